@@ -1,0 +1,323 @@
+//! The words of agents.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::json::Json;
+use crate::kind::Kind;
+use crate::names::AgentId;
+use crate::numbers::Token;
+use crate::time::Timestamp;
+
+/// What one may ask of agents so that they change.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Command {
+    /// `agent.register`
+    Register(Register),
+    /// `agent.heartbeat`
+    Heartbeat {
+        /// Who is alive.
+        agent: AgentId,
+        /// The session's token; without it the present session is meant.
+        #[serde(default)]
+        token: Option<Token>,
+    },
+    /// `agent.leave`
+    Leave {
+        /// Who leaves.
+        agent: AgentId,
+        /// The session's token; without it the present session is meant.
+        #[serde(default)]
+        token: Option<Token>,
+    },
+    /// Sent by the engine when [`Table::next_deadline`](super::Table::next_deadline) has passed.
+    Expire,
+}
+
+/// Begins a session.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Register {
+    /// Who it is.
+    pub agent: AgentId,
+    /// What it can do.
+    #[serde(default)]
+    pub capabilities: BTreeSet<String>,
+    /// Whatever else is worth knowing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Json>,
+    /// How long it may be silent before it is called lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttl_ms: Option<u64>,
+}
+
+/// What one may ask of agents without changing them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Query {
+    /// `agent.get`
+    Get {
+        /// Who.
+        agent: AgentId,
+    },
+    /// `agent.list`: a page, by id.
+    List {
+        /// Only those that can do this.
+        #[serde(default)]
+        capability: Option<String>,
+        /// Only those in this state.
+        #[serde(default)]
+        status: Option<Status>,
+        /// How many at most.
+        #[serde(default)]
+        limit: Option<usize>,
+        /// Where the page before ended.
+        #[serde(default)]
+        cursor: Option<AgentId>,
+    },
+}
+
+/// Whether an agent takes part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// It has a session.
+    Active,
+    /// It ended its session.
+    Left,
+    /// It was silent for too long.
+    Lost,
+}
+
+/// An agent as callers see it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Agent {
+    /// Who it is.
+    pub id: AgentId,
+    /// Whether it takes part.
+    pub status: Status,
+    /// What it can do.
+    pub capabilities: BTreeSet<String>,
+    /// Whatever else is worth knowing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Json>,
+    /// How long it may be silent.
+    pub ttl_ms: u64,
+    /// Token of its present or last session.
+    pub token: Token,
+    /// When that session began.
+    pub registered_at: Timestamp,
+    /// The last sign of life that was written down.
+    pub last_seen_at: Timestamp,
+    /// When that session ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
+}
+
+/// Answers of agents.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reply {
+    /// One agent.
+    Agent(Agent),
+    /// A page of them, by id.
+    Agents {
+        /// The page.
+        agents: Vec<Agent>,
+        /// Where to go on, if there is more.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cursor: Option<AgentId>,
+    },
+    /// Nothing had to be done.
+    Done,
+}
+
+/// Facts about agents.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Event {
+    /// A session began.
+    Joined {
+        /// Whose.
+        agent: AgentId,
+        /// What it can do.
+        #[serde(default)]
+        capabilities: BTreeSet<String>,
+        /// Whatever else is worth knowing.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        metadata: Option<Json>,
+        /// How long it may be silent.
+        ttl_ms: u64,
+        /// The session's token.
+        token: Token,
+    },
+    /// A sign of life, worth writing down.
+    Seen {
+        /// Whose.
+        agent: AgentId,
+    },
+    /// It ended its session.
+    Left {
+        /// Who.
+        agent: AgentId,
+    },
+    /// It was silent for too long.
+    Lost {
+        /// Who.
+        agent: AgentId,
+    },
+    /// An ended agent made room for a new one.
+    Forgotten {
+        /// Who.
+        agent: AgentId,
+    },
+}
+
+impl Event {
+    /// The event's type, as watchers and history know it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Joined { .. } => "agent.joined",
+            Self::Seen { .. } => "agent.seen",
+            Self::Left { .. } => "agent.left",
+            Self::Lost { .. } => "agent.lost",
+            Self::Forgotten { .. } => "agent.forgotten",
+        }
+    }
+
+    /// The agent it is about.
+    pub fn agent(&self) -> &AgentId {
+        match self {
+            Self::Joined { agent, .. }
+            | Self::Seen { agent }
+            | Self::Left { agent }
+            | Self::Lost { agent }
+            | Self::Forgotten { agent } => agent,
+        }
+    }
+}
+
+/// Why an agent command was refused. Nothing was written.
+#[derive(Clone, Debug, PartialEq, Error, Serialize)]
+#[serde(untagged)]
+pub enum Rejection {
+    /// Nobody has registered under that id.
+    #[error("there is no agent `{agent}`")]
+    NotFound {
+        /// Which id.
+        agent: AgentId,
+    },
+    /// The session has ended.
+    #[error("the session of agent `{agent}` has ended: it is {}", status.word())]
+    Ended {
+        /// Which agent.
+        agent: AgentId,
+        /// How it ended.
+        status: Status,
+    },
+    /// A later session has replaced this one.
+    #[error("token {given} of agent `{agent}` is stale, the present session has {current}")]
+    StaleToken {
+        /// Which agent.
+        agent: AgentId,
+        /// What was given.
+        given: Token,
+        /// The present session's.
+        current: Token,
+    },
+    /// The time to live makes no sense.
+    #[error("ttl_ms is {given}, it must be between {min} and {max}")]
+    TtlOutOfRange {
+        /// What was given.
+        given: u64,
+        /// The least.
+        min: u64,
+        /// The most.
+        max: u64,
+    },
+    /// Too many capabilities, or one that is too long or empty.
+    #[error("the capabilities are not valid: {reason}")]
+    BadCapabilities {
+        /// What is wrong with them.
+        reason: String,
+    },
+    /// The metadata is too large.
+    #[error("metadata has {bytes} bytes, at most {bytes_max} are allowed")]
+    MetadataTooLarge {
+        /// How large it is.
+        bytes: usize,
+        /// How large it may be.
+        bytes_max: usize,
+    },
+    /// There are too many active agents.
+    #[error("the workspace has {max} active agents already, that is the most")]
+    TooMany {
+        /// The limit.
+        max: usize,
+    },
+    /// The page size makes no sense.
+    #[error("limit is {given}, it must be between 1 and {max}")]
+    LimitOutOfRange {
+        /// What was given.
+        given: usize,
+        /// The most.
+        max: usize,
+    },
+}
+
+impl Status {
+    /// The status as it stands in a sentence and on the wire.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Left => "left",
+            Self::Lost => "lost",
+        }
+    }
+}
+
+impl Rejection {
+    /// Stable across releases; documented in `docs/errors.md`.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NotFound { .. } => "agent.not_found",
+            Self::Ended { .. } => "agent.ended",
+            Self::StaleToken { .. } => "agent.stale_token",
+            Self::TtlOutOfRange { .. } => "agent.ttl_out_of_range",
+            Self::BadCapabilities { .. } => "agent.bad_capabilities",
+            Self::MetadataTooLarge { .. } => "agent.metadata_too_large",
+            Self::TooMany { .. } => "agent.too_many",
+            Self::LimitOutOfRange { .. } => "agent.limit_out_of_range",
+        }
+    }
+
+    /// What the caller should do about it.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::NotFound { .. } => Kind::NotFound,
+            Self::Ended { .. } | Self::StaleToken { .. } => Kind::Stale,
+            Self::TtlOutOfRange { .. }
+            | Self::BadCapabilities { .. }
+            | Self::LimitOutOfRange { .. } => Kind::Invalid,
+            Self::MetadataTooLarge { .. } => Kind::TooLarge,
+            Self::TooMany { .. } => Kind::Exhausted,
+        }
+    }
+
+    /// What to do next, as a sentence.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::NotFound { .. } => "register the agent first with agent.register",
+            Self::Ended { .. } => "stop what was begun under it, then register again",
+            Self::StaleToken { .. } => "stop: another process has registered under this id",
+            Self::TtlOutOfRange { .. } => "give a time in milliseconds within the range",
+            Self::BadCapabilities { .. } => "give short names of what the agent can do",
+            Self::MetadataTooLarge { .. } => "keep large things in the agent's own namespace",
+            Self::TooMany { .. } => "let agents leave, or use another workspace",
+            Self::LimitOutOfRange { .. } => "ask for a page within the range",
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! Agents by number, so that a million entries do not each hold a name.
+
+use std::collections::BTreeMap;
+
+use crate::names::AgentId;
+
+/// Every agent that ever wrote into a workspace, numbered in order of appearance. Numbers are
+/// never reused: entries refer to them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Authors {
+    by_number: Vec<AgentId>,
+    by_name: BTreeMap<AgentId, u32>,
+}
+
+impl Authors {
+    /// The number of an agent, given out if it is new.
+    pub fn number(&mut self, agent: &AgentId) -> u32 {
+        if let Some(number) = self.by_name.get(agent) {
+            return *number;
+        }
+        let number = u32::try_from(self.by_number.len()).expect("fewer than 2^32 agents");
+        self.by_number.push(agent.clone());
+        self.by_name.insert(agent.clone(), number);
+        number
+    }
+
+    /// The agent with a number that was given out.
+    pub fn name(&self, number: u32) -> &AgentId {
+        &self.by_number[number as usize]
+    }
+
+    /// All of them, in order of number.
+    pub fn names(&self) -> &[AgentId] {
+        &self.by_number
+    }
+}
+
+impl FromIterator<AgentId> for Authors {
+    fn from_iter<I: IntoIterator<Item = AgentId>>(agents: I) -> Self {
+        let mut authors = Self::default();
+        for agent in agents {
+            authors.number(&agent);
+        }
+        authors
+    }
+}

@@ -1,0 +1,81 @@
+//! Everything one may ask, as sums over the primitives.
+
+use serde::{Deserialize, Serialize};
+
+use crate::names::IdempotencyKey;
+use crate::transaction::Precondition;
+use crate::{agent, namespace, state, workspace};
+
+/// A wish to change something.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Command {
+    /// About shared state.
+    State(state::Command),
+    /// About namespaces.
+    Namespace(namespace::Command),
+    /// About agents.
+    Agent(agent::Command),
+    /// About the workspace itself.
+    Workspace(workspace::Command),
+}
+
+/// A question.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Query {
+    /// About shared state.
+    State(state::Query),
+    /// About namespaces.
+    Namespace(namespace::Query),
+    /// About agents.
+    Agent(agent::Query),
+    /// About the workspace itself.
+    Workspace(workspace::Query),
+}
+
+/// What is decided as one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Wish {
+    /// One command.
+    Command(Command),
+    /// Several commands with preconditions, all or nothing.
+    Transaction {
+        /// What must hold before.
+        require: Vec<Precondition>,
+        /// What to do, in order.
+        commands: Vec<Command>,
+    },
+}
+
+/// A wish, and the caller's own name for it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// What is wanted.
+    pub wish: Wish,
+    /// Repeating the request under the same key has no second effect.
+    pub idempotency_key: Option<IdempotencyKey>,
+}
+
+impl From<Command> for Request {
+    fn from(command: Command) -> Self {
+        Self { wish: Wish::Command(command), idempotency_key: None }
+    }
+}
+
+macro_rules! sums {
+    ($($primitive:ident => $variant:ident),*) => {$(
+        impl From<$primitive::Command> for Command {
+            fn from(command: $primitive::Command) -> Self {
+                Self::$variant(command)
+            }
+        }
+        impl From<$primitive::Query> for Query {
+            fn from(query: $primitive::Query) -> Self {
+                Self::$variant(query)
+            }
+        }
+    )*};
+}
+sums!(state => State, namespace => Namespace, agent => Agent, workspace => Workspace);

@@ -1,0 +1,54 @@
+//! Entries by slot number. A slot keeps its number while its key lives, so the indexes can hold
+//! four bytes instead of a pointer; freed numbers are given out again, the newest first.
+
+use super::entry::Entry;
+use super::run::Keys;
+
+#[derive(Default)]
+pub(super) struct Slab {
+    slots: Vec<Option<Entry>>,
+    free: Vec<u32>,
+}
+
+impl Slab {
+    pub(super) fn from_entries(entries: Vec<Entry>) -> Slab {
+        assert!(u32::try_from(entries.len()).is_ok(), "{} entries for 2^32 slots", entries.len());
+        Slab { slots: entries.into_iter().map(Some).collect(), free: Vec::new() }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    #[inline]
+    pub(super) fn get(&self, slot: u32) -> &Entry {
+        self.slots[slot as usize].as_ref().expect("an index holds used slots only")
+    }
+
+    pub(super) fn add(&mut self, entry: Entry) -> u32 {
+        if let Some(slot) = self.free.pop() {
+            self.slots[slot as usize] = Some(entry);
+            return slot;
+        }
+        let slot = u32::try_from(self.slots.len()).expect("memory ends long before 2^32 entries");
+        self.slots.push(Some(entry));
+        slot
+    }
+
+    pub(super) fn replace(&mut self, slot: u32, entry: Entry) -> Entry {
+        self.slots[slot as usize].replace(entry).expect("an index holds used slots only")
+    }
+
+    pub(super) fn remove(&mut self, slot: u32) -> Entry {
+        let entry = self.slots[slot as usize].take().expect("an index holds used slots only");
+        self.free.push(slot);
+        entry
+    }
+}
+
+impl Keys<u32> for Slab {
+    #[inline]
+    fn key<'a>(&'a self, slot: &'a u32) -> &'a [u8] {
+        self.get(*slot).key_bytes()
+    }
+}

@@ -1,0 +1,189 @@
+//! The table: the slab, its two indexes and the capture, kept in step.
+
+use std::hash::BuildHasher;
+use std::ops::Bound;
+
+use hashbrown::{DefaultHashBuilder, HashTable};
+
+use super::capture::{Capture, Then};
+use super::entry::Entry;
+use super::order::{Order, Range};
+use super::slab::Slab;
+
+/// The entries of one namespace. See the [module](super) for how it is laid out.
+#[derive(Default)]
+pub struct Entries {
+    slab: Slab,
+    by_hash: HashTable<u32>,
+    hasher: DefaultHashBuilder,
+    order: Order,
+    bytes: usize,
+    capture: Option<Capture>,
+}
+
+impl Entries {
+    /// An empty table, without an allocation.
+    pub fn new() -> Entries {
+        Entries::default()
+    }
+
+    /// Loads entries in strictly ascending order of their keys, as a capture hands them out.
+    pub fn from_sorted(entries: Vec<Entry>) -> Entries {
+        let mut bytes = 0;
+        let mut before: Option<&[u8]> = None;
+        let hasher = DefaultHashBuilder::default();
+        let mut by_hash = HashTable::with_capacity(entries.len());
+        for (slot, entry) in (0_u32..).zip(&entries) {
+            let key = entry.key_bytes();
+            assert!(before < Some(key), "entry `{}` is not after the one before", entry.key());
+            before = Some(key);
+            bytes += entry.as_bytes().len();
+            by_hash.insert_unique(hasher.hash_one(key), slot, |_| {
+                unreachable!("the capacity is enough for all entries")
+            });
+        }
+        let slab = Slab::from_entries(entries);
+        let order = Order::from_sorted(&slab);
+        Entries { slab, by_hash, hasher, order, bytes, capture: None }
+    }
+
+    /// How many keys there are.
+    pub fn len(&self) -> usize {
+        self.slab.len()
+    }
+
+    /// Whether there is no key.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Sum of the packed sizes.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The entry of a key.
+    pub fn get(&self, key: &str) -> Option<&Entry> {
+        let slot = self.find(self.hasher.hash_one(key.as_bytes()), key.as_bytes())?;
+        Some(self.slab.get(slot))
+    }
+
+    /// Sets the entry of its key and returns the one before.
+    pub fn put(&mut self, entry: Entry) -> Option<Entry> {
+        let hash = self.hasher.hash_one(entry.key_bytes());
+        self.bytes += entry.as_bytes().len();
+        let Some(slot) = self.find(hash, entry.key_bytes()) else {
+            self.add(hash, entry);
+            return None;
+        };
+        let old = self.slab.replace(slot, entry);
+        self.bytes -= old.as_bytes().len();
+        if let Some(capture) = &mut self.capture {
+            capture.stash(&old, Then::Present);
+        }
+        Some(old)
+    }
+
+    /// Removes a key and returns its entry.
+    pub fn remove(&mut self, key: &str) -> Option<Entry> {
+        let hash = self.hasher.hash_one(key.as_bytes());
+        let slab = &self.slab;
+        let same = |slot: &u32| slab.get(*slot).key_bytes() == key.as_bytes();
+        let (slot, _) = self.by_hash.find_entry(hash, same).ok()?.remove();
+        self.order.remove(slot, &self.slab);
+        let old = self.slab.remove(slot);
+        self.bytes -= old.as_bytes().len();
+        if let Some(capture) = &mut self.capture {
+            capture.stash(&old, Then::Present);
+        }
+        Some(old)
+    }
+
+    /// The entries from a key on, in key order. The caller stops where it has enough.
+    pub fn range(&self, from: Bound<&str>) -> Range<'_> {
+        self.order.range(from, &self.slab)
+    }
+
+    /// All entries in key order.
+    pub fn iter(&self) -> Range<'_> {
+        self.range(Bound::Unbounded)
+    }
+
+    /// Begins a capture of the table as it is now. One at a time: a second reader of the same
+    /// instant would need a stash of its own.
+    pub fn begin_capture(&mut self) {
+        assert!(self.capture.is_none(), "a capture is already running");
+        self.capture = Some(Capture::default());
+    }
+
+    /// The next entries as they were when the capture began, in key order and at most `limit`.
+    /// An empty answer means that all have been handed out, and ends the capture.
+    pub fn next_captured(&mut self, limit: usize) -> Vec<Entry> {
+        let mut capture = self.capture.take().expect("a capture was begun and has not ended");
+        assert!(limit > 0, "an empty answer would be taken for the end");
+        let cursor = capture.cursor().cloned();
+        let from = cursor.as_ref().map_or(Bound::Unbounded, |entry| Bound::Excluded(entry.key()));
+        let captured = capture.advance(self.range(from), limit);
+        self.capture = (!captured.is_empty()).then_some(capture);
+        captured
+    }
+
+    /// Ends a capture early, if one is running.
+    pub fn abort_capture(&mut self) {
+        self.capture = None;
+    }
+
+    /// Whether a capture is running.
+    pub fn is_capturing(&self) -> bool {
+        self.capture.is_some()
+    }
+
+    /// Asserts the invariants of the [module](super). Reads everything.
+    pub fn check(&self) {
+        self.order.check(&self.slab);
+        let mut count = 0;
+        let mut bytes = 0;
+        for entry in self {
+            let found = self.get(entry.key());
+            assert!(found.is_some_and(|found| found == entry), "`{}` is mislaid", entry.key());
+            count += 1;
+            bytes += entry.as_bytes().len();
+        }
+        assert_eq!(count, self.len(), "the order index and the slab differ");
+        assert_eq!(count, self.by_hash.len(), "the order index and the hash index differ");
+        assert_eq!(bytes, self.bytes, "the sum of sizes is wrong");
+        if let Some(capture) = &self.capture {
+            capture.check();
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn chunks(&self) -> usize {
+        self.order.chunks()
+    }
+
+    fn add(&mut self, hash: u64, entry: Entry) {
+        if let Some(capture) = &mut self.capture {
+            capture.stash(&entry, Then::Absent);
+        }
+        let slot = self.slab.add(entry);
+        let (slab, hasher) = (&self.slab, &self.hasher);
+        self.by_hash
+            .insert_unique(hash, slot, |other| hasher.hash_one(slab.get(*other).key_bytes()));
+        self.order.insert(slot, &self.slab);
+    }
+
+    #[inline]
+    fn find(&self, hash: u64, key: &[u8]) -> Option<u32> {
+        self.by_hash.find(hash, |slot| self.slab.get(*slot).key_bytes() == key).copied()
+    }
+}
+
+impl<'a> IntoIterator for &'a Entries {
+    type Item = &'a Entry;
+    type IntoIter = Range<'a>;
+
+    fn into_iter(self) -> Range<'a> {
+        self.iter()
+    }
+}

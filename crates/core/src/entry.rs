@@ -1,0 +1,203 @@
+//! An entry as callers see it: immutable, cheap to clone, independent of the table it came from.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::entries::{self, Head};
+use crate::json::Json;
+use crate::names::{AgentId, Key, NamespaceName};
+use crate::numbers::{Revision, Version};
+use crate::time::Timestamp;
+
+/// One key of the shared, versioned state. It shares its bytes with the table but never changes:
+/// a later write makes another entry.
+#[derive(Clone)]
+pub struct Entry {
+    packed: entries::Entry,
+    namespace: NamespaceName,
+    updated_by: AgentId,
+    expires_at: Option<Timestamp>,
+    ephemeral: bool,
+    warnings: Vec<Warning>,
+}
+
+/// What was taken although it deserves a word.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Warning {
+    /// Stable code, such as `state.nested_value`.
+    pub code: String,
+    /// What it is about.
+    pub detail: String,
+}
+
+impl Entry {
+    /// Puts together what the table keeps apart.
+    pub fn new(packed: entries::Entry, namespace: NamespaceName, updated_by: AgentId) -> Self {
+        let (expires_at, ephemeral, warnings) = (None, false, Vec::new());
+        Self { packed, namespace, updated_by, expires_at, ephemeral, warnings }
+    }
+
+    /// The same entry, with when and with whom it goes.
+    #[must_use]
+    pub fn ending(mut self, expires_at: Option<Timestamp>, ephemeral: bool) -> Self {
+        self.expires_at = expires_at;
+        self.ephemeral = ephemeral;
+        self
+    }
+
+    /// The same entry, with warnings about the write that made it.
+    #[must_use]
+    pub fn warned(mut self, warnings: Vec<Warning>) -> Self {
+        self.warnings = warnings;
+        self
+    }
+
+    /// The namespace it lives in.
+    pub fn namespace(&self) -> &NamespaceName {
+        &self.namespace
+    }
+
+    /// Its key.
+    pub fn key(&self) -> &str {
+        self.packed.key()
+    }
+
+    /// Its value, as the JSON text that was written.
+    pub fn value(&self) -> &[u8] {
+        self.packed.value()
+    }
+
+    /// Its value, to be kept.
+    pub fn json(&self) -> Json {
+        Json::trusted(self.packed.value())
+    }
+
+    /// How often it has changed: 1 when new.
+    pub fn version(&self) -> Version {
+        Version(u64::from(self.packed.version()))
+    }
+
+    /// The revision that made it what it is.
+    pub fn revision(&self) -> Revision {
+        Revision(self.packed.revision())
+    }
+
+    /// When it was last written.
+    pub fn updated_at(&self) -> Timestamp {
+        Timestamp(self.packed.time_ms())
+    }
+
+    /// Who wrote it last.
+    pub fn updated_by(&self) -> &AgentId {
+        &self.updated_by
+    }
+
+    /// When it goes by itself.
+    pub fn expires_at(&self) -> Option<Timestamp> {
+        self.expires_at
+    }
+
+    /// Whether it goes with the session of its author.
+    pub fn is_ephemeral(&self) -> bool {
+        self.ephemeral
+    }
+
+    /// What the write that made it should have been told.
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+
+    /// CRC-32 of the value's bytes, as `crc32:` and eight hexadecimal digits.
+    pub fn checksum(&self) -> String {
+        format!("crc32:{:08x}", crc32fast::hash(self.value()))
+    }
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Self) -> bool {
+        // Not the packed bytes: the author's number in them means something to one table only.
+        self.namespace == other.namespace
+            && self.key() == other.key()
+            && self.value() == other.value()
+            && self.version() == other.version()
+            && self.revision() == other.revision()
+            && self.updated_at() == other.updated_at()
+            && self.updated_by == other.updated_by
+            && self.expires_at == other.expires_at
+            && self.ephemeral == other.ephemeral
+    }
+}
+
+impl fmt::Debug for Entry {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "{}/{} = {} (version {}, revision {}, by {})",
+            self.namespace,
+            self.key(),
+            String::from_utf8_lossy(self.value()),
+            self.version(),
+            self.revision(),
+            self.updated_by
+        )
+    }
+}
+
+/// The entry's form on every wire and in stored answers.
+#[derive(Serialize, Deserialize)]
+struct Fields {
+    namespace: NamespaceName,
+    key: Key,
+    value: Json,
+    version: Version,
+    revision: Revision,
+    updated_at: Timestamp,
+    updated_by: AgentId,
+    checksum: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    expires_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    ephemeral: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<Warning>,
+}
+
+impl Serialize for Entry {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let key = Key::parse(self.key()).map_err(serde::ser::Error::custom)?;
+        Fields {
+            namespace: self.namespace.clone(),
+            key,
+            value: self.json(),
+            version: self.version(),
+            revision: self.revision(),
+            updated_at: self.updated_at(),
+            updated_by: self.updated_by.clone(),
+            checksum: self.checksum(),
+            expires_at: self.expires_at,
+            ephemeral: self.ephemeral,
+            warnings: self.warnings.clone(),
+        }
+        .serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Entry {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let fields = Fields::deserialize(deserializer)?;
+        let version = u32::try_from(fields.version.0).map_err(serde::de::Error::custom)?;
+        let head = Head {
+            revision: fields.revision.0,
+            time_ms: fields.updated_at.0,
+            version,
+            author: 0,
+        };
+        let packed = entries::Entry::new(head, fields.key.as_str(), fields.value.as_bytes());
+        let entry = Self::new(packed, fields.namespace, fields.updated_by);
+        if entry.checksum() != fields.checksum {
+            return Err(serde::de::Error::custom("the checksum does not fit the value"));
+        }
+        Ok(entry.ending(fields.expires_at, fields.ephemeral).warned(fields.warnings))
+    }
+}

@@ -1,0 +1,96 @@
+//! Everything that can have happened, as a sum over the primitives.
+
+use serde::{Deserialize, Serialize};
+
+use crate::pattern::Pattern;
+use crate::receipt::Receipt;
+use crate::{agent, namespace, state, workspace};
+
+/// A fact. Past tense, self-contained: applying one needs the space and nothing else.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Event {
+    /// About shared state.
+    State(state::Event),
+    /// About namespaces.
+    Namespace(namespace::Event),
+    /// About agents.
+    Agent(agent::Event),
+    /// About the workspace itself.
+    Workspace(workspace::Event),
+    /// An answer that will be repeated if the request is.
+    Receipt(Receipt),
+}
+
+impl Event {
+    /// The event's type, as watchers and history know it: `state.set`, `agent.lost`.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::State(event) => event.kind(),
+            Self::Namespace(event) => event.kind(),
+            Self::Agent(event) => event.kind(),
+            Self::Workspace(event) => event.kind(),
+            Self::Receipt(_) => "receipt.kept",
+        }
+    }
+
+    /// The parts whose concatenation is the subject, so that it can be hashed without a copy.
+    pub fn subject_parts(&self) -> [&str; 4] {
+        match self {
+            Self::State(event) => {
+                let (namespace, key) = event.place();
+                ["state/", namespace.as_str(), "/", key.as_str()]
+            }
+            Self::Namespace(event) => ["namespaces/", event.name().as_str(), "", ""],
+            Self::Agent(event) => ["agents/", event.agent().as_str(), "", ""],
+            Self::Workspace(_) => ["workspace", "", "", ""],
+            Self::Receipt(receipt) => ["receipts/", receipt.key.as_str(), "", ""],
+        }
+    }
+
+    /// What the event is about: `state/shared/plan`, `agents/ada`.
+    pub fn subject(&self) -> String {
+        self.subject_parts().concat()
+    }
+
+    /// Whether a watcher of this pattern must learn of the event, whose subject is given.
+    pub fn concerns(&self, pattern: &Pattern, subject: &str) -> bool {
+        if pattern.matches(subject) {
+            return true;
+        }
+        match self {
+            // The entries go with their namespace, so it concerns whoever watches one of them.
+            Self::Namespace(namespace::Event::Deleted { name }) => {
+                pattern.reaches(&format!("state/{name}/"))
+            }
+            Self::State(_)
+            | Self::Namespace(_)
+            | Self::Agent(_)
+            | Self::Workspace(_)
+            | Self::Receipt(_) => false,
+        }
+    }
+
+    /// Whether watchers are told. Receipts are bookkeeping between a caller and the engine.
+    pub fn is_public(&self) -> bool {
+        match self {
+            Self::State(_) | Self::Namespace(_) | Self::Agent(_) | Self::Workspace(_) => true,
+            Self::Receipt(_) => false,
+        }
+    }
+
+    /// About how many bytes the event takes in the log.
+    pub fn weight(&self) -> usize {
+        const FRAME: usize = 64;
+        match self {
+            Self::State(state::Event::Set { namespace, key, value, .. }) => {
+                FRAME + namespace.as_str().len() + key.as_str().len() + value.as_bytes().len()
+            }
+            Self::State(state::Event::Deleted { namespace, key, .. }) => {
+                FRAME + namespace.as_str().len() + key.as_str().len()
+            }
+            Self::Receipt(receipt) => FRAME + receipt.answer.len(),
+            Self::Namespace(_) | Self::Agent(_) | Self::Workspace(_) => 4 * FRAME,
+        }
+    }
+}

@@ -1,0 +1,482 @@
+//! JSON values, kept as the bytes that were received.
+//!
+//! ```text
+//!   bytes ──parse──▶ Json ──as_bytes──▶ the same bytes, to the log, a reader, a watcher
+//!                     │
+//!                     └──to_value──▶ a tree, only where a rule must look inside
+//! ```
+//!
+//! | format                    | written as               | read from                       |
+//! |---------------------------|--------------------------|---------------------------------|
+//! | JSON text                 | the text, in place       | the text, in place              |
+//! | `serde_json::Value`       | a tree                   | a tree, encoded anew            |
+//! | other readable formats    | what the format makes of `RawValue` | a tree, encoded anew |
+//! | binary, e.g. `MessagePack`| a byte string            | a byte string, checked again    |
+//!
+//! Invariants of every [`Json`], whichever way it was built ([`Json::trusted`] trusts its caller):
+//!
+//! 1. It is exactly one JSON value, in UTF-8, without surrounding whitespace.
+//! 2. It nests at most [`DEPTH_MAX`] deep, so that no walk over it can exhaust a stack.
+//! 3. It decodes: no number beyond the range of a double and no half of a surrogate pair, both of
+//!    which the grammar allows. [`Json::to_value`] therefore cannot fail.
+//! 4. It is never re-encoded. Whitespace, key order, repeated keys and the spelling of numbers stay
+//!    as they came. One exception lies with serde: inside a flattened struct or an internally
+//!    tagged or untagged enum the text is gone before this module sees it, and the value is
+//!    encoded anew with its keys sorted.
+//!
+//! Equality (`==`) is that of the bytes. [`Json::same_value`] is that of the meaning.
+//!
+//! Deliberately absent: a limit on size, since every use has its own; and access by path, since a
+//! rule that looks inside wants the tree anyway.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::str::Utf8Error;
+
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{DeserializeOwned, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Number, Value};
+use thiserror::Error;
+
+#[cfg(test)]
+pub(crate) mod tests;
+
+/// How deep lists and objects may nest. Far beyond what people and agents write, and half of what
+/// the parser itself stops at, so that a value inside a request still fits.
+pub const DEPTH_MAX: usize = 64;
+
+/// Longest reason in an error, in characters.
+pub(crate) const REASON_CHARACTERS_MAX: usize = 300;
+
+/// An integer of no more digits than this is within the range of a double.
+const DIGITS_SAFE: usize = 308;
+
+/// The name under which `serde_json` passes text through serde unparsed, as its `RawValue` does.
+/// It is not promised to stay: the tests of this module would say so.
+const RAW_VALUE: &str = "$serde_json::private::RawValue";
+
+/// A JSON value as the bytes that were received. See the [module](self) for what always holds.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Json(Box<str>);
+
+/// Why bytes are not a [`Json`], or a [`Json`] not what was asked for. Serialized, it is its facts.
+#[derive(Clone, Debug, PartialEq, Eq, Error, Serialize)]
+#[serde(untagged)]
+pub enum JsonError {
+    /// The bytes are not one JSON value that can be decoded.
+    #[error("malformed JSON at line {line} column {column}: {reason}")]
+    Malformed {
+        /// Counted from 1.
+        line: usize,
+        /// In bytes, counted from 1; 0 if the line's very start is meant.
+        column: usize,
+        /// What was found or missed there.
+        reason: String,
+    },
+    /// Lists and objects nest too deep.
+    #[error("JSON nests deeper than {depth_max} levels")]
+    TooDeep {
+        /// The limit, [`DEPTH_MAX`].
+        depth_max: usize,
+    },
+    /// The value is sound, but of another shape than the wanted type.
+    #[error("unexpected JSON at line {line} column {column}: {reason}")]
+    Mismatched {
+        /// Counted from 1; 0 if no place is to blame.
+        line: usize,
+        /// In bytes, counted from 1; 0 if no place is to blame.
+        column: usize,
+        /// What was expected and found there.
+        reason: String,
+    },
+    /// A value of the program has no JSON form.
+    #[error("value has no JSON form: {reason}")]
+    Unencodable {
+        /// Which part has none.
+        reason: String,
+    },
+}
+
+impl Json {
+    /// Takes the bytes over after checking them; surrounding whitespace is dropped.
+    pub fn parse(bytes: impl Into<Vec<u8>>) -> Result<Json, JsonError> {
+        let text = String::from_utf8(bytes.into())
+            .map_err(|error| invalid_utf8(error.as_bytes(), error.utf8_error()))?;
+        let raw = RawValue::from_string(text).map_err(|error| malformed(&error))?;
+        Json::checked(raw)
+    }
+
+    /// Encodes a value. What JSON cannot say becomes `null`, as always with `serde_json`: the
+    /// infinities and not-a-number.
+    pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Json, JsonError> {
+        let raw = to_raw_value(value)
+            .map_err(|error| JsonError::Unencodable { reason: reason(&error) })?;
+        Json::checked(raw)
+    }
+
+    /// Takes back bytes that came out of a [`Json`], without checking again what was checked then.
+    /// With any other bytes the invariants are the caller's to answer for.
+    pub fn trusted(bytes: &[u8]) -> Json {
+        let text = str::from_utf8(bytes).expect("the bytes of a `Json` are UTF-8");
+        Json(text.into())
+    }
+
+    /// The value `null`.
+    pub fn null() -> Json {
+        Json("null".into())
+    }
+
+    /// The bytes as received.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.as_str().as_bytes()
+    }
+
+    /// The text as received.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The tree. Of a repeated key the last one counts.
+    pub fn to_value(&self) -> Value {
+        serde_json::from_str(self.as_str()).expect("a `Json` was checked to decode when built")
+    }
+
+    /// Decodes into a type of the caller's.
+    pub fn to<T: DeserializeOwned>(&self) -> Result<T, JsonError> {
+        serde_json::from_str(self.as_str()).map_err(|error| JsonError::Mismatched {
+            line: error.line(),
+            column: error.column(),
+            reason: reason(&error),
+        })
+    }
+
+    /// Whether both mean the same: whitespace, key order and the spelling of numbers aside, so that
+    /// `1` is `1.0`. Integers that need more than 64 bits are compared as doubles.
+    pub fn same_value(&self, other: &Json) -> bool {
+        // Identical text is by far the most frequent case of sameness, and costs no tree.
+        self == other || value_order(&self.to_value(), &other.to_value()).is_eq()
+    }
+
+    fn checked(raw: Box<RawValue>) -> Result<Json, JsonError> {
+        if is_doubtful(raw.get().as_bytes()) {
+            check_closely(raw.get())?;
+        }
+        Ok(Json(raw.into()))
+    }
+}
+
+impl TryFrom<Value> for Json {
+    type Error = JsonError;
+
+    fn try_from(value: Value) -> Result<Json, JsonError> {
+        Json::of(&value)
+    }
+}
+
+impl fmt::Display for Json {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+impl fmt::Debug for Json {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+/// Whether text that satisfies the grammar could still break invariant 2 or 3. Cheap, and allowed
+/// to err on the side of doubt: it does not know strings from structure. Sums and flags of one byte
+/// and no early exit let the compiler look at many bytes at once.
+fn is_doubtful(bytes: &[u8]) -> bool {
+    // Setting this bit makes `[` into `{`. A sum over a chunk of 255 cannot overflow its byte.
+    let opened = |chunk: &[u8]| chunk.iter().map(|byte| u8::from(*byte | 0x20 == b'{')).sum::<u8>();
+    let opened: usize = bytes.chunks(255).map(|chunk| usize::from(opened(chunk))).sum();
+    let risky = bytes.iter().zip(&bytes[1..]).fold(0, |risky, (first, second)| {
+        let exponent = u8::from(first.is_ascii_digit()) & u8::from(*second | 0x20 == b'e');
+        let code_point = u8::from(*first == b'\\') & u8::from(*second == b'u');
+        risky | exponent | code_point
+    });
+    // A run of more digits than are safe fills at least one of these chunks from end to end.
+    let mut chunks = bytes.chunks_exact(DIGITS_SAFE / 2);
+    opened > DEPTH_MAX || risky > 0 || chunks.any(|chunk| chunk.iter().all(u8::is_ascii_digit))
+}
+
+/// Checks invariants 2 and 3 on text that satisfies the grammar.
+fn check_closely(text: &str) -> Result<(), JsonError> {
+    let bytes = text.as_bytes();
+    let mut depth = 0_usize;
+    let mut at = 0;
+    while at < bytes.len() {
+        let end = match bytes[at] {
+            b'"' => check_string(text, at)?,
+            b'-' | b'0'..=b'9' => check_number(text, at)?,
+            b'[' | b'{' => {
+                depth += 1;
+                if depth > DEPTH_MAX {
+                    return Err(JsonError::TooDeep { depth_max: DEPTH_MAX });
+                }
+                at + 1
+            }
+            b']' | b'}' => {
+                depth -= 1;
+                at + 1
+            }
+            _ => at + 1,
+        };
+        at = end;
+    }
+    Ok(())
+}
+
+/// Answers with where the string that starts at `start` ends.
+fn check_string(text: &str, start: usize) -> Result<usize, JsonError> {
+    let mut rest = text.as_bytes()[start + 1..].iter();
+    let mut has_code_point = false;
+    while rest.find(|byte| matches!(byte, b'"' | b'\\')) == Some(&b'\\') {
+        has_code_point |= rest.next() == Some(&b'u');
+    }
+    let end = text.len() - rest.len();
+    if has_code_point {
+        check_token::<String>(text, start, end)?;
+    }
+    Ok(end)
+}
+
+/// Answers with where the number that starts at `start` ends.
+fn check_number(text: &str, start: usize) -> Result<usize, JsonError> {
+    let rest = &text.as_bytes()[start..];
+    let is_part = |byte: &u8| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E');
+    let length = rest.iter().position(|byte| !is_part(byte)).unwrap_or(rest.len());
+    let has_exponent = rest[..length].iter().any(|byte| byte | 0x20 == b'e');
+    if has_exponent || length > DIGITS_SAFE {
+        check_token::<f64>(text, start, start + length)?;
+    }
+    Ok(start + length)
+}
+
+fn check_token<T: DeserializeOwned>(text: &str, start: usize, end: usize) -> Result<(), JsonError> {
+    // The decoder itself is asked, so that what passes here cannot fail in `to_value`.
+    match serde_json::from_str::<T>(&text[start..end]) {
+        Ok(_) => Ok(()),
+        Err(error) => {
+            let (line, column) = line_and_column(text.as_bytes(), start);
+            Err(JsonError::Malformed { line, column, reason: reason(&error) })
+        }
+    }
+}
+
+fn invalid_utf8(bytes: &[u8], error: Utf8Error) -> JsonError {
+    let (line, column) = line_and_column(bytes, error.valid_up_to());
+    JsonError::Malformed { line, column, reason: "invalid UTF-8".into() }
+}
+
+fn malformed(error: &serde_json::Error) -> JsonError {
+    JsonError::Malformed { line: error.line(), column: error.column(), reason: reason(error) }
+}
+
+fn line_and_column(bytes: &[u8], offset: usize) -> (usize, usize) {
+    let lines = || bytes[..offset].split(|byte| *byte == b'\n');
+    (lines().count(), lines().next_back().map_or(0, <[u8]>::len) + 1)
+}
+
+/// The parser's message without the place, which the error types carry as numbers.
+fn reason(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    shortened(text.strip_suffix(&place).unwrap_or(&text))
+}
+
+/// Cuts a reason that repeats what was sent, which may be large, to what a person would read.
+pub(crate) fn shortened(text: &str) -> String {
+    match text.char_indices().nth(REASON_CHARACTERS_MAX) {
+        None => text.to_owned(),
+        Some(_) => text.chars().take(REASON_CHARACTERS_MAX - 1).chain(['…']).collect(),
+    }
+}
+
+/// A total order in which equal means the same value. What comes before what is of no meaning, but
+/// fixed: it lets a set of values be searched without comparing each with each.
+pub(crate) fn value_order(left: &Value, right: &Value) -> Ordering {
+    match (left, right) {
+        (Value::Null, Value::Null) => Ordering::Equal,
+        (Value::Bool(left), Value::Bool(right)) => left.cmp(right),
+        (Value::Number(left), Value::Number(right)) => number_order(left, right),
+        (Value::String(left), Value::String(right)) => left.cmp(right),
+        (Value::Array(left), Value::Array(right)) => {
+            let lengths = left.len().cmp(&right.len());
+            let mut pairs = left.iter().zip(right).map(|(left, right)| value_order(left, right));
+            lengths.then_with(|| pairs.find(|order| order.is_ne()).unwrap_or(Ordering::Equal))
+        }
+        (Value::Object(left), Value::Object(right)) => {
+            left.len().cmp(&right.len()).then_with(|| object_order(left, right))
+        }
+        _ => rank(left).cmp(&rank(right)),
+    }
+}
+
+fn object_order(
+    left: &serde_json::Map<String, Value>,
+    right: &serde_json::Map<String, Value>,
+) -> Ordering {
+    // Sorted here because a program that embeds Baton may have switched `serde_json` to maps in
+    // order of insertion; on maps that are sorted already this is one pass.
+    let mut left: Vec<_> = left.iter().collect();
+    let mut right: Vec<_> = right.iter().collect();
+    left.sort_unstable_by_key(|(key, _)| *key);
+    right.sort_unstable_by_key(|(key, _)| *key);
+    let mut pairs = left.into_iter().zip(right).map(|((left_key, left), (right_key, right))| {
+        left_key.cmp(right_key).then_with(|| value_order(left, right))
+    });
+    pairs.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+}
+
+fn rank(value: &Value) -> u8 {
+    match value {
+        Value::Null => 0,
+        Value::Bool(_) => 1,
+        Value::Number(_) => 2,
+        Value::String(_) => 3,
+        Value::Array(_) => 4,
+        Value::Object(_) => 5,
+    }
+}
+
+/// Compares by exact value: an integer is never rounded to a double for the comparison.
+pub(crate) fn number_order(left: &Number, right: &Number) -> Ordering {
+    match (left.as_i128(), right.as_i128()) {
+        (Some(left), Some(right)) => left.cmp(&right),
+        (Some(left), None) => integer_order(left, double(right)),
+        (None, Some(right)) => integer_order(right, double(left)).reverse(),
+        (None, None) => double(left).partial_cmp(&double(right)).expect("JSON has no not-a-number"),
+    }
+}
+
+fn double(number: &Number) -> f64 {
+    number.as_f64().expect("a number that is no integer of 64 bits is a double")
+}
+
+fn integer_order(integer: i128, double: f64) -> Ordering {
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the cast saturates, and integers of 64 bits are far from where it would"
+    )]
+    let whole = double.trunc() as i128;
+    let fraction = double.fract();
+    integer.cmp(&whole).then_with(|| 0.0_f64.partial_cmp(&fraction).unwrap_or(Ordering::Equal))
+}
+
+impl Serialize for Json {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() {
+            // What `RawValue` does, without the parse that making one of text would cost.
+            let mut shell = serializer.serialize_struct(RAW_VALUE, 1)?;
+            shell.serialize_field(RAW_VALUE, self.as_str())?;
+            shell.end()
+        } else {
+            serializer.serialize_bytes(self.as_bytes())
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Json {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Json, D::Error> {
+        if deserializer.is_human_readable() {
+            deserializer.deserialize_newtype_struct(RAW_VALUE, TextVisitor)
+        } else {
+            let bytes = serde_bytes::ByteBuf::deserialize(deserializer)?;
+            Json::parse(bytes.into_vec()).map_err(D::Error::custom)
+        }
+    }
+}
+
+/// Where the deserializer knows the text it hands it over as a map; all others unwrap the newtype.
+struct TextVisitor;
+
+impl<'de> Visitor<'de> for TextVisitor {
+    type Value = Json;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("any JSON value")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Json, A::Error> {
+        let raw = Box::<RawValue>::deserialize(MapAccessDeserializer::new(map))?;
+        Json::checked(raw).map_err(A::Error::custom)
+    }
+
+    fn visit_newtype_struct<D: Deserializer<'de>>(self, inner: D) -> Result<Json, D::Error> {
+        inner.deserialize_any(TreeVisitor)
+    }
+}
+
+/// Encodes anew what arrives as a tree. It also takes a byte string: serde buffers the content of a
+/// tagged enum, and its buffer says "readable" even when what it buffers came from a binary format.
+struct TreeVisitor;
+
+fn encoded<T: Serialize + ?Sized, E: serde::de::Error>(value: &T) -> Result<Json, E> {
+    Json::of(value).map_err(E::custom)
+}
+
+impl<'de> Visitor<'de> for TreeVisitor {
+    type Value = Json;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("any JSON value")
+    }
+
+    fn visit_bool<E: serde::de::Error>(self, value: bool) -> Result<Json, E> {
+        encoded(&value)
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<Json, E> {
+        encoded(&value)
+    }
+
+    fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<Json, E> {
+        encoded(&value)
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Json, E> {
+        encoded(&value)
+    }
+
+    fn visit_str<E: serde::de::Error>(self, value: &str) -> Result<Json, E> {
+        encoded(value)
+    }
+
+    fn visit_bytes<E: serde::de::Error>(self, value: &[u8]) -> Result<Json, E> {
+        Json::parse(value).map_err(E::custom)
+    }
+
+    fn visit_byte_buf<E: serde::de::Error>(self, value: Vec<u8>) -> Result<Json, E> {
+        Json::parse(value).map_err(E::custom)
+    }
+
+    fn visit_unit<E: serde::de::Error>(self) -> Result<Json, E> {
+        Ok(Json::null())
+    }
+
+    fn visit_none<E: serde::de::Error>(self) -> Result<Json, E> {
+        Ok(Json::null())
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, inner: D) -> Result<Json, D::Error> {
+        inner.deserialize_any(self)
+    }
+
+    fn visit_newtype_struct<D: Deserializer<'de>>(self, inner: D) -> Result<Json, D::Error> {
+        inner.deserialize_any(self)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Json, A::Error> {
+        encoded(&Value::deserialize(SeqAccessDeserializer::new(list))?)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Json, A::Error> {
+        encoded(&Value::deserialize(MapAccessDeserializer::new(map))?)
+    }
+}

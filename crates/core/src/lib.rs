@@ -1,0 +1,63 @@
+//! The rules of Baton: pure, synchronous, without I/O, clock or chance.
+//!
+//! ```text
+//!   Request ──▶ Space::commit ──▶ decide ──▶ events ──▶ evolve ──▶ Answer
+//!                                   ▲                     │
+//!                                   └────── policies ◀────┘
+//! ```
+//!
+//! A [`Space`] is one workspace in memory. [`Space::commit`] decides a wish and applies what
+//! follows, all or nothing; [`Space::replay`] applies what was decided before. Both end in the
+//! same `evolve`, so replaying the log gives the space that wrote it.
+//!
+//! One folder per primitive, each with the same five files: `mod.rs` tells the story,
+//! `vocabulary.rs` has the words, `decide.rs` the rules, `table.rs` the facts, `tests.rs` the
+//! scenarios. What follows from what across primitives stands in [`policy`].
+//!
+//! What this crate does not know: files, sockets, threads, the time of day, the log.
+
+pub mod agent;
+pub mod authors;
+pub mod batch;
+pub mod command;
+pub mod entries;
+pub mod entry;
+pub mod event;
+pub mod json;
+pub mod kind;
+pub mod limits;
+pub mod merge;
+pub mod names;
+pub mod namespace;
+pub mod numbers;
+pub mod pattern;
+#[cfg(feature = "planted")]
+pub mod planted;
+pub mod policy;
+pub mod receipt;
+pub mod rejection;
+pub mod reply;
+pub mod rules;
+pub mod schema;
+pub mod space;
+pub mod stamp;
+pub mod state;
+pub mod time;
+pub mod transaction;
+pub mod workspace;
+
+pub use batch::Batch;
+pub use command::{Command, Query, Request, Wish};
+pub use entry::Entry;
+pub use event::Event;
+pub use json::Json;
+pub use kind::Kind;
+pub use names::{AgentId, IdempotencyKey, Key, NamespaceName, WorkspaceName};
+pub use numbers::{Revision, Token, Version};
+pub use pattern::Pattern;
+pub use rejection::Rejection;
+pub use reply::{Answer, Reply};
+pub use rules::Rules;
+pub use space::{Committed, Space};
+pub use time::Timestamp;
+pub use transaction::Precondition;

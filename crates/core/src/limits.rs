@@ -1,0 +1,67 @@
+//! Every limit of the rules, with its reason. A limit reached is always answered with a rejection
+//! that names the limit; nothing is cut short in silence.
+
+/// Longest key in bytes. Keys are read by people and stand in every event about the entry.
+pub const KEY_BYTES_MAX: usize = 512;
+/// Longest workspace name in bytes; it becomes a folder name on disk.
+pub const WORKSPACE_BYTES_MAX: usize = 64;
+/// Longest agent id in bytes.
+pub const AGENT_BYTES_MAX: usize = 128;
+/// Longest namespace name in bytes: room for `agent:` and the longest agent id.
+pub const NAMESPACE_BYTES_MAX: usize = AGENT_BYTES_MAX + 32;
+/// Largest value in bytes. Larger things belong into artifacts, not into shared state.
+pub const VALUE_BYTES_MAX: usize = 1 << 20;
+/// Most commands in one transaction: they are decided without a pause for anyone else.
+pub const TRANSACTION_COMMANDS_MAX: usize = 1_000;
+/// Most preconditions in one transaction, for the same reason.
+pub const TRANSACTION_REQUIREMENTS_MAX: usize = 1_000;
+/// Most events one batch may hold, whether from a transaction, a transfer or a policy.
+pub const BATCH_EVENTS_MAX: usize = 10_000;
+/// Largest batch in bytes; it must fit into one record of any log backend.
+pub const BATCH_BYTES_MAX: usize = 8 << 20;
+/// How many rounds of policies may follow one command. A cycle among policies ends here.
+pub const POLICY_ROUNDS_MAX: usize = 16;
+/// Most namespaces in a workspace. Each costs a record that is never evicted by itself.
+pub const NAMESPACES_MAX: usize = 100_000;
+/// Most rules for key patterns in one namespace; they are tried in order on every write.
+pub const KEY_RULES_MAX: usize = 64;
+/// Most agents known to a workspace. Ended ones are forgotten first.
+pub const AGENTS_MAX: usize = 100_000;
+/// Most capabilities of one agent.
+pub const CAPABILITIES_MAX: usize = 64;
+/// Longest capability name in bytes.
+pub const CAPABILITY_BYTES_MAX: usize = 128;
+/// Largest metadata of an agent in bytes.
+pub const METADATA_BYTES_MAX: usize = 64 << 10;
+/// Most ephemeral entries of one agent: its death removes them all in one batch.
+pub const EPHEMERAL_PER_AGENT_MAX: usize = 1_000;
+/// Most entries that expire in one batch; the rest follow in the next.
+pub const EXPIRIES_PER_BATCH_MAX: usize = 1_000;
+/// Shortest time to live of an entry.
+pub const TTL_MS_MIN: u64 = 1;
+/// Longest time to live of an entry: ten years. More is a mistake in units.
+pub const TTL_MS_MAX: u64 = 10 * 366 * 24 * 3_600_000;
+/// Shortest silence after which an agent may be called lost.
+pub const AGENT_TTL_MS_MIN: u64 = 100;
+/// Longest silence after which an agent may be called lost.
+pub const AGENT_TTL_MS_MAX: u64 = 24 * 3_600_000;
+/// Silence after which an agent is called lost unless it said otherwise. Model calls take
+/// minutes, but a heartbeat comes from the process around them.
+pub const AGENT_TTL_MS_DEFAULT: u64 = 60_000;
+/// A heartbeat is written down only after this part of the time to live has passed since the
+/// last written one, so that beating often costs nothing.
+pub const HEARTBEAT_FRACTION: u64 = 4;
+/// Entries per page when the caller does not say.
+pub const PAGE_DEFAULT: usize = 100;
+/// Most entries per page: what one answer may hold.
+pub const PAGE_MAX: usize = 10_000;
+/// Longest idempotency key in bytes.
+pub const IDEMPOTENCY_KEY_BYTES_MAX: usize = 256;
+/// How long a stored answer is kept.
+pub const RECEIPT_AGE_MS_MAX: u64 = 24 * 3_600_000;
+/// How many stored answers a workspace keeps; the oldest go first.
+pub const RECEIPTS_MAX: usize = 100_000;
+/// Revisions of history kept when the workspace does not say.
+pub const HISTORY_COUNT_DEFAULT: u64 = 10_000_000;
+/// Age of history kept when the workspace does not say: thirty days.
+pub const HISTORY_AGE_MS_DEFAULT: u64 = 30 * 24 * 3_600_000;

@@ -1,0 +1,383 @@
+//! Merges and patches: how a written value combines with the one that is there.
+//!
+//! | form         | does                                        | if absent  | needs there     |
+//! |--------------|---------------------------------------------|------------|-----------------|
+//! | `merge`      | JSON Merge Patch, RFC 7396                  | as on `{}` | anything        |
+//! | `json_patch` | JSON Patch, RFC 6902                        | refused    | what it says    |
+//! | `append`     | a list grows at its end, by one value or by | as on `[]` | a list          |
+//! |              | the elements of a list                      |            |                 |
+//! | `union`      | the same, without values already there      | as on `[]` | a list          |
+//! | `increment`  | adds a number                               | as on `0`  | a number        |
+//! | `max`        | keeps the larger number, at a tie the old   | the number | a number        |
+//!
+//! A rule ([`Merge`]) says which form a plain write takes; two rules are no form: `last_write_wins`
+//! takes what is written, `reject` refuses to replace a value by another.
+//!
+//! Invariants:
+//!
+//! 1. Pure: the same two values give the same bytes, everywhere and always.
+//! 2. What needs no change keeps its bytes: the elements of lists, the winner of `max`, the value
+//!    under `reject`. What `merge` and `json_patch` make is encoded anew, with sorted keys, since
+//!    `serde_json` keeps them sorted unless the program around Baton switches that off.
+//! 3. Values are the same if [`Json::same_value`] says so: to `union`, to `reject` and to the
+//!    `test` of a JSON Patch.
+//! 4. Integers are exact. A sum that needs more than 64 bits is refused, not rounded. As soon as
+//!    one of the two is a fraction the sum is a double, and must be finite.
+//! 5. No result nests deeper than [`DEPTH_MAX`], and no step on the way to it does.
+//!
+//! Deliberately absent: limits on the size of the result, which the caller checks for every value
+//! alike. A JSON Patch alone could outgrow memory before that, by copying copies, so its work is
+//! bounded here.
+
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+
+use json_patch::PatchOperation;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Map, Number, Value};
+use thiserror::Error;
+
+use crate::json::{DEPTH_MAX, Json, JsonError, number_order, value_order};
+
+#[cfg(test)]
+mod tests;
+
+/// Most operations in one JSON Patch. Each may move a whole list by one place.
+pub const PATCH_OPERATIONS_MAX: usize = 256;
+
+/// Most bytes of text that the `copy` operations of one JSON Patch may make in all. Without it a
+/// patch of forty lines, each copying the whole document into itself, would fill any memory.
+pub const PATCH_COPIED_BYTES_MAX: usize = 1 << 20;
+
+/// How the server combines a written value with what is there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Merge {
+    /// The written value replaces the one that is there.
+    #[default]
+    LastWriteWins,
+    /// A value once there cannot be replaced by another.
+    Reject,
+    /// Like [`Patch::Merge`].
+    JsonMerge,
+    /// Like [`Patch::Append`].
+    Append,
+    /// Like [`Patch::Union`].
+    Union,
+    /// Like [`Patch::Increment`].
+    Counter,
+    /// Like [`Patch::Max`].
+    Max,
+}
+
+/// One of the patch forms of `state.patch`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Patch {
+    /// JSON Merge Patch, RFC 7396: fields replace fields, `null` removes one.
+    Merge(Json),
+    /// JSON Patch, RFC 6902: a list of operations, all or none.
+    JsonPatch(Json),
+    /// The value, or the elements of the list, are added to the end of the list.
+    Append(Json),
+    /// The same, but for values the list already has.
+    Union(Json),
+    /// The number is added.
+    Increment(Json),
+    /// The larger number stays.
+    Max(Json),
+}
+
+/// Why values do not combine. Serialized, it is its facts under its name.
+#[derive(Clone, Debug, PartialEq, Eq, Error, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MergeError {
+    /// There is another value, and the rule is not to replace it.
+    #[error("a different value is already there")]
+    Exists,
+    /// There is nothing to apply a JSON Patch to.
+    #[error("there is no value to patch")]
+    Absent,
+    /// What is there is of the wrong kind for this form.
+    #[error("the value there must be a {expected}, it is of kind {found}")]
+    NotA {
+        /// The kind this form needs.
+        expected: &'static str,
+        /// The kind that is there.
+        found: &'static str,
+    },
+    /// What was sent is of the wrong kind for this form.
+    #[error("the given value must be a {expected}, it is of kind {found}")]
+    BadOperand {
+        /// The kind this form needs.
+        expected: &'static str,
+        /// The kind that was sent.
+        found: &'static str,
+    },
+    /// What was sent is no JSON Patch.
+    #[error("the given value is no JSON Patch: {reason}")]
+    NotAPatch {
+        /// Where and how it is not.
+        reason: String,
+    },
+    /// The JSON Patch has too many operations.
+    #[error("a JSON Patch has at most {operations_max} operations, got {operations}")]
+    TooManyOperations {
+        /// How many it has.
+        operations: usize,
+        /// The limit, [`PATCH_OPERATIONS_MAX`].
+        operations_max: usize,
+    },
+    /// The JSON Patch copies too much.
+    #[error("operation {operation} of the patch copies beyond {bytes_max} bytes in all")]
+    CopiesTooMuch {
+        /// Which operation, counted from 0.
+        operation: usize,
+        /// The limit, [`PATCH_COPIED_BYTES_MAX`].
+        bytes_max: usize,
+    },
+    /// An operation of the JSON Patch does not apply to what is there.
+    #[error("operation {operation} of the patch failed: {reason}")]
+    PatchFailed {
+        /// Which operation, counted from 0.
+        operation: usize,
+        /// Why.
+        reason: String,
+    },
+    /// The sum is beyond what numbers can say.
+    #[error("the sum of {current} and {added} is out of range")]
+    Overflow {
+        /// The number there.
+        current: String,
+        /// The number sent.
+        added: String,
+    },
+    /// The result would nest too deep.
+    #[error("the result would nest deeper than {depth_max} levels")]
+    TooDeep {
+        /// The limit, [`DEPTH_MAX`].
+        depth_max: usize,
+    },
+}
+
+/// What becomes of the current value under this patch.
+pub fn patch(current: Option<&Json>, patch: &Patch) -> Result<Json, MergeError> {
+    match patch {
+        Patch::Merge(operand) => merge_fields(current, operand),
+        Patch::JsonPatch(operand) => apply_operations(current, operand),
+        Patch::Append(operand) => append(current, operand),
+        Patch::Union(operand) => union(current, operand),
+        Patch::Increment(operand) => increment(current, operand),
+        Patch::Max(operand) => max(current, operand),
+    }
+}
+
+/// What becomes of the current value when another is written under this rule.
+pub fn merge(rule: Merge, current: Option<&Json>, written: Json) -> Result<Json, MergeError> {
+    match rule {
+        Merge::LastWriteWins => Ok(written),
+        Merge::Reject => match current {
+            None => Ok(written),
+            Some(there) if there.same_value(&written) => Ok(there.clone()),
+            Some(_) => Err(MergeError::Exists),
+        },
+        Merge::JsonMerge => merge_fields(current, &written),
+        Merge::Append => append(current, &written),
+        Merge::Union => union(current, &written),
+        Merge::Counter => increment(current, &written),
+        Merge::Max => max(current, &written),
+    }
+}
+
+fn merge_fields(current: Option<&Json>, operand: &Json) -> Result<Json, MergeError> {
+    let mut value = current.map_or_else(|| Value::Object(Map::new()), Json::to_value);
+    json_patch::merge(&mut value, &operand.to_value());
+    Json::of(&value).map_err(|error| unstorable(&error))
+}
+
+/// Results are made of sound parts, so that depth is all that can be wrong with them.
+fn unstorable(error: &JsonError) -> MergeError {
+    assert!(matches!(error, JsonError::TooDeep { .. }), "sound values combine soundly: {error}");
+    MergeError::TooDeep { depth_max: DEPTH_MAX }
+}
+
+fn apply_operations(current: Option<&Json>, operand: &Json) -> Result<Json, MergeError> {
+    let mut value = current.ok_or(MergeError::Absent)?.to_value();
+    let operations: json_patch::Patch =
+        operand.to().map_err(|error| MergeError::NotAPatch { reason: error.to_string() })?;
+    if operations.len() > PATCH_OPERATIONS_MAX {
+        let (operations, operations_max) = (operations.len(), PATCH_OPERATIONS_MAX);
+        return Err(MergeError::TooManyOperations { operations, operations_max });
+    }
+    let mut copied_bytes = 0;
+    for (index, operation) in operations.iter().enumerate() {
+        check_depth(&value, operation)?;
+        copied_bytes += bytes_to_copy(&value, operation);
+        if copied_bytes > PATCH_COPIED_BYTES_MAX {
+            let bytes_max = PATCH_COPIED_BYTES_MAX;
+            return Err(MergeError::CopiesTooMuch { operation: index, bytes_max });
+        }
+        apply_operation(&mut value, operation)
+            .map_err(|reason| MergeError::PatchFailed { operation: index, reason })?;
+    }
+    Json::of(&value).map_err(|error| unstorable(&error))
+}
+
+fn apply_operation(value: &mut Value, operation: &PatchOperation) -> Result<(), String> {
+    if let PatchOperation::Test(test) = operation {
+        // Done here because the library takes 1 and 1.0 for different.
+        let found = value.pointer(test.path.as_str()).ok_or("there is nothing at `path`")?;
+        let same = value_order(found, &test.value).is_eq();
+        return if same { Ok(()) } else { Err("the tested value is another".into()) };
+    }
+    // Without undo: a patch that fails is thrown away together with the value it worked on.
+    json_patch::patch_unsafe(value, std::slice::from_ref(operation)).map_err(|error| {
+        match error.kind {
+            json_patch::PatchErrorKind::InvalidPointer => "there is nothing at `path`".into(),
+            json_patch::PatchErrorKind::InvalidFromPointer => "there is nothing at `from`".into(),
+            kind => kind.to_string(),
+        }
+    })
+}
+
+/// Refuses an operation that would put a value too deep, before it is put there: by copying a value
+/// into itself a few times, a patch would make one too deep even to be dropped.
+fn check_depth(value: &Value, operation: &PatchOperation) -> Result<(), MergeError> {
+    let placed = match operation {
+        PatchOperation::Add(add) => Some(&add.value),
+        PatchOperation::Replace(replace) => Some(&replace.value),
+        PatchOperation::Move(moved) => value.pointer(moved.from.as_str()),
+        PatchOperation::Copy(copy) => value.pointer(copy.from.as_str()),
+        PatchOperation::Remove(_) | PatchOperation::Test(_) => None,
+    };
+    let reached = placed.map_or(0, |placed| operation.path().count() + depth(placed));
+    if reached > DEPTH_MAX { Err(MergeError::TooDeep { depth_max: DEPTH_MAX }) } else { Ok(()) }
+}
+
+fn depth(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
+        Value::Array(elements) => 1 + elements.iter().map(depth).max().unwrap_or(0),
+        Value::Object(fields) => 1 + fields.values().map(depth).max().unwrap_or(0),
+    }
+}
+
+fn bytes_to_copy(value: &Value, operation: &PatchOperation) -> usize {
+    let PatchOperation::Copy(copy) = operation else { return 0 };
+    value.pointer(copy.from.as_str()).map_or(0, |copied| copied.to_string().len())
+}
+
+fn append(current: Option<&Json>, operand: &Json) -> Result<Json, MergeError> {
+    let inner = current.map(list_inner).transpose()?.unwrap_or_default();
+    let added = if kind(operand) == LIST { list_inner(operand)? } else { operand.as_str() };
+    joined(inner, added)
+}
+
+fn union(current: Option<&Json>, operand: &Json) -> Result<Json, MergeError> {
+    let inner = current.map(list_inner).transpose()?.unwrap_or_default();
+    let mut seen: BTreeSet<ByMeaning> = match current.map(Json::to_value) {
+        Some(Value::Array(elements)) => elements.into_iter().map(ByMeaning).collect(),
+        Some(_) | None => BTreeSet::new(),
+    };
+    let given: Vec<Json> =
+        if kind(operand) == LIST { elements(operand) } else { vec![operand.clone()] };
+    let new: Vec<&str> = given
+        .iter()
+        .filter(|element| seen.insert(ByMeaning(element.to_value())))
+        .map(Json::as_str)
+        .collect();
+    joined(inner, &new.join(","))
+}
+
+/// The elements of a list, as the text of each.
+fn elements(list: &Json) -> Vec<Json> {
+    let raw: Vec<&RawValue> =
+        serde_json::from_str(list.as_str()).expect("the caller saw that it is a list");
+    raw.into_iter().map(|element| Json::trusted(element.get().as_bytes())).collect()
+}
+
+/// A value that sorts by what it means, so that looking for one among many need not try each.
+struct ByMeaning(Value);
+
+impl Ord for ByMeaning {
+    fn cmp(&self, other: &ByMeaning) -> Ordering {
+        value_order(&self.0, &other.0)
+    }
+}
+
+impl PartialOrd for ByMeaning {
+    fn partial_cmp(&self, other: &ByMeaning) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for ByMeaning {
+    fn eq(&self, other: &ByMeaning) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for ByMeaning {}
+
+/// What stands between the brackets, nothing if the list is empty.
+fn list_inner(list: &Json) -> Result<&str, MergeError> {
+    let inner = list.as_str().strip_prefix('[').and_then(|text| text.strip_suffix(']'));
+    inner.map(str::trim_ascii).ok_or(MergeError::NotA { expected: LIST, found: kind(list) })
+}
+
+/// Joins the insides of two lists as text, so that elements keep the bytes they came in.
+fn joined(first: &str, second: &str) -> Result<Json, MergeError> {
+    let comma = if first.is_empty() || second.is_empty() { "" } else { "," };
+    Json::parse(format!("[{first}{comma}{second}]")).map_err(|error| unstorable(&error))
+}
+
+fn increment(current: Option<&Json>, operand: &Json) -> Result<Json, MergeError> {
+    let added = given_number(operand)?;
+    let Some(there) = current else { return Ok(operand.clone()) };
+    let number = number_there(there)?;
+    let sum = sum(&number, &added).ok_or_else(|| MergeError::Overflow {
+        current: number.to_string(),
+        added: added.to_string(),
+    })?;
+    Json::of(&sum).map_err(|error| unstorable(&error))
+}
+
+/// None if the sum is out of range.
+fn sum(left: &Number, right: &Number) -> Option<Number> {
+    if let (Some(left), Some(right)) = (left.as_i128(), right.as_i128()) {
+        let sum = left + right;
+        let signed = i64::try_from(sum).ok().map(Number::from);
+        return signed.or_else(|| u64::try_from(sum).ok().map(Number::from));
+    }
+    Number::from_f64(left.as_f64()? + right.as_f64()?)
+}
+
+fn max(current: Option<&Json>, operand: &Json) -> Result<Json, MergeError> {
+    let given = given_number(operand)?;
+    let Some(there) = current else { return Ok(operand.clone()) };
+    let larger = number_order(&given, &number_there(there)?).is_gt();
+    Ok(if larger { operand.clone() } else { there.clone() })
+}
+
+fn given_number(operand: &Json) -> Result<Number, MergeError> {
+    operand.to().map_err(|_| MergeError::BadOperand { expected: NUMBER, found: kind(operand) })
+}
+
+fn number_there(there: &Json) -> Result<Number, MergeError> {
+    there.to().map_err(|_| MergeError::NotA { expected: NUMBER, found: kind(there) })
+}
+
+const LIST: &str = "list";
+const NUMBER: &str = "number";
+
+fn kind(json: &Json) -> &'static str {
+    match json.as_bytes().first() {
+        Some(b'{') => "object",
+        Some(b'[') => LIST,
+        Some(b'"') => "string",
+        Some(b't' | b'f') => "boolean",
+        Some(b'n') => "null",
+        Some(_) | None => NUMBER,
+    }
+}

@@ -1,0 +1,238 @@
+//! Names that are checked once, when they enter, and trusted afterwards.
+//!
+//! Each is a distinct type, so an agent cannot be passed where a namespace is meant. A name is
+//! cheap to clone because events, records and answers all carry it.
+
+use std::borrow::Borrow;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use thiserror::Error;
+
+use crate::limits;
+
+/// Why a name was not taken.
+#[derive(Clone, Debug, PartialEq, Eq, Error, Serialize)]
+#[error("{what} `{given}` is not valid: {reason}")]
+pub struct NameError {
+    /// Which kind of name it should have been.
+    pub what: &'static str,
+    /// What was given, cut to a readable length and with control characters escaped.
+    pub given: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+fn refuse(what: &'static str, given: &str, reason: String) -> NameError {
+    const SHOWN: usize = 80;
+    let mut shown: String = given.chars().take(SHOWN).flat_map(char::escape_default).collect();
+    if given.chars().count() > SHOWN {
+        shown.push('…');
+    }
+    NameError { what, given: shown, reason }
+}
+
+fn check_length(what: &'static str, text: &str, bytes_max: usize) -> Result<(), NameError> {
+    if text.is_empty() {
+        return Err(refuse(what, text, "it is empty".into()));
+    }
+    if text.len() > bytes_max {
+        let reason = format!("it has {} bytes, at most {bytes_max} are allowed", text.len());
+        return Err(refuse(what, text, reason));
+    }
+    Ok(())
+}
+
+/// Letters, digits and a few signs, beginning with a letter or digit: safe in paths, subjects,
+/// headers and logs, and without look-alikes.
+fn check_plain(
+    what: &'static str,
+    text: &str,
+    bytes_max: usize,
+    signs: &str,
+) -> Result<(), NameError> {
+    check_length(what, text, bytes_max)?;
+    if !text.starts_with(|first: char| first.is_ascii_alphanumeric()) {
+        return Err(refuse(what, text, "it must begin with a letter or digit".into()));
+    }
+    let allowed = |sign: char| sign.is_ascii_alphanumeric() || signs.contains(sign);
+    match text.chars().find(|sign| !allowed(*sign)) {
+        Some(_) => {
+            let reason = format!("only letters, digits and `{signs}` are allowed");
+            Err(refuse(what, text, reason))
+        }
+        None => Ok(()),
+    }
+}
+
+fn check_key(what: &'static str, text: &str) -> Result<(), NameError> {
+    check_length(what, text, limits::KEY_BYTES_MAX)?;
+    if text.bytes().any(|byte| byte < 0x20) {
+        return Err(refuse(what, text, "control characters are not allowed".into()));
+    }
+    Ok(())
+}
+
+macro_rules! name {
+    ($(#[$doc:meta])* $name:ident, $what:literal, $check:expr) => {
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            /// Checks the text and keeps it.
+            pub fn parse(text: &str) -> Result<Self, NameError> {
+                let check: fn(&'static str, &str) -> Result<(), NameError> = $check;
+                check($what, text)?;
+                Ok(Self(text.into()))
+            }
+
+            /// The text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl Borrow<str> for $name {
+            fn borrow(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str(&self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Debug::fmt(&*self.0, formatter)
+            }
+        }
+
+        impl TryFrom<&str> for $name {
+            type Error = NameError;
+            fn try_from(text: &str) -> Result<Self, NameError> {
+                Self::parse(text)
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = NameError;
+            fn try_from(text: String) -> Result<Self, NameError> {
+                Self::parse(&text)
+            }
+        }
+
+        impl From<&$name> for $name {
+            fn from(name: &$name) -> Self {
+                name.clone()
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(name: $name) -> Self {
+                name.0.as_ref().into()
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(&self.0)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+                Self::parse(&text).map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
+
+name!(
+    /// Name of a workspace.
+    WorkspaceName,
+    "workspace",
+    |what, text| check_plain(what, text, limits::WORKSPACE_BYTES_MAX, "._-")
+);
+name!(
+    /// Name of a namespace of shared state.
+    NamespaceName,
+    "namespace",
+    |what, text| check_plain(what, text, limits::NAMESPACE_BYTES_MAX, "._:@-")
+);
+name!(
+    /// Id of an agent.
+    AgentId,
+    "agent",
+    |what, text| check_plain(what, text, limits::AGENT_BYTES_MAX, "._:@-")
+);
+name!(
+    /// Key of an entry within its namespace.
+    Key,
+    "key",
+    check_key
+);
+name!(
+    /// A caller's own name for a request, so that repeating it has no second effect.
+    IdempotencyKey,
+    "idempotency key",
+    |what, text| {
+        check_length(what, text, limits::IDEMPOTENCY_KEY_BYTES_MAX)?;
+        check_key(what, text)
+    }
+);
+
+impl NamespaceName {
+    /// The namespace that every workspace has from the beginning.
+    pub fn shared() -> Self {
+        Self("shared".into())
+    }
+
+    /// An agent's own namespace.
+    pub fn of_agent(agent: &AgentId) -> Self {
+        Self(format!("agent:{agent}").into())
+    }
+}
+
+impl AgentId {
+    /// The author of what the engine does by itself: expiring and cleaning up.
+    pub fn engine() -> Self {
+        Self("baton".into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_could_escape_or_deceive_are_refused() {
+        for bad in ["", ".", "..", "../x", "a/b", "a\0b", "ａ", "a b", "-a", &"a".repeat(65)] {
+            assert!(WorkspaceName::parse(bad).is_err(), "{bad:?}");
+        }
+        for bad in ["", "..", "a/b", "shared/", "ünï", "a\nb", &"a".repeat(161)] {
+            assert!(NamespaceName::parse(bad).is_err(), "{bad:?}");
+        }
+        for good in ["w", "Team-7", "a.b_c"] {
+            assert!(WorkspaceName::parse(good).is_ok(), "{good:?}");
+        }
+        assert!(NamespaceName::parse("agent:ada@lab").is_ok());
+    }
+
+    #[test]
+    fn keys_are_any_printable_text_up_to_512_bytes() {
+        for good in ["plan", "a/b:c", "ключ", "with space", &"k".repeat(512)] {
+            assert!(Key::parse(good).is_ok(), "{good:?}");
+        }
+        for bad in ["", "a\nb", "a\0", "\u{1f}", &"k".repeat(513)] {
+            assert!(Key::parse(bad).is_err(), "{bad:?}");
+        }
+        let error = Key::parse(&"k".repeat(513)).unwrap_err();
+        assert_eq!(error.reason, "it has 513 bytes, at most 512 are allowed");
+    }
+}

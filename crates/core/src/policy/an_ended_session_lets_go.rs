@@ -1,0 +1,19 @@
+//! An agent that leaves, is lost, or registers anew lets go of all that its session held.
+
+use crate::agent::Event;
+use crate::command::Command;
+use crate::state;
+
+/// Every primitive that ties something to a session adds its command here, so that everything
+/// goes in the one batch that ends the session.
+pub fn an_ended_session_lets_go(event: &Event) -> Vec<Command> {
+    match event {
+        #[cfg(feature = "planted")]
+        Event::Lost { .. } if crate::planted::is("policy.lost_agent_keeps") => Vec::new(),
+        // A new session ends the one before, if there was one: what that held is not inherited.
+        Event::Joined { agent, .. } | Event::Left { agent } | Event::Lost { agent } => {
+            vec![state::Command::LetGo { agent: agent.clone() }.into()]
+        }
+        Event::Seen { .. } | Event::Forgotten { .. } => Vec::new(),
+    }
+}

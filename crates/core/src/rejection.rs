@@ -1,0 +1,149 @@
+//! Every way in which the rules can say no, as a sum over the primitives.
+
+use serde::Serialize;
+use thiserror::Error;
+
+use crate::entry::Entry;
+use crate::kind::Kind;
+use crate::names::{IdempotencyKey, NameError};
+use crate::numbers::Revision;
+use crate::transaction::Precondition;
+use crate::{agent, namespace, state, workspace};
+
+/// The rules said no. Refusals are answers, not failures: nothing was written.
+#[derive(Clone, Debug, PartialEq, Error, Serialize)]
+#[serde(untagged)]
+pub enum Rejection {
+    /// By shared state.
+    #[error(transparent)]
+    State(#[from] state::Rejection),
+    /// By namespaces.
+    #[error(transparent)]
+    Namespace(#[from] namespace::Rejection),
+    /// By agents.
+    #[error(transparent)]
+    Agent(#[from] agent::Rejection),
+    /// By the workspace itself.
+    #[error(transparent)]
+    Workspace(#[from] workspace::Rejection),
+    /// One command of a transaction was refused, so none was done.
+    #[error("command {index} of the transaction was refused: {cause}")]
+    InTransaction {
+        /// Which command, counted from 0.
+        index: usize,
+        /// The cause's own code.
+        cause_code: &'static str,
+        /// Why.
+        cause: Box<Rejection>,
+    },
+    /// A precondition does not hold.
+    #[error("precondition {index} of the transaction does not hold")]
+    PreconditionFailed {
+        /// Which, counted from 0.
+        index: usize,
+        /// The precondition.
+        precondition: Box<Precondition>,
+        /// The entry that is there, if it is about one.
+        entry: Option<Box<Entry>>,
+        /// The workspace's revision.
+        revision: Revision,
+    },
+    /// Nothing to do.
+    #[error("the transaction has no commands")]
+    EmptyTransaction {},
+    /// More than one commit may hold.
+    #[error("the commit would have {given} {what}, at most {max} are allowed")]
+    TooLarge {
+        /// What there is too much of.
+        what: &'static str,
+        /// How much there is.
+        given: usize,
+        /// How much there may be.
+        max: usize,
+    },
+    /// Policies kept causing each other.
+    #[error("policies went on for more than {max} rounds")]
+    PolicyRounds {
+        /// The limit.
+        max: usize,
+    },
+    /// The idempotency key was used for something else.
+    #[error("idempotency key `{key}` was used before for another request")]
+    KeyReused {
+        /// Which.
+        key: IdempotencyKey,
+    },
+    /// A name is not valid.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// A value is not JSON, or nested too deep.
+    #[error("the value is not acceptable JSON: {0}")]
+    Json(#[from] crate::json::JsonError),
+    /// A pattern is not valid.
+    #[error(transparent)]
+    Pattern(#[from] crate::pattern::PatternError),
+    /// A schema is not valid.
+    #[error(transparent)]
+    SchemaText(#[from] crate::schema::SchemaError),
+}
+
+impl Rejection {
+    /// Stable across releases; documented in `docs/errors.md`.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::State(rejection) => rejection.code(),
+            Self::Namespace(rejection) => rejection.code(),
+            Self::Agent(rejection) => rejection.code(),
+            Self::Workspace(rejection) => rejection.code(),
+            Self::InTransaction { .. } => "transaction.command_refused",
+            Self::PreconditionFailed { .. } => "transaction.precondition_failed",
+            Self::EmptyTransaction {} => "transaction.empty",
+            Self::TooLarge { .. } => "transaction.too_large",
+            Self::PolicyRounds { .. } => "policy.too_many_rounds",
+            Self::KeyReused { .. } => "idempotency.key_reused",
+            Self::Name(_) => "request.bad_name",
+            Self::Json(_) => "request.bad_json",
+            Self::Pattern(_) => "request.bad_pattern",
+            Self::SchemaText(_) => "request.bad_schema",
+        }
+    }
+
+    /// What the caller should do about it.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::State(rejection) => rejection.kind(),
+            Self::Namespace(rejection) => rejection.kind(),
+            Self::Agent(rejection) => rejection.kind(),
+            Self::Workspace(rejection) => rejection.kind(),
+            Self::InTransaction { cause, .. } => cause.kind(),
+            Self::PreconditionFailed { .. } | Self::KeyReused { .. } => Kind::Conflict,
+            Self::EmptyTransaction {}
+            | Self::Name(_)
+            | Self::Json(_)
+            | Self::Pattern(_)
+            | Self::SchemaText(_) => Kind::Invalid,
+            Self::TooLarge { .. } => Kind::TooLarge,
+            Self::PolicyRounds { .. } => Kind::Exhausted,
+        }
+    }
+
+    /// What to do next, as a sentence.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::State(rejection) => rejection.hint(),
+            Self::Namespace(rejection) => rejection.hint(),
+            Self::Agent(rejection) => rejection.hint(),
+            Self::Workspace(rejection) => rejection.hint(),
+            Self::InTransaction { cause, .. } => cause.hint(),
+            Self::PreconditionFailed { .. } => "read again, decide again, then repeat",
+            Self::EmptyTransaction {} => "send at least one command",
+            Self::TooLarge { .. } => "split it into several commits",
+            Self::PolicyRounds { .. } => "look for policies or reactions that cause each other",
+            Self::KeyReused { .. } => "use a fresh key for every new request",
+            Self::Name(_) => "choose a name within the rules of the detail",
+            Self::Json(_) => "send one JSON value, nested at most 64 deep",
+            Self::Pattern(_) => "use `*` within a segment and `**` for any rest",
+            Self::SchemaText(_) => "send a JSON Schema without references to elsewhere",
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Everything that can be answered, as a sum over the primitives.
+
+use serde::{Deserialize, Serialize};
+
+use crate::numbers::Revision;
+use crate::{agent, namespace, state, workspace};
+
+/// The answer to one command or query.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reply {
+    /// About shared state.
+    State(state::Reply),
+    /// About namespaces.
+    Namespace(namespace::Reply),
+    /// About agents.
+    Agent(agent::Reply),
+    /// About the workspace itself.
+    Workspace(workspace::Reply),
+    /// One answer for each command of a transaction, in order.
+    Transaction(Vec<Reply>),
+}
+
+/// A reply, and the revision at which it is the truth.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    /// The workspace's revision.
+    pub revision: Revision,
+    /// What to tell.
+    pub reply: Reply,
+}

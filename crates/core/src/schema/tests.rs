@@ -1,0 +1,295 @@
+use serde_json::json;
+
+use super::*;
+use crate::json::REASON_CHARACTERS_MAX;
+
+fn json(value: &Value) -> Json {
+    Json::of(value).unwrap()
+}
+
+fn schema(source: &Value) -> Schema {
+    Schema::compile(&json(source)).unwrap_or_else(|error| panic!("{source}: {error}"))
+}
+
+fn refusal(source: &Value) -> String {
+    Schema::compile(&json(source)).expect_err("the schema is refused").to_string()
+}
+
+fn violation(source: &Value, value: &Value) -> String {
+    schema(source).check(&json(value)).expect_err("the value is refused").to_string()
+}
+
+fn person() -> Value {
+    json!({
+        "type": "object",
+        "required": ["name"],
+        "properties": {
+            "name": {"type": "string", "minLength": 1},
+            "age": {"type": "integer", "minimum": 0},
+            "tags": {"type": "array", "items": {"$ref": "#/$defs/tag"}},
+        },
+        "additionalProperties": false,
+        "$defs": {"tag": {"type": "string", "pattern": "^[a-z]+$"}},
+    })
+}
+
+#[test]
+fn values_that_satisfy_pass() {
+    let schema = schema(&person());
+    for value in [
+        json!({"name": "ada"}),
+        json!({"name": "ada", "age": 36}),
+        json!({"name": "ada", "age": 36.0, "tags": ["math", "engines"]}),
+    ] {
+        assert_eq!(schema.check(&json(&value)), Ok(()), "{value}");
+    }
+}
+
+#[test]
+fn the_first_violation_is_named() {
+    for (value, expected) in [
+        (json!(1), r#"value violates its schema at ``: 1 is not of type "object""#),
+        (json!({}), r#"value violates its schema at ``: "name" is a required property"#),
+        (
+            json!({"name": "ada", "age": -1}),
+            "value violates its schema at `/age`: -1 is less than the minimum of 0",
+        ),
+        (
+            json!({"name": "ada", "tags": ["math", "B"]}),
+            r#"value violates its schema at `/tags/1`: "B" does not match "^[a-z]+$""#,
+        ),
+    ] {
+        assert_eq!(violation(&person(), &value), expected, "{value}");
+    }
+}
+
+#[test]
+fn a_reason_is_bounded_and_still_says_what_is_wrong() {
+    let value = json!({"name": "é".repeat(10_000), "age": "x".repeat(10_000)});
+    let refused = schema(&person()).check(&json(&value)).unwrap_err();
+    assert_eq!(refused.path, "/age");
+    assert_eq!(refused.reason, r#"value is not of type "integer""#);
+    let key = "k".repeat(10_000);
+    let refused = schema(&json!({"additionalProperties": {"type": "string"}}))
+        .check(&json(&json!({ key: 1 })))
+        .unwrap_err();
+    assert_eq!(refused.path.chars().count(), REASON_CHARACTERS_MAX);
+}
+
+#[test]
+fn what_is_no_schema_is_refused() {
+    for (source, expected) in [
+        (json!(1), r#"invalid schema at ``: 1 is not of types "boolean", "object""#),
+        (
+            json!({"properties": {"a": {"type": "text"}}}),
+            "invalid schema at `/properties/a/type`: ",
+        ),
+        (json!({"minimum": "1"}), r#"invalid schema at `/minimum`: "1" is not of type "number""#),
+        (
+            json!({"$schema": "http://json-schema.org/draft-04/schema#"}),
+            "invalid schema at `/$schema`: draft 4 is not supported, use 2020-12",
+        ),
+        (
+            json!({"$schema": "https://elsewhere.example/schema"}),
+            "invalid schema at ``: Unknown meta-schema: 'https://elsewhere.example/schema'",
+        ),
+        (
+            json!({"$defs": {"a": {"description": "a".repeat(SCHEMA_BYTES_MAX)}}}),
+            "a schema has at most 65536 bytes, got 65570",
+        ),
+    ] {
+        assert!(refusal(&source).starts_with(expected), "{}", refusal(&source));
+    }
+}
+
+#[test]
+fn drafts_are_known_by_their_name() {
+    let tuple = |schema: &str| json!({"$schema": schema, "items": [{"type": "string"}]});
+    assert!(Schema::compile(&json(&tuple("http://json-schema.org/draft-07/schema#"))).is_ok());
+    assert!(
+        Schema::compile(&json(&tuple("https://json-schema.org/draft/2020-12/schema"))).is_err()
+    );
+    assert!(Schema::compile(&json(&json!({"items": [{"type": "string"}]}))).is_err());
+    assert!(Schema::compile(&json(&json!({"prefixItems": [{"type": "string"}]}))).is_ok());
+    assert!(Schema::compile(&json(&json!(true))).is_ok());
+}
+
+#[test]
+fn nothing_outside_of_the_schema_can_be_referred_to() {
+    for reference in [
+        "http://localhost:1/schema.json",
+        "https://json-schema.org/draft/2020-12/schema",
+        "file:///schema.json",
+        "other.json",
+        "other.json#/a",
+        "urn:a:b",
+        "#anchor",
+        "#/nowhere",
+        "#/$defs/%61",
+        "",
+    ] {
+        let text =
+            format!("reference `{reference}` must be `#`, or `#/` and a path within the schema");
+        for source in [
+            json!({"$ref": reference, "$defs": {"a": {"$anchor": "anchor"}}}),
+            json!({"properties": {"a": {"anyOf": [{"$ref": reference}]}}}),
+            json!({"$defs": {"a": {"$defs": {"b": {"$ref": reference}}}}}),
+            json!({"$ref": "#/elsewhere/a", "elsewhere": {"a": {"$ref": reference}}}),
+        ] {
+            assert_eq!(refusal(&source), text, "{source}");
+        }
+    }
+}
+
+/// The walk above catches them first; this is the second wall, should the walk miss a place.
+#[test]
+fn the_validator_itself_fetches_nothing() {
+    for reference in ["http://localhost:1/schema.json", "file:///schema.json"] {
+        let built = jsonschema::options().offline().build(&json!({ "$ref": reference }));
+        let expected = SchemaError::Reference { reference: reference.into() };
+        assert_eq!(refused(&built.expect_err("nothing is fetched")), expected);
+        assert!(jsonschema::options().build(&json!({ "$ref": reference })).is_err());
+    }
+}
+
+#[test]
+fn schemas_within_the_schema_are_refused() {
+    for (source, expected) in [
+        (json!({"$dynamicRef": "#a"}), "keyword `$dynamicRef` is not supported"),
+        (json!({"not": {"$recursiveRef": "#"}}), "keyword `$recursiveRef` is not supported"),
+        (
+            json!({"$defs": {"a": {"$id": "urn:a"}}}),
+            "keyword `$id` is not supported below the root",
+        ),
+        (
+            json!({"items": {"$schema": "https://json-schema.org/draft/2020-12/schema"}}),
+            "keyword `$schema` is not supported below the root",
+        ),
+        (
+            json!({"$ref": "#/x/y/z", "x": {"y": {"$id": "urn:a", "z": {}}}}),
+            "reference `#/x/y/z` must be `#`, or `#/` and a path within the schema",
+        ),
+    ] {
+        assert_eq!(refusal(&source), expected);
+    }
+    let sound = json!({"$id": "urn:root", "$ref": "#/$defs/a", "$defs": {"a": {"type": "string"}}});
+    assert_eq!(schema(&sound).check(&json(&json!("a"))), Ok(()));
+    let named_like_keywords = json!({"properties": {"$ref": {"type": "string"}, "$id": true}});
+    assert!(Schema::compile(&json(&named_like_keywords)).is_ok());
+}
+
+#[test]
+fn regular_expressions_are_linear_and_bounded() {
+    let unusable = "unusable regular expression, write it without lookaround and backreference";
+    for pattern in ["(?=a)b", r"(a)\1", r"\p{L}{20}", "((a{100}){100}){100}"] {
+        let text = refusal(&json!({"pattern": pattern}));
+        assert!(text.starts_with(&format!("invalid schema at `/pattern`: {unusable}")), "{text}");
+        assert!(Schema::compile(&json(&json!({"patternProperties": {pattern: true}}))).is_err());
+    }
+    let letters = schema(&json!({"pattern": r"^\p{L}+[\w.-]{0,99}$"}));
+    assert_eq!(letters.check(&json(&json!("né"))), Ok(()));
+    let hungry = schema(&json!({"pattern": "^(a+)+$"}));
+    assert!(hungry.check(&json(&json!("a".repeat(100_000) + "b"))).is_err());
+    let many: Vec<Value> = (0..=REGEXES_MAX).map(|_| json!({"pattern": "a"})).collect();
+    assert_eq!(
+        refusal(&json!({ "allOf": many })),
+        "a schema has at most 64 regular expressions, got 65"
+    );
+}
+
+/// A chain of definitions, each built from the next.
+fn chain(count: usize, link: impl Fn(&str) -> Value, last: Value) -> Value {
+    let mut definitions = serde_json::Map::new();
+    for at in 0..count {
+        definitions.insert(format!("d{at}"), link(&format!("#/$defs/d{}", at + 1)));
+    }
+    definitions.insert(format!("d{count}"), last);
+    json!({"$ref": "#/$defs/d0", "$defs": definitions})
+}
+
+fn nested(depth: usize) -> Value {
+    (0..depth).fold(json!(1), |inner, _| json!({ "x": inner }))
+}
+
+#[test]
+fn branches_that_multiply_are_stopped() {
+    let doubling =
+        chain(60, |next| json!({"anyOf": [{"$ref": next}, {"$ref": next}]}), json!(false));
+    assert_eq!(
+        violation(&doubling, &json!(1)),
+        "value violates its schema at ``: the schema takes more than 10064 steps on this value"
+    );
+    let along_the_value =
+        json!({"type": "object", "properties": {"x": {"anyOf": [{"$ref": "#"}, {"$ref": "#"}]}}});
+    let text = violation(&along_the_value, &nested(60));
+    assert!(text.ends_with("takes more than 13904 steps on this value"), "{text}");
+    assert!(violation(&along_the_value, &nested(3)).contains("anyOf"));
+    let repeating = chain(
+        20,
+        |next| json!({"allOf": [{"$ref": next}], "unevaluatedProperties": false}),
+        json!(true),
+    );
+    let value = json!({"a": 1, "b": 2, "c": 3});
+    assert!(violation(&repeating, &value).contains("steps on this value"));
+    let broad: Vec<Value> = (0..600).map(|_| json!({"additionalProperties": true})).collect();
+    let wide = Value::Object((0..5_000).map(|at| (at.to_string(), json!(at))).collect());
+    assert!(violation(&json!({ "allOf": broad }), &wide).contains("steps on this value"));
+}
+
+#[test]
+fn references_that_nest_or_never_end_are_stopped() {
+    let ring = chain(
+        100,
+        |next| json!({"allOf": [{"$ref": next}]}),
+        json!({"properties": {"x": {"$ref": "#/$defs/d0"}}}),
+    );
+    let text = violation(&ring, &nested(60));
+    assert!(text.ends_with("the schema nests beyond 1000 levels on this value"), "{text}");
+    assert!(violation(&json!({"$ref": "#"}), &json!(1)).contains("the schema nests beyond"));
+    let deepest = chain(990, |next| json!({ "$ref": next }), json!({"type": "string"}));
+    assert!(violation(&deepest, &json!(1)).contains("is not of type"));
+}
+
+#[test]
+fn ordinary_recursion_and_size_pass() {
+    let tree = json!({
+        "$ref": "#/$defs/node",
+        "$defs": {"node": {
+            "type": "object",
+            "properties": {
+                "value": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "null"}]},
+                "children": {"type": "array", "items": {"$ref": "#/$defs/node"}},
+            },
+            "required": ["value"],
+            "additionalProperties": false,
+        }},
+    });
+    let leaf = json!({"value": "leaf"});
+    let broad = json!({"value": 1, "children": vec![leaf.clone(); 3_000]});
+    assert_eq!(schema(&tree).check(&json(&broad)), Ok(()));
+    let deep = (0..30).fold(leaf, |inner, _| json!({"value": null, "children": [inner]}));
+    assert_eq!(schema(&tree).check(&json(&deep)), Ok(()));
+
+    let variants: Vec<Value> = (0..20)
+        .map(|at| json!({"type": "object", "properties": {"kind": {"const": at}, "text": true}}))
+        .collect();
+    let union = json!({"type": "array", "items": {"oneOf": variants}});
+    let values: Vec<Value> = (0..1_000).map(|at| json!({"kind": at % 20, "text": "t"})).collect();
+    assert_eq!(schema(&union).check(&json(&json!(values))), Ok(()));
+}
+
+#[test]
+fn a_schema_is_its_source() {
+    let source = Json::parse(r#"{ "type": "string" }"#).unwrap();
+    let schema = Schema::compile(&source).unwrap();
+    assert_eq!(schema.source(), &source);
+    assert_eq!(schema, schema.clone());
+    assert_eq!(schema, Schema::compile(&source).unwrap());
+    assert_ne!(schema, Schema::compile(&Json::parse(r#"{"type":"string"}"#).unwrap()).unwrap());
+    assert_eq!(format!("{schema:?}"), source.as_str());
+    assert_eq!(serde_json::to_string(&schema).unwrap(), source.as_str());
+    assert_eq!(serde_json::from_str::<Schema>(source.as_str()).unwrap(), schema);
+    let packed = rmp_serde::to_vec_named(&schema).unwrap();
+    assert_eq!(rmp_serde::from_slice::<Schema>(&packed).unwrap(), schema);
+    assert!(serde_json::from_str::<Schema>(r#"{"type":"text"}"#).is_err());
+}

@@ -1,0 +1,147 @@
+//! Time as data: milliseconds since 1970, stamped onto commands by the engine.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A moment, in milliseconds since 1970-01-01 UTC. Shown as RFC 3339.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(pub u64);
+
+const DAY_MS: u64 = 86_400_000;
+/// Last moment with a four-digit year; RFC 3339 has no form for later ones.
+const LAST_MS: u64 = 253_402_300_799_999;
+
+impl Timestamp {
+    /// The moment so many milliseconds later.
+    #[must_use]
+    pub fn after(self, milliseconds: u64) -> Self {
+        Self(self.0.saturating_add(milliseconds).min(LAST_MS))
+    }
+
+    /// Milliseconds from `earlier` to this moment; none if it was later.
+    pub fn since(self, earlier: Self) -> u64 {
+        self.0.saturating_sub(earlier.0)
+    }
+}
+
+/// Year, month and day of a day count, after Howard Hinnant's `civil_from_days`: years begin in
+/// March there, so that the leap day is the last of its year.
+fn date_of(days: u64) -> (u64, u64, u64) {
+    let shifted = days + 719_468;
+    let era = shifted / 146_097;
+    let day_of_era = shifted % 146_097;
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_index = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_index + 2) / 5 + 1;
+    let month = if month_index < 10 { month_index + 3 } else { month_index - 9 };
+    (year_of_era + era * 400 + u64::from(month <= 2), month, day)
+}
+
+/// The inverse of [`date_of`], for years from 1970.
+fn days_of(year: u64, month: u64, day: u64) -> u64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let era = year / 400;
+    let year_of_era = year % 400;
+    let month_index = if month > 2 { month - 3 } else { month + 9 };
+    let day_of_year = (153 * month_index + 2) / 5 + day - 1;
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    era * 146_097 + day_of_era - 719_468
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let milliseconds = self.0.min(LAST_MS);
+        let (year, month, day) = date_of(milliseconds / DAY_MS);
+        let rest = milliseconds % DAY_MS;
+        let (hour, minute) = (rest / 3_600_000, rest / 60_000 % 60);
+        let (second, milli) = (rest / 1_000 % 60, rest % 1_000);
+        write!(
+            formatter,
+            "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z"
+        )
+    }
+}
+
+impl FromStr for Timestamp {
+    type Err = String;
+
+    /// Takes exactly the form that is shown: UTC, with milliseconds.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("`{text}` is not a time such as `2026-01-31T12:00:00.000Z`");
+        let bytes = text.as_bytes();
+        if bytes.len() != 24 || !text.is_ascii() {
+            return Err(wrong());
+        }
+        let number = |from: usize, to: usize| text[from..to].parse::<u64>().map_err(|_| wrong());
+        let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
+        let (hour, minute) = (number(11, 13)?, number(14, 16)?);
+        let (second, milli) = (number(17, 19)?, number(20, 23)?);
+        if year < 1970 || !(1..=12).contains(&month) || !(1..=31).contains(&day) || hour > 23 {
+            return Err(wrong());
+        }
+        if minute > 59 || second > 59 {
+            return Err(wrong());
+        }
+        let in_day = hour * 3_600_000 + minute * 60_000 + second * 1_000 + milli;
+        let moment = Self(days_of(year, month, day) * DAY_MS + in_day);
+        // Showing it again catches every other mistake: separators and the 30th of February.
+        if moment.to_string() == text { Ok(moment) } else { Err(wrong()) }
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() {
+            serializer.collect_str(self)
+        } else {
+            serializer.serialize_u64(self.0)
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        if deserializer.is_human_readable() {
+            let text = String::deserialize(deserializer)?;
+            text.parse().map_err(serde::de::Error::custom)
+        } else {
+            u64::deserialize(deserializer).map(Self)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shows_and_reads_rfc_3339() {
+        for (milliseconds, text) in [
+            (0, "1970-01-01T00:00:00.000Z"),
+            (951_782_400_000, "2000-02-29T00:00:00.000Z"),
+            (1_794_700_800_123, "2026-11-15T00:00:00.123Z"),
+            (LAST_MS, "9999-12-31T23:59:59.999Z"),
+        ] {
+            assert_eq!(Timestamp(milliseconds).to_string(), text);
+            assert_eq!(text.parse(), Ok(Timestamp(milliseconds)));
+        }
+    }
+
+    #[test]
+    fn refuses_what_is_not_a_moment() {
+        for bad in [
+            "",
+            "2026-02-30T00:00:00.000Z",
+            "2026-01-01 00:00:00.000Z",
+            "2026-01-01T24:00:00.000Z",
+            "2026-01-01T00:00:00Z",
+            "1969-12-31T23:59:59.999Z",
+        ] {
+            assert!(bad.parse::<Timestamp>().is_err(), "{bad}");
+        }
+    }
+}

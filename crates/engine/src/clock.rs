@@ -1,0 +1,79 @@
+//! Clocks: the only place in the engine that knows what time it is.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use baton_core::Timestamp;
+
+/// Says what time it is.
+pub trait Clock: Send + Sync + 'static {
+    /// Now. Never earlier than what it said before.
+    fn now(&self) -> Timestamp;
+}
+
+/// The computer's clock, read once and then followed by the steady one: setting the computer's
+/// clock, or putting it to sleep, makes no lease end early.
+pub struct SystemClock {
+    origin: Timestamp,
+    began: Instant,
+}
+
+impl Default for SystemClock {
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the clock")]
+    fn default() -> Self {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self { origin: Timestamp(milliseconds(since)), began: Instant::now() }
+    }
+}
+
+impl Clock for SystemClock {
+    fn now(&self) -> Timestamp {
+        self.origin.after(milliseconds(self.began.elapsed()))
+    }
+}
+
+fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// A clock that is moved by hand, for tests and the simulator.
+#[derive(Clone, Default)]
+pub struct ManualClock(Arc<AtomicU64>);
+
+impl ManualClock {
+    /// A clock that stands at this moment.
+    pub fn at(moment: Timestamp) -> Self {
+        Self(Arc::new(AtomicU64::new(moment.0)))
+    }
+
+    /// Moves it forward.
+    pub fn advance(&self, milliseconds: u64) {
+        self.0.fetch_add(milliseconds, Ordering::Relaxed);
+    }
+
+    /// Sets it, even back: a server may start on a machine whose clock is wrong.
+    pub fn set(&self, moment: Timestamp) {
+        self.0.store(moment.0, Ordering::Relaxed);
+    }
+}
+
+impl Clock for ManualClock {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.0.load(Ordering::Relaxed))
+    }
+}
+
+/// Measures how long something took.
+pub(crate) struct Stopwatch(Instant);
+
+impl Stopwatch {
+    #[expect(clippy::disallowed_methods, reason = "measuring is not deciding")]
+    pub(crate) fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.0.elapsed()
+    }
+}

@@ -1,0 +1,215 @@
+//! Batches as bytes: what stands in a record of the log and in a run of history.
+//!
+//! A frame is self-contained, so that one batch can be read and trusted without the record around
+//! it, and so that opening a log need not decode what it only has to find again.
+//!
+//! | bytes | field | |
+//! |---|---|---|
+//! | 4 | length of what follows the checksum | little endian, as all numbers |
+//! | 4 | CRC-32 of what follows | |
+//! | 1 | codec | 1 = MessagePack with named fields |
+//! | 2 | schema version | raised when old programs could misread |
+//! | 8 | revision | |
+//! | 8 | time | milliseconds since 1970 |
+//! | 1 | length of the workspace's name | |
+//! | n | workspace | |
+//! | rest | `{agent, events}` | |
+//!
+//! New fields of events come with defaults and old ones never change their meaning, so the schema
+//! version stays until something is added that an old program must not ignore. A frame that is
+//! newer than the program is refused, not guessed.
+
+use baton_core::{AgentId, Batch, Event, Revision, Timestamp, WorkspaceName};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// MessagePack with named fields.
+const CODEC: u8 = 1;
+/// The newest schema this program writes and understands.
+pub const SCHEMA: u16 = 1;
+/// Length and checksum.
+const PREFIX: usize = 8;
+/// What stands before the workspace's name.
+const FIXED: usize = 20;
+
+/// Why bytes are not a batch.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum CodecError {
+    /// The bytes are damaged.
+    #[error("a batch is damaged: {what}")]
+    Corrupt {
+        /// What does not fit.
+        what: String,
+    },
+    /// A newer program wrote them.
+    #[error("a batch has codec {codec} and schema {schema}, this program knows {CODEC} and {SCHEMA}")]
+    Newer {
+        /// The codec found.
+        codec: u8,
+        /// The schema found.
+        schema: u16,
+    },
+}
+
+#[derive(Serialize)]
+struct BodyOut<'a> {
+    agent: &'a AgentId,
+    events: &'a [Event],
+}
+
+#[derive(Deserialize)]
+struct BodyIn {
+    agent: AgentId,
+    events: Vec<Event>,
+}
+
+/// Where a frame is and what it is about, without its events.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outline<'a> {
+    /// The workspace's name.
+    pub workspace: &'a str,
+    /// The batch's revision.
+    pub revision: Revision,
+    /// The batch's time.
+    pub time: Timestamp,
+    /// Bytes of the whole frame.
+    pub bytes: usize,
+}
+
+/// Appends a batch to a group.
+pub fn encode(group: &mut Vec<u8>, workspace: &WorkspaceName, batch: &Batch) {
+    let start = group.len();
+    group.extend_from_slice(&[0; PREFIX]);
+    group.push(CODEC);
+    group.extend_from_slice(&SCHEMA.to_le_bytes());
+    group.extend_from_slice(&batch.revision.0.to_le_bytes());
+    group.extend_from_slice(&batch.time.0.to_le_bytes());
+    let name = workspace.as_str().as_bytes();
+    group.push(u8::try_from(name.len()).expect("names are shorter than 256 bytes"));
+    group.extend_from_slice(name);
+    let body = BodyOut { agent: &batch.agent, events: &batch.events };
+    rmp_serde::encode::write_named(group, &body).expect("batches can be encoded");
+    let length = u32::try_from(group.len() - start - PREFIX).expect("batches are limited");
+    let checksum = crc32fast::hash(&group[start + PREFIX..]);
+    group[start..start + 4].copy_from_slice(&length.to_le_bytes());
+    group[start + 4..start + 8].copy_from_slice(&checksum.to_le_bytes());
+}
+
+/// How many bytes the frame that begins here takes; needs its first eight.
+pub fn frame_bytes(prefix: [u8; PREFIX]) -> usize {
+    let [a, b, c, d, ..] = prefix;
+    PREFIX + u32::from_le_bytes([a, b, c, d]) as usize
+}
+
+/// The parts of the frame at the beginning of these bytes, checksum verified.
+fn open(bytes: &[u8]) -> Result<(Outline<'_>, &[u8]), CodecError> {
+    let corrupt = |what: &str| CodecError::Corrupt { what: what.to_owned() };
+    let prefix = bytes.first_chunk().ok_or_else(|| corrupt("it ends within its length"))?;
+    let length = frame_bytes(*prefix);
+    let frame = bytes.get(PREFIX..length).ok_or_else(|| corrupt("it is cut off"))?;
+    let checksum = u32::from_le_bytes([prefix[4], prefix[5], prefix[6], prefix[7]]);
+    if crc32fast::hash(frame) != checksum {
+        return Err(corrupt("its checksum does not fit"));
+    }
+    let fixed: &[u8; FIXED] = frame.first_chunk().ok_or_else(|| corrupt("it is too short"))?;
+    let (codec, schema) = (fixed[0], u16::from_le_bytes([fixed[1], fixed[2]]));
+    if codec != CODEC || schema > SCHEMA {
+        return Err(CodecError::Newer { codec, schema });
+    }
+    let number = |from: usize| {
+        let bytes = fixed[from..from + 8].try_into().expect("eight bytes are eight bytes");
+        u64::from_le_bytes(bytes)
+    };
+    let name_end = FIXED + usize::from(fixed[19]);
+    let name = frame.get(FIXED..name_end).ok_or_else(|| corrupt("its name is cut off"))?;
+    let workspace = std::str::from_utf8(name).map_err(|_| corrupt("its name is not text"))?;
+    let (revision, time) = (Revision(number(3)), Timestamp(number(11)));
+    let outline = Outline { workspace, revision, time, bytes: length };
+    Ok((outline, &frame[name_end..]))
+}
+
+/// What the frame at the beginning of these bytes is about.
+pub fn outline(bytes: &[u8]) -> Result<Outline<'_>, CodecError> {
+    open(bytes).map(|(outline, _)| outline)
+}
+
+/// The batch in the frame at the beginning of these bytes.
+pub fn decode(bytes: &[u8]) -> Result<Batch, CodecError> {
+    let (outline, body) = open(bytes)?;
+    let BodyIn { agent, events } = rmp_serde::from_slice(body)
+        .map_err(|error| CodecError::Corrupt { what: error.to_string() })?;
+    Ok(Batch { revision: outline.revision, time: outline.time, agent, events })
+}
+
+/// The frames of a record, with their offsets.
+pub fn outlines(record: &[u8]) -> impl Iterator<Item = Result<(u32, Outline<'_>), CodecError>> {
+    let mut offset = 0;
+    std::iter::from_fn(move || {
+        let rest = record.get(offset..).filter(|rest| !rest.is_empty())?;
+        let outline = outline(rest);
+        let at = u32::try_from(offset).expect("records are smaller than 4 GiB");
+        offset = outline.as_ref().map_or(record.len(), |outline| offset + outline.bytes);
+        Some(outline.map(|outline| (at, outline)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use baton_core::{NamespaceName, workspace};
+
+    use super::*;
+
+    fn example() -> (WorkspaceName, Batch) {
+        let retention = workspace::Retention::default();
+        let events = vec![
+            Event::Workspace(workspace::Event::Configured { retention }),
+            Event::Namespace(baton_core::namespace::Event::Deleted {
+                name: NamespaceName::parse("notes").unwrap(),
+            }),
+        ];
+        let batch =
+            Batch { revision: Revision(7), time: Timestamp(9), agent: AgentId::engine(), events };
+        (WorkspaceName::parse("research").unwrap(), batch)
+    }
+
+    #[test]
+    fn a_record_gives_back_its_batches() {
+        let (name, batch) = example();
+        let mut record = Vec::new();
+        encode(&mut record, &name, &batch);
+        let second = u32::try_from(record.len()).unwrap();
+        encode(&mut record, &name, &batch);
+        let found: Vec<_> = outlines(&record).map(Result::unwrap).collect();
+        assert_eq!(found.len(), 2);
+        assert_eq!(found[1].0, second);
+        assert_eq!(found[1].1.workspace, "research");
+        assert_eq!(found[1].1.revision, Revision(7));
+        assert_eq!(decode(&record[second as usize..]), Ok(batch));
+    }
+
+    #[test]
+    fn every_flipped_bit_and_every_cut_is_noticed() {
+        let (name, batch) = example();
+        let mut record = Vec::new();
+        encode(&mut record, &name, &batch);
+        for end in 0..record.len() {
+            assert!(decode(&record[..end]).is_err(), "cut at {end}");
+        }
+        for bit in 0..record.len() * 8 {
+            let mut damaged = record.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            assert!(decode(&damaged).is_err(), "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn a_newer_schema_is_refused_not_guessed() {
+        let (name, batch) = example();
+        let mut record = Vec::new();
+        encode(&mut record, &name, &batch);
+        record[PREFIX + 1] = 200;
+        let checksum = crc32fast::hash(&record[PREFIX..]);
+        record[4..8].copy_from_slice(&checksum.to_le_bytes());
+        assert_eq!(decode(&record), Err(CodecError::Newer { codec: 1, schema: 200 }));
+    }
+}

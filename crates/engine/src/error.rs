@@ -1,0 +1,224 @@
+//! What can go wrong besides a refusal, and what that says about the request.
+
+use baton_core::names::NameError;
+use baton_core::{Kind, Rejection, Revision, WorkspaceName};
+use baton_log::{BlobError, OpenError, ReadError};
+use thiserror::Error;
+
+use crate::codec::CodecError;
+use crate::frames::FrameError;
+use crate::history::run::RunError;
+use crate::snapshot::SnapshotError;
+
+/// Why a call did not give what was asked for.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum Error {
+    /// The rules said no. Nothing was written.
+    #[error(transparent)]
+    Rejected(#[from] Rejection),
+    /// The past that was asked for is no longer kept.
+    #[error("revision {asked} of workspace `{workspace}` is gone, the oldest kept is {oldest}")]
+    Gone {
+        /// Where.
+        workspace: WorkspaceName,
+        /// What was asked for.
+        asked: Revision,
+        /// What there is.
+        oldest: Revision,
+    },
+    /// The revision has not happened yet.
+    #[error("revision {asked} of workspace `{workspace}` has not happened, the newest is {newest}")]
+    NotYet {
+        /// Where.
+        workspace: WorkspaceName,
+        /// What was asked for.
+        asked: Revision,
+        /// What there is.
+        newest: Revision,
+    },
+    /// A watch would have to begin with more entries than fit into one answer.
+    #[error("the snapshot to begin with has more than {max} entries")]
+    SnapshotTooLarge {
+        /// The limit.
+        max: usize,
+    },
+    /// More differences than fit into one answer.
+    #[error("revisions {from} and {to} differ in more than {max} keys")]
+    DiffTooLarge {
+        /// The earlier revision.
+        from: Revision,
+        /// The later revision.
+        to: Revision,
+        /// The limit.
+        max: usize,
+    },
+    /// There is no space on the disk. Nothing was written.
+    #[error("no space is left for the log; nothing was written")]
+    Full,
+    /// Writing failed. Whether the request was carried out is unknown until the log is opened
+    /// again.
+    #[error("writing to the log failed, the outcome is unknown: {reason}")]
+    Unknown {
+        /// What the log said.
+        reason: String,
+    },
+    /// The engine has stopped after a failed write. Nothing was written.
+    #[error("the engine has stopped after a failed write: {reason}")]
+    Stopped {
+        /// What the log said then.
+        reason: String,
+    },
+    /// The engine was closed. Nothing was written.
+    #[error("the engine is closed")]
+    Closed,
+    /// Stored data is damaged.
+    #[error("stored data is damaged: {what}")]
+    Corrupt {
+        /// What does not fit, and where.
+        what: String,
+    },
+    /// Stored data was written by a newer program.
+    #[error("stored data was written by a newer program: {what}")]
+    Newer {
+        /// What is newer.
+        what: String,
+    },
+    /// The storage did not answer.
+    #[error("the storage failed: {what}")]
+    Storage {
+        /// What it said.
+        what: String,
+    },
+    /// The folder could not be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+}
+
+impl Error {
+    /// Stable across releases; documented in `docs/errors.md`.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Rejected(rejection) => rejection.code(),
+            Self::Gone { .. } => "history.gone",
+            Self::NotYet { .. } => "history.not_yet",
+            Self::SnapshotTooLarge { .. } => "watch.snapshot_too_large",
+            Self::DiffTooLarge { .. } => "history.diff_too_large",
+            Self::Full => "engine.full",
+            Self::Unknown { .. } => "engine.unknown_outcome",
+            Self::Stopped { .. } => "engine.stopped",
+            Self::Closed => "engine.closed",
+            Self::Corrupt { .. } => "engine.corrupt",
+            Self::Newer { .. } => "engine.newer",
+            Self::Storage { .. } => "engine.storage",
+            Self::Open(error) => error.code(),
+        }
+    }
+
+    /// What the caller should do about it.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Rejected(rejection) => rejection.kind(),
+            Self::Gone { .. } => Kind::NotFound,
+            Self::NotYet { .. } => Kind::Invalid,
+            Self::SnapshotTooLarge { .. } | Self::DiffTooLarge { .. } => Kind::TooLarge,
+            Self::Full
+            | Self::Unknown { .. }
+            | Self::Stopped { .. }
+            | Self::Closed
+            | Self::Corrupt { .. }
+            | Self::Newer { .. }
+            | Self::Storage { .. }
+            | Self::Open(_) => Kind::Unavailable,
+        }
+    }
+
+    /// What to do next, as a sentence.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Rejected(rejection) => rejection.hint(),
+            Self::Gone { .. } => "ask from the oldest revision on, or read the present",
+            Self::NotYet { .. } => "read the present to learn the newest revision",
+            Self::SnapshotTooLarge { .. } => "watch a narrower pattern, or page with state.snapshot",
+            Self::DiffTooLarge { .. } => "name a namespace, or revisions closer to each other",
+            Self::Full => "free space on the disk, then repeat",
+            Self::Unknown { .. } => "open the data again, then repeat under the same idempotency key",
+            Self::Stopped { .. } => "look at the disk, then open the data again",
+            Self::Closed => "open the data again",
+            Self::Corrupt { .. } => "keep a copy of the folder, then run `baton log verify`",
+            Self::Newer { .. } => "use the program version that wrote the data, or a later one",
+            Self::Storage { .. } => "look at the disk, then repeat",
+            Self::Open(_) => "see the detail",
+        }
+    }
+
+    /// Whether the request may have been carried out although it failed. Everything else that
+    /// fails was not.
+    pub fn is_unknown(&self) -> bool {
+        matches!(self, Self::Unknown { .. })
+    }
+}
+
+impl From<NameError> for Error {
+    fn from(error: NameError) -> Self {
+        Self::Rejected(error.into())
+    }
+}
+
+impl From<CodecError> for Error {
+    fn from(error: CodecError) -> Self {
+        match error {
+            CodecError::Corrupt { .. } => Self::Corrupt { what: error.to_string() },
+            CodecError::Newer { .. } => Self::Newer { what: error.to_string() },
+        }
+    }
+}
+
+impl From<FrameError> for Error {
+    fn from(error: FrameError) -> Self {
+        match error {
+            FrameError::Newer { .. } => Self::Newer { what: error.to_string() },
+            FrameError::Corrupt { .. } => Self::Corrupt { what: error.to_string() },
+            FrameError::TooLarge { .. } => Self::Storage { what: error.to_string() },
+            FrameError::Blob(error) => error.into(),
+        }
+    }
+}
+
+impl From<RunError> for Error {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Newer { .. } => Self::Newer { what: error.to_string() },
+            RunError::Corrupt { .. } => Self::Corrupt { what: error.to_string() },
+            RunError::Empty | RunError::Outside { .. } | RunError::TooLarge { .. } => {
+                Self::Storage { what: error.to_string() }
+            }
+            RunError::Blob(error) => error.into(),
+        }
+    }
+}
+
+impl From<SnapshotError> for Error {
+    fn from(error: SnapshotError) -> Self {
+        match error {
+            SnapshotError::Frames(error) => error.into(),
+            SnapshotError::Codec(error) => error.into(),
+        }
+    }
+}
+
+impl From<BlobError> for Error {
+    fn from(error: BlobError) -> Self {
+        Self::Storage { what: error.to_string() }
+    }
+}
+
+impl From<ReadError> for Error {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Corrupt { .. } => Self::Corrupt { what: error.to_string() },
+            ReadError::Truncated { .. } | ReadError::BeyondTail { .. } | ReadError::Failed(_) => {
+                Self::Storage { what: error.to_string() }
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The past of one workspace: where every batch is that may still be asked for.
+//!
+//! ```text
+//!   revision   0 ─────── floor ──────────────────────────────── archived ────────── present
+//!              forgotten │ base │ run │ run │      run          │ tail (in the log) │
+//! ```
+//!
+//! New batches are in the log; [`Tail`] remembers where. When the tail has grown, the engine
+//! writes it into an immutable [`Run`](run::Run), searchable by revision and by subject, and the
+//! log may forget it. Runs that retention no longer asks for are folded into the base, a snapshot
+//! of what they added up to. So the cost of a question about the past follows what it returns:
+//! one look-up per run, and the tail is bounded.
+//!
+//! Invariants:
+//!
+//! 1. Base, runs and tail follow each other without gap or overlap.
+//! 2. A batch leaves the tail only when it is in a committed run.
+//! 3. Nothing is answered for a revision before the floor but that it is gone.
+
+pub mod past;
+pub mod run;
+mod tail;
+
+use std::sync::Arc;
+
+use baton_core::Revision;
+
+pub use tail::{Place, Tail, subject_hash};
+
+use crate::snapshot::Snapshot;
+use run::Run;
+
+/// Where the batches of one workspace are.
+pub struct History {
+    /// What the forgotten batches added up to; none if nothing is forgotten.
+    pub base: Option<Arc<Snapshot>>,
+    /// Archived batches, oldest first.
+    pub runs: Vec<Arc<Run>>,
+    /// Batches that are in the log only.
+    pub tail: Tail,
+    /// The oldest revision whose state may be asked for; batches after it may be read.
+    pub floor: Revision,
+}
+
+/// Where to find one batch.
+pub enum Whereabouts {
+    /// In an archived run.
+    Run(Arc<Run>),
+    /// In the log.
+    Log(Place),
+    /// It is gone, or not there yet.
+    Nowhere,
+}
+
+impl History {
+    /// A workspace without a past.
+    pub fn empty() -> Self {
+        Self { base: None, runs: Vec::new(), tail: Tail::from(1), floor: Revision(0) }
+    }
+
+    /// The newest revision that is in a run or the base.
+    pub fn archived(&self) -> Revision {
+        let base = self.base.as_ref().map_or(0, |base| base.revision().0);
+        Revision(self.runs.last().map_or(base, |run| run.last()))
+    }
+
+    /// Where a batch is.
+    pub fn find(&self, revision: Revision) -> Whereabouts {
+        if revision <= self.floor {
+            return Whereabouts::Nowhere;
+        }
+        if let Some(place) = self.tail.find(revision) {
+            return Whereabouts::Log(place);
+        }
+        let index = self.runs.partition_point(|run| run.last() < revision.0);
+        match self.runs.get(index).filter(|run| run.first() <= revision.0) {
+            Some(run) => Whereabouts::Run(Arc::clone(run)),
+            None => Whereabouts::Nowhere,
+        }
+    }
+
+    /// A run holds the oldest part of the tail now.
+    pub fn archive(&mut self, replaced: usize, run: Arc<Run>) {
+        let last = Revision(run.last());
+        self.runs.truncate(self.runs.len() - replaced);
+        self.runs.push(run);
+        self.tail.forget(last);
+        self.check();
+    }
+
+    /// Asserts the first invariant of the module's story.
+    pub fn check(&self) {
+        let mut next = self.base.as_ref().map_or(0, |base| base.revision().0) + 1;
+        for run in &self.runs {
+            assert_eq!(run.first(), next, "runs follow each other");
+            next = run.last() + 1;
+        }
+        assert_eq!(self.tail.first().0, next, "the tail follows the runs");
+    }
+}

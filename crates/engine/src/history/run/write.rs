@@ -1,0 +1,144 @@
+//! The writer: batches in the order of their revisions in, a blob out.
+
+use std::collections::BTreeMap;
+
+use baton_log::BlobWriter;
+
+use super::layout::{BATCHES_OFFSET, Footer, MAGIC, Row, SUBJECT_INDEX_KIND};
+use super::{FORMAT_VERSION, RunError, subjects};
+use crate::frames::FrameWriter;
+use crate::frames::layout::header;
+
+/// Batches are gathered up to this size, since most are far smaller than a write should be.
+const WRITE_BYTES: usize = 256 << 10;
+
+/// What [`RunWriter::finish`] wrote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunSummary {
+    /// The oldest revision in the run.
+    pub first: u64,
+    /// The newest revision in the run.
+    pub last: u64,
+    /// When the oldest revision was made.
+    pub first_time_ms: u64,
+    /// When the newest revision was made.
+    pub last_time_ms: u64,
+    /// The size of the blob.
+    pub bytes: u64,
+}
+
+/// Writes one run. Dropped before [`finish`](Self::finish), it leaves nothing behind. Until then
+/// the table and the subjects are in memory, some 24 bytes per batch and eight per change.
+pub struct RunWriter {
+    output: Box<dyn BlobWriter>,
+    /// Bytes on their way to the output.
+    buffer: Vec<u8>,
+    batches_bytes: u32,
+    table: Vec<u8>,
+    first: u64,
+    count: u64,
+    first_time_ms: u64,
+    last_time_ms: u64,
+    /// In the order of the index, which is the order of the subjects' bytes.
+    subjects: BTreeMap<String, Vec<u64>>,
+}
+
+impl RunWriter {
+    /// Begins a run whose oldest revision is `first_revision`.
+    pub fn new(output: Box<dyn BlobWriter>, first_revision: u64) -> Self {
+        Self {
+            output,
+            buffer: header(MAGIC, FORMAT_VERSION, 0).to_vec(),
+            batches_bytes: 0,
+            table: Vec::new(),
+            first: first_revision,
+            count: 0,
+            first_time_ms: 0,
+            last_time_ms: 0,
+            subjects: BTreeMap::new(),
+        }
+    }
+
+    /// Adds the batch of the next revision with the subjects it touched, in any order and possibly
+    /// repeated. A revision that is not the next one is a bug of the caller: the table has no room
+    /// for gaps.
+    pub fn push(
+        &mut self,
+        revision: u64,
+        time_ms: u64,
+        batch: &[u8],
+        subjects: &[&str],
+    ) -> Result<(), RunError> {
+        let next = self.first.checked_add(self.count);
+        assert_eq!(Some(revision), next, "the revisions of a run must be dense");
+        let bytes = u64::from(self.batches_bytes) + batch.len() as u64;
+        let Ok(batches_bytes) = u32::try_from(bytes) else {
+            let bytes_max = u64::from(u32::MAX);
+            return Err(RunError::TooLarge { what: "the run", bytes, bytes_max });
+        };
+        if self.count == 0 {
+            self.first_time_ms = time_ms;
+        }
+        self.last_time_ms = self.last_time_ms.max(time_ms);
+        let row = Row {
+            offset: self.batches_bytes,
+            length: batches_bytes - self.batches_bytes,
+            time_ms: self.last_time_ms,
+            batch_crc: crc32fast::hash(batch),
+        };
+        self.table.extend_from_slice(&row.encode(revision));
+        self.batches_bytes = batches_bytes;
+        self.count += 1;
+        for &subject in subjects {
+            self.touch(subject, revision);
+        }
+        self.buffer.extend_from_slice(batch);
+        if self.buffer.len() >= WRITE_BYTES {
+            self.output.write(&self.buffer)?;
+            self.buffer.clear();
+        }
+        Ok(())
+    }
+
+    fn touch(&mut self, subject: &str, revision: u64) {
+        // Most subjects come again, and then no string is made.
+        match self.subjects.get_mut(subject) {
+            Some(revisions) if revisions.last() == Some(&revision) => {}
+            Some(revisions) => revisions.push(revision),
+            None => drop(self.subjects.insert(subject.to_owned(), vec![revision])),
+        }
+    }
+
+    /// Completes the run and commits the blob. A run without a batch is refused.
+    pub fn finish(mut self) -> Result<RunSummary, RunError> {
+        if self.count == 0 {
+            return Err(RunError::Empty);
+        }
+        let table_offset = BATCHES_OFFSET + u64::from(self.batches_bytes);
+        let footer = Footer {
+            table_offset,
+            index_offset: table_offset + self.table.len() as u64,
+            first: self.first,
+            count: self.count,
+            first_time_ms: self.first_time_ms,
+            last_time_ms: self.last_time_ms,
+        };
+        self.output.write(&self.buffer)?;
+        self.output.write(&self.table)?;
+        let mut index = FrameWriter::new(self.output, SUBJECT_INDEX_KIND);
+        for (subject, revisions) in &self.subjects {
+            subjects::write(&mut index, subject, revisions)?;
+        }
+        let (mut output, summary) = index.finish_section()?;
+        let footer_bytes = footer.encode();
+        output.write(&footer_bytes)?;
+        output.commit()?;
+        Ok(RunSummary {
+            first: footer.first,
+            last: footer.last(),
+            first_time_ms: footer.first_time_ms,
+            last_time_ms: footer.last_time_ms,
+            bytes: footer.index_offset + summary.bytes + footer_bytes.len() as u64,
+        })
+    }
+}

@@ -1,0 +1,226 @@
+//! The part of a workspace's past that is in the log only.
+
+use std::collections::VecDeque;
+
+use baton_core::{Batch, Event, Revision};
+use baton_log::Position;
+
+/// Where a batch is in the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The record it is in.
+    pub record: Position,
+    /// Where in the record's body it begins.
+    pub offset: u32,
+}
+
+/// Where the batches are that only the log has. Twelve bytes a batch and eight an event, so that
+/// a long tail is affordable.
+pub struct Tail {
+    first: u64,
+    records: VecDeque<u64>,
+    offsets: VecDeque<u32>,
+    /// Hash of a touched subject, and the batch that touched it, counted from `touched_from`.
+    touched: VecDeque<(u32, u32)>,
+    touched_from: u64,
+    /// Batches before this one have not been looked at: they were found when the log was opened.
+    indexed_from: u64,
+    bytes: u64,
+}
+
+/// Hash of a subject given in parts. Equal subjects have equal hashes; the reverse is checked by
+/// whoever finds one.
+pub fn subject_hash(parts: &[&str]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    parts.iter().for_each(|part| hasher.update(part.as_bytes()));
+    hasher.finalize()
+}
+
+impl Tail {
+    /// An empty tail whose first batch will have this revision.
+    pub fn from(first: u64) -> Self {
+        Self {
+            first,
+            records: VecDeque::new(),
+            offsets: VecDeque::new(),
+            touched: VecDeque::new(),
+            touched_from: first,
+            indexed_from: first,
+            bytes: 0,
+        }
+    }
+
+    /// The revision of the first batch, or of the next one if there is none.
+    pub fn first(&self) -> Revision {
+        Revision(self.first)
+    }
+
+    /// The revision that the next batch will have.
+    pub fn next(&self) -> Revision {
+        Revision(self.first + self.records.len() as u64)
+    }
+
+    /// How many batches it has.
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// About how many bytes its batches take in the log.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The record that its first batch is in: the log must keep it and all after it.
+    pub fn needs(&self) -> Option<Position> {
+        self.records.front().map(|record| Position(*record))
+    }
+
+    /// A durable batch that touched these subjects.
+    pub fn push(&mut self, place: Place, bytes: u64, hashes: impl Iterator<Item = u32>) {
+        let number = self.number(self.next().0);
+        self.touched.extend(hashes.map(|hash| (hash, number)));
+        self.place(place, bytes);
+    }
+
+    /// A batch found when the log was opened; nobody has looked inside yet.
+    pub fn push_unseen(&mut self, place: Place, bytes: u64) {
+        assert!(self.touched.is_empty(), "unseen batches come before seen ones");
+        self.place(place, bytes);
+        self.indexed_from = self.next().0;
+    }
+
+    fn place(&mut self, place: Place, bytes: u64) {
+        self.records.push_back(place.record.0);
+        self.offsets.push_back(place.offset);
+        self.bytes += bytes;
+    }
+
+    /// The first batches whose subjects are not known yet, if there are any.
+    pub fn unseen(&self) -> Option<std::ops::Range<u64>> {
+        (self.first < self.indexed_from).then_some(self.first..self.indexed_from)
+    }
+
+    /// Somebody has looked inside the unseen batches: these are the hashes of what they touched,
+    /// in order.
+    pub fn seen(&mut self, upto: u64, touched: &[(u32, u64)]) {
+        assert_eq!(upto, self.indexed_from, "all unseen batches are looked at together");
+        for (hash, revision) in touched.iter().rev().filter(|(_, revision)| *revision >= self.first)
+        {
+            let number = self.number(*revision);
+            self.touched.push_front((*hash, number));
+        }
+        self.indexed_from = self.first;
+    }
+
+    fn number(&self, revision: u64) -> u32 {
+        u32::try_from(revision - self.touched_from).expect("tails are archived long before")
+    }
+
+    /// Where a batch is.
+    pub fn find(&self, revision: Revision) -> Option<Place> {
+        let index = usize::try_from(revision.0.checked_sub(self.first)?).ok()?;
+        let record = Position(*self.records.get(index)?);
+        Some(Place { record, offset: self.offsets[index] })
+    }
+
+    /// The newest batch, at most this one, that touched a subject with this hash.
+    pub fn last_touch(&self, hash: u32, at_most: Revision) -> Option<Revision> {
+        let newest_first = self.touched.iter().rev();
+        newest_first
+            .filter(|(touched, _)| *touched == hash)
+            .map(|(_, number)| Revision(self.touched_from + u64::from(*number)))
+            .find(|revision| *revision <= at_most)
+    }
+
+    /// Drops batches up to this one: they are in a run.
+    pub fn forget(&mut self, upto: Revision) {
+        let keep_from = (upto.0 + 1).max(self.first);
+        let gone = usize::try_from(keep_from - self.first).expect("a tail fits into memory");
+        let gone = gone.min(self.len());
+        let part = gone as u64 * self.bytes.checked_div(self.len() as u64).unwrap_or(0);
+        self.bytes = if gone == self.len() { 0 } else { self.bytes.saturating_sub(part) };
+        self.records.drain(..gone);
+        self.offsets.drain(..gone);
+        self.first = keep_from;
+        let first_number = self.number(keep_from);
+        while self.touched.front().is_some_and(|(_, number)| *number < first_number) {
+            self.touched.pop_front();
+        }
+        for (_, number) in &mut self.touched {
+            *number -= first_number;
+        }
+        self.touched_from = keep_from;
+        self.indexed_from = self.indexed_from.max(keep_from);
+        if self.is_empty() {
+            // A long tail leaves large buffers behind; most workspaces never need them again.
+            *self = Self::from(self.first);
+        }
+    }
+}
+
+/// The hashes of the subjects that a batch touched.
+pub fn hashes(batch: &Batch) -> impl Iterator<Item = u32> {
+    batch.events.iter().map(|event: &Event| subject_hash(&event.subject_parts()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(number: u64) -> Place {
+        Place { record: Position(number * 100), offset: 7 }
+    }
+
+    #[test]
+    fn finds_the_newest_touch_at_or_before_a_revision() {
+        let mut tail = Tail::from(11);
+        for revision in 11..=20 {
+            tail.push(place(revision), 50, [u32::try_from(revision % 3).unwrap()].into_iter());
+        }
+        assert_eq!(tail.last_touch(0, Revision(20)), Some(Revision(18)));
+        assert_eq!(tail.last_touch(0, Revision(17)), Some(Revision(15)));
+        assert_eq!(tail.last_touch(0, Revision(11)), None);
+        assert_eq!(tail.find(Revision(13)), Some(place(13)));
+        assert_eq!(tail.find(Revision(10)), None);
+        assert_eq!(tail.find(Revision(21)), None);
+    }
+
+    #[test]
+    fn forgets_what_is_archived_and_nothing_else() {
+        let mut tail = Tail::from(1);
+        for revision in 1..=10 {
+            tail.push(place(revision), 50, [5].into_iter());
+        }
+        tail.forget(Revision(4));
+        assert_eq!(tail.first(), Revision(5));
+        assert_eq!(tail.len(), 6);
+        assert_eq!(tail.needs(), Some(Position(500)));
+        assert_eq!(tail.last_touch(5, Revision(6)), Some(Revision(6)));
+        assert_eq!(tail.last_touch(5, Revision(4)), None);
+        tail.push(place(11), 50, [5].into_iter());
+        assert_eq!(tail.last_touch(5, Revision(99)), Some(Revision(11)));
+        tail.forget(Revision(11));
+        assert!(tail.is_empty());
+        assert_eq!((tail.next(), tail.bytes()), (Revision(12), 0));
+    }
+
+    #[test]
+    fn looks_at_unseen_batches_later() {
+        let mut tail = Tail::from(3);
+        tail.push_unseen(place(3), 50);
+        tail.push_unseen(place(4), 50);
+        tail.push(place(5), 50, [9].into_iter());
+        assert_eq!(tail.unseen(), Some(3..5));
+        assert_eq!(tail.last_touch(8, Revision(5)), None);
+        tail.seen(5, &[(8, 3), (9, 4)]);
+        assert_eq!(tail.unseen(), None);
+        assert_eq!(tail.last_touch(8, Revision(5)), Some(Revision(3)));
+        assert_eq!(tail.last_touch(9, Revision(4)), Some(Revision(4)));
+        assert_eq!(tail.last_touch(9, Revision(5)), Some(Revision(5)));
+    }
+}

@@ -1,0 +1,371 @@
+//! Keeping: what the engine does in the background so that the log stays short, loading stays
+//! quick, and the past is kept for as long as asked.
+//!
+//! ```text
+//!   archive   tail ──▶ run          then the log may forget it
+//!   snapshot  space ──▶ blob        then loading need not replay
+//!   fold      base + run ──▶ base   then the past before it is gone
+//!   evict     space ──▶ nothing     it is all on disk
+//! ```
+//!
+//! Each is one step for one workspace. Everything that is written is complete before anything
+//! refers to it, and only then is what it replaces removed, so a crash between any two of them
+//! leaves at worst a blob that nobody needs.
+
+use std::sync::Arc;
+
+use baton_core::{NamespaceName, Revision, Space, Timestamp, WorkspaceName};
+use baton_log::Log;
+
+use crate::codec;
+use crate::error::Error;
+use crate::files::{File, deadline_of};
+use crate::history::run::{Run, RunWriter};
+use crate::machine::Resident;
+use crate::shard::{Flushed, Shard};
+use crate::snapshot::{Snapshot, SnapshotWriter};
+
+/// Runs up to this many times as large as the new one are merged into it, so that there are few.
+const MERGE_FACTOR: u64 = 2;
+/// Most batches in one run.
+const RUN_BATCHES_MAX: usize = 250_000;
+/// A workspace's state is worth a snapshot when its log since the last is a third of its size.
+const SNAPSHOT_PART: u64 = 3;
+
+/// What to do next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Chore {
+    /// Move the tail into a run.
+    Archive(WorkspaceName),
+    /// Write a snapshot.
+    Snapshot(WorkspaceName),
+    /// Forget what retention no longer asks for.
+    Fold(WorkspaceName),
+    /// Drop it from memory.
+    Evict(WorkspaceName),
+}
+
+impl<L: Log> Shard<L> {
+    /// Does what is most worth doing; false if there is nothing.
+    pub fn keep(&self) -> Result<bool, Error> {
+        let Some(chore) = self.next_chore() else { return Ok(false) };
+        match chore {
+            Chore::Archive(workspace) => {
+                self.load(&workspace)?;
+                self.archive(&workspace)?;
+            }
+            Chore::Snapshot(workspace) => self.snapshot(&workspace)?,
+            Chore::Fold(workspace) => self.fold(&workspace)?,
+            Chore::Evict(workspace) => {
+                return Ok(self.machine().evict(&workspace));
+            }
+        }
+        Ok(true)
+    }
+
+    /// What is most worth doing.
+    pub fn next_chore(&self) -> Option<Chore> {
+        let now = self.clock.now();
+        let mut machine = self.machine();
+        let log_bytes = self.log.tail().0 - self.log.start().0;
+        if log_bytes > self.options.log_bytes_max
+            && let Some((_, workspace)) = machine.oldest_need()
+        {
+            return Some(Chore::Archive(workspace));
+        }
+        for workspace in machine.residents() {
+            let resident = machine.resident(&workspace).expect("it was just listed");
+            if let Some(chore) = self.chore_for(&workspace, resident, now) {
+                return Some(chore);
+            }
+        }
+        None
+    }
+
+    fn chore_for(
+        &self,
+        workspace: &WorkspaceName,
+        resident: &mut Resident,
+        now: Timestamp,
+    ) -> Option<Chore> {
+        let idle_ms = u64::try_from(self.options.idle.as_millis()).unwrap_or(u64::MAX);
+        let is_idle = now.since(resident.used_at) >= idle_ms;
+        let tail = &resident.history.tail;
+        if tail.len() >= self.options.tail_batches_max || (is_idle && !tail.is_empty()) {
+            return Some(Chore::Archive(workspace.clone()));
+        }
+        let state_bytes = resident.space.state.bytes() as u64;
+        let worth = self.options.snapshot_bytes_min.max(state_bytes / SNAPSHOT_PART);
+        let is_behind = resident.snapshot < resident.space.revision();
+        if resident.bytes_since_snapshot >= worth || (is_idle && is_behind) {
+            return Some(Chore::Snapshot(workspace.clone()));
+        }
+        resident.watchers.sweep();
+        if is_idle && resident.watchers.is_empty() {
+            return Some(Chore::Evict(workspace.clone()));
+        }
+        raise_floor(resident, now);
+        let first_run = resident.history.runs.first();
+        if first_run.is_some_and(|run| run.last() <= resident.history.floor.0) {
+            return Some(Chore::Fold(workspace.clone()));
+        }
+        None
+    }
+
+    /// Moves the tail of a workspace, or the oldest part of it, into a run.
+    pub fn archive(&self, workspace: &WorkspaceName) -> Result<(), Error> {
+        let (first, count, replaced) = {
+            let mut machine = self.machine();
+            let Some(resident) = machine.resident(workspace) else { return Ok(()) };
+            let history = &resident.history;
+            let count = history.tail.len().min(RUN_BATCHES_MAX);
+            if count == 0 {
+                return Ok(());
+            }
+            let bytes = history.tail.bytes();
+            let replaced = self.to_merge(&history.runs, bytes);
+            (history.tail.first(), count, replaced)
+        };
+        let begin = replaced.first().map_or(first.0, |run| run.first());
+        let last = first.0 + count as u64 - 1;
+        let file = File::Run { first: begin, last };
+        let mut writer = RunWriter::new(self.log.create_blob(&file.name(workspace))?, begin);
+        for run in &replaced {
+            for batch in run.batches(run.first()) {
+                push(&mut writer, &batch?.1)?;
+            }
+        }
+        let mut written = Ok(());
+        let mut left = count;
+        self.visit_tail(workspace, first, |frame| {
+            written = push(&mut writer, frame);
+            left -= 1;
+            written.is_ok() && left > 0
+        })?;
+        written?;
+        writer.finish()?;
+        let run = Arc::new(Run::open(self.blob(workspace, file)?)?);
+        {
+            let mut machine = self.machine();
+            let Some(resident) = machine.resident(workspace) else { return Ok(()) };
+            resident.history.archive(replaced.len(), run);
+        }
+        for run in replaced {
+            let file = File::Run { first: run.first(), last: run.last() };
+            self.log.delete_blob(&file.name(workspace))?;
+        }
+        self.truncate()
+    }
+
+    /// The newest runs that are small enough to be written again.
+    fn to_merge(&self, runs: &[Arc<Run>], bytes: u64) -> Vec<Arc<Run>> {
+        let mut total = bytes;
+        let small = runs.iter().rev().take_while(|run| {
+            let merges = run.bytes() <= MERGE_FACTOR * total
+                && run.bytes() + total <= self.options.run_bytes_max;
+            total += run.bytes();
+            merges
+        });
+        let mut replaced: Vec<_> = small.cloned().collect();
+        replaced.reverse();
+        replaced
+    }
+
+    /// Lets the log forget what nobody needs.
+    fn truncate(&self) -> Result<(), Error> {
+        let before = {
+            let machine = self.machine();
+            // A group in flight has a place but no tail yet; it lies at the machine's tail.
+            machine.oldest_need().map_or(machine.tail(), |(position, _)| position)
+        };
+        #[cfg(feature = "planted")]
+        let before =
+            if baton_core::planted::is("keeping.truncate_too_far") { self.log.tail() } else { before };
+        self.log.truncate(before).map_err(|error| Error::Storage { what: error.to_string() })
+    }
+
+    /// Writes a snapshot of a workspace while it goes on changing.
+    pub fn snapshot(&self, workspace: &WorkspaceName) -> Result<(), Error> {
+        let Some(mut capture) = self.begin_snapshot(workspace)? else { return Ok(()) };
+        while !self.continue_snapshot(&mut capture)? {}
+        Ok(())
+    }
+
+    /// Begins an exact picture of a workspace; none if it is not in memory.
+    pub fn begin_snapshot(&self, workspace: &WorkspaceName) -> Result<Option<Capture>, Error> {
+        let mut machine = self.machine();
+        let durable = machine.durable();
+        let Some(resident) = machine.resident(workspace) else { return Ok(None) };
+        let revision = resident.space.revision();
+        if revision == resident.snapshot {
+            resident.bytes_since_snapshot = 0;
+            return Ok(None);
+        }
+        let group = resident.undurable(revision, durable);
+        let deadline = deadline_of(resident.space.next_deadline());
+        let head = resident.space.head();
+        let bytes = resident.bytes_since_snapshot;
+        let mut namespaces = resident.space.state.begin_capture();
+        namespaces.reverse();
+        drop(machine);
+        let file = File::Snapshot { revision: revision.0, deadline };
+        let begin = || {
+            let output = self.log.create_blob(&file.name(workspace))?;
+            Ok::<_, Error>(SnapshotWriter::begin(output, &head)?)
+        };
+        match begin() {
+            Ok(writer) => {
+                let (workspace, writer) = (workspace.clone(), Some(writer));
+                Ok(Some(Capture { workspace, revision, group, bytes, namespaces, writer }))
+            }
+            Err(error) => {
+                self.abort_snapshot(workspace);
+                Err(error)
+            }
+        }
+    }
+
+    fn abort_snapshot(&self, workspace: &WorkspaceName) {
+        if let Some(resident) = self.machine().resident(workspace) {
+            resident.space.state.abort_capture();
+        }
+    }
+
+    /// Goes on with a picture; true when it is complete or was given up because the workspace was
+    /// dropped from memory.
+    pub fn continue_snapshot(&self, capture: &mut Capture) -> Result<bool, Error> {
+        let step = self.capture_some(capture);
+        if step.is_err() {
+            self.abort_snapshot(&capture.workspace);
+        }
+        step
+    }
+
+    fn capture_some(&self, capture: &mut Capture) -> Result<bool, Error> {
+        let Some(namespace) = capture.namespaces.last().cloned() else {
+            return self.finish_snapshot(capture);
+        };
+        let entries = {
+            let mut machine = self.machine();
+            let Some(resident) = machine.resident(&capture.workspace) else { return Ok(true) };
+            if resident.space.revision() < capture.revision {
+                // It was abandoned and loaded again; what was captured may never have been.
+                return Ok(true);
+            }
+            resident.space.state.next_captured(&namespace, self.options.snapshot_chunk)
+        };
+        if entries.is_empty() {
+            capture.namespaces.pop();
+        }
+        let writer = capture.writer.as_mut().expect("a capture is finished once");
+        for entry in &entries {
+            writer.entry(&namespace, entry)?;
+        }
+        Ok(false)
+    }
+
+    fn finish_snapshot(&self, capture: &mut Capture) -> Result<bool, Error> {
+        // What is on disk as a snapshot must be in the log too.
+        let fate = loop {
+            match self.settled().fate(capture.group) {
+                Some(fate) => break fate,
+                None if self.flush() == Flushed::Nothing => std::thread::yield_now(),
+                None => {}
+            }
+        };
+        if fate.is_err() {
+            return Ok(true);
+        }
+        capture.writer.take().expect("a capture is finished once").finish()?;
+        {
+            let mut machine = self.machine();
+            let Some(resident) = machine.resident(&capture.workspace) else { return Ok(true) };
+            resident.snapshot = capture.revision;
+            resident.bytes_since_snapshot -= capture.bytes.min(resident.bytes_since_snapshot);
+        }
+        for old in self.files_of(&capture.workspace)? {
+            match old {
+                File::Snapshot { revision, .. } if revision < capture.revision.0 => {
+                    self.log.delete_blob(&old.name(&capture.workspace))?;
+                }
+                File::Snapshot { .. } | File::Base { .. } | File::Run { .. } => {}
+            }
+        }
+        Ok(true)
+    }
+
+    /// Folds the oldest run into the base: the past before its end is gone then.
+    pub fn fold(&self, workspace: &WorkspaceName) -> Result<(), Error> {
+        let (base, run) = {
+            let mut machine = self.machine();
+            let Some(resident) = machine.resident(workspace) else { return Ok(()) };
+            let history = &resident.history;
+            let Some(run) = history.runs.first() else { return Ok(()) };
+            if run.last() > history.floor.0 {
+                return Ok(());
+            }
+            (history.base.clone(), Arc::clone(run))
+        };
+        let mut space = match &base {
+            Some(base) => base.load()?,
+            None => Space::default(),
+        };
+        for batch in run.batches(run.first()) {
+            space.replay(&codec::decode(&batch?.1)?);
+        }
+        let file = File::Base { revision: run.last() };
+        let output = self.log.create_blob(&file.name(workspace))?;
+        let mut writer = SnapshotWriter::begin(output, &space.head())?;
+        for (namespace, entries) in space.state.namespaces() {
+            for entry in entries.iter() {
+                writer.entry(namespace, entry)?;
+            }
+        }
+        writer.finish()?;
+        let folded = Arc::new(Snapshot::open(self.blob(workspace, file)?)?);
+        {
+            let mut machine = self.machine();
+            let Some(resident) = machine.resident(workspace) else { return Ok(()) };
+            resident.history.base = Some(folded);
+            resident.history.runs.remove(0);
+            resident.history.check();
+        }
+        self.log.delete_blob(&File::Run { first: run.first(), last: run.last() }.name(workspace))?;
+        if let Some(base) = base {
+            let file = File::Base { revision: base.revision().0 };
+            self.log.delete_blob(&file.name(workspace))?;
+        }
+        Ok(())
+    }
+}
+
+/// A snapshot that is being written.
+pub struct Capture {
+    workspace: WorkspaceName,
+    revision: Revision,
+    group: u64,
+    bytes: u64,
+    /// Those that are still to be captured, the next one last.
+    namespaces: Vec<NamespaceName>,
+    writer: Option<SnapshotWriter>,
+}
+
+/// The past before this revision is no longer asked for.
+fn raise_floor(resident: &mut Resident, now: Timestamp) {
+    let retention = resident.space.workspace.retention();
+    let by_count = resident.space.revision().0.saturating_sub(retention.history_count);
+    let oldest = Timestamp(now.0.saturating_sub(retention.history_age_ms));
+    let aged = resident.history.runs.iter().take_while(|run| run.last_time_ms() < oldest.0);
+    let by_age = aged.last().map_or(0, |run| run.last());
+    let floor = &mut resident.history.floor;
+    *floor = (*floor).max(Revision(by_count.max(by_age)));
+}
+
+fn push(writer: &mut RunWriter, frame: &[u8]) -> Result<(), Error> {
+    let batch = codec::decode(frame)?;
+    let subjects: Vec<String> = batch.events.iter().map(baton_core::Event::subject).collect();
+    let subjects: Vec<&str> = subjects.iter().map(String::as_str).collect();
+    let length = codec::outline(frame)?.bytes;
+    writer.push(batch.revision.0, batch.time.0, &frame[..length], &subjects)?;
+    Ok(())
+}

@@ -1,0 +1,459 @@
+//! The engine without its I/O: decides and evolves at once, and lets nobody see an answer before
+//! what it depends on is durable.
+//!
+//! ```text
+//!   submit ──▶ Space::commit ──▶ open group ──take_group──▶ in flight ──confirm──▶ durable
+//!      │                                                        │
+//!      └── Held answer: opens when its group is durable         └──abandon──▶ spaces dropped
+//! ```
+//!
+//! Whoever turns the crank is outside: the embedded engine's callers and its threads, the
+//! simulator by hand. Duties of a driver:
+//!
+//! 1. [`Machine::take_group`] gives the bytes to append; only one group is in flight.
+//! 2. When they are durable, call [`Machine::confirm`] with the record's position; when they
+//!    surely are not, or it is unknown, call [`Machine::abandon`].
+//! 3. Open a [`Held`] only when [`Machine::durable`] has reached what it depends on.
+//! 4. A workspace that is not resident must be loaded and installed before it can be asked.
+//!
+//! Invariants:
+//!
+//! 1. A batch is durable only if all batches of its workspace before it are.
+//! 2. A tail holds durable batches only, so nobody reads from the log what may yet be lost.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use baton_core::{
+    AgentId, Answer, Batch, Query, Rejection, Reply, Request, Revision, Space, Timestamp,
+    WorkspaceName, state,
+};
+use baton_log::Position;
+
+use crate::codec;
+use crate::history::{History, Place, Tail, subject_hash};
+use crate::watch::{Notices, Wakers, Watchers};
+
+/// Something that may be seen only when a group is durable.
+#[derive(Debug)]
+#[must_use]
+pub struct Held<T> {
+    value: T,
+    group: u64,
+}
+
+impl<T> Held<T> {
+    /// The group that must be durable first; 0 if nothing is awaited.
+    pub fn group(&self) -> u64 {
+        self.group
+    }
+
+    /// Opens it. The caller has made sure that the group is durable.
+    pub fn open(self, durable: u64) -> T {
+        assert!(self.group <= durable, "an answer was opened before it was durable");
+        self.value
+    }
+
+    pub(crate) fn new(value: T, group: u64) -> Self {
+        Self { value, group }
+    }
+}
+
+/// What became of a question.
+pub enum Asked {
+    /// The answer, once it is durable.
+    Present(Held<Result<Answer, Rejection>>),
+    /// It is about the past; as of this revision, once it is durable.
+    Past(Held<Revision>),
+}
+
+/// The workspace is not in memory; load it and ask again.
+#[derive(Debug)]
+pub struct Absent<T>(pub T);
+
+/// A workspace in memory.
+pub struct Resident {
+    /// Its tables.
+    pub space: Space,
+    /// Its past.
+    pub history: History,
+    /// Who watches it.
+    pub watchers: Watchers,
+    /// When it was last used.
+    pub used_at: Timestamp,
+    /// The revision of its newest snapshot on disk.
+    pub snapshot: Revision,
+    /// Log bytes since then.
+    pub bytes_since_snapshot: u64,
+    deadline: Option<Timestamp>,
+    // The last two groups that changed it, each with the revision before. Two suffice: one group
+    // is open and at most one is in flight.
+    newest: Mark,
+    earlier: Mark,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Mark {
+    group: u64,
+    before: Revision,
+}
+
+/// A group of batches: what one record of the log will hold.
+#[derive(Default)]
+struct Group {
+    number: u64,
+    bytes: Vec<u8>,
+    batches: Vec<Grouped>,
+    hashes: Vec<u32>,
+    watched: Vec<(WorkspaceName, Arc<Batch>)>,
+}
+
+struct Grouped {
+    workspace: WorkspaceName,
+    offset: u32,
+    bytes: u32,
+    hashes: u32,
+}
+
+/// Many workspaces, and the group that is being gathered.
+pub struct Machine {
+    residents: HashMap<WorkspaceName, Resident>,
+    /// Tails of workspaces that are not in memory.
+    tails: HashMap<WorkspaceName, Tail>,
+    deadlines: BTreeSet<(Timestamp, WorkspaceName)>,
+    open: Group,
+    flying: Option<Group>,
+    spare: Group,
+    durable: u64,
+    tail: Position,
+}
+
+impl Machine {
+    /// A machine whose log goes on at this position.
+    pub fn new(tail: Position, tails: HashMap<WorkspaceName, Tail>) -> Self {
+        Self {
+            residents: HashMap::new(),
+            tails,
+            deadlines: BTreeSet::new(),
+            open: Group { number: 1, ..Group::default() },
+            flying: None,
+            spare: Group::default(),
+            durable: 0,
+            tail,
+        }
+    }
+
+    /// Decides a request of an agent.
+    pub fn submit(
+        &mut self,
+        workspace: &WorkspaceName,
+        request: Request,
+        agent: &AgentId,
+        now: Timestamp,
+    ) -> Result<Held<Result<Answer, Rejection>>, Absent<Request>> {
+        let Some(resident) = self.residents.get_mut(workspace) else {
+            return Err(Absent(request));
+        };
+        resident.used_at = now;
+        let before = resident.space.revision();
+        let committed = match resident.space.commit(request, agent, now) {
+            Ok(committed) => committed,
+            // It was decided against what may yet be lost, so it waits like any other answer.
+            Err(rejection) => {
+                return Ok(Held::new(Err(rejection), resident.undurable(before, self.durable)));
+            }
+        };
+        let Some(batch) = committed.batch else {
+            let group = resident.undurable(before, self.durable);
+            return Ok(Held::new(Ok(committed.answer), group));
+        };
+        if resident.newest.group != self.open.number {
+            resident.earlier = resident.newest;
+            resident.newest = Mark { group: self.open.number, before };
+        }
+        let bytes = self.open.add(workspace, &batch);
+        resident.bytes_since_snapshot += u64::from(bytes);
+        if !resident.watchers.is_empty() {
+            self.open.watched.push((workspace.clone(), Arc::new(batch)));
+        }
+        let deadline = resident.space.next_deadline();
+        if deadline != resident.deadline {
+            move_deadline(&mut self.deadlines, workspace, &mut resident.deadline, deadline);
+        }
+        let group = self.open.number;
+        #[cfg(feature = "planted")]
+        let group = if baton_core::planted::is("machine.answer_before_durable") { 0 } else { group };
+        Ok(Held::new(Ok(committed.answer), group))
+    }
+
+    /// Answers a question, or says that it is about the past.
+    pub fn ask(
+        &mut self,
+        workspace: &WorkspaceName,
+        query: &Query,
+        now: Timestamp,
+    ) -> Result<Asked, Absent<()>> {
+        let durable = self.durable;
+        let resident = self.residents.get_mut(workspace).ok_or(Absent(()))?;
+        resident.used_at = now;
+        let revision = resident.space.revision();
+        let Some(reply) = resident.space.query(query) else {
+            return Ok(Asked::Past(Held::new(revision, resident.undurable(revision, durable))));
+        };
+        let touched = match (query, &reply) {
+            (_, Ok(Reply::State(state::Reply::Entry(entry)))) => entry.revision(),
+            (_, Err(Rejection::State(state::Rejection::NotFound { .. }))) => {
+                resident.space.state.last_removal()
+            }
+            (_, Ok(_) | Err(_)) => revision,
+        };
+        let group = resident.undurable(touched, durable);
+        #[cfg(feature = "planted")]
+        let group = if baton_core::planted::is("machine.dirty_read") { 0 } else { group };
+        Ok(Asked::Present(Held::new(reply.map(|reply| Answer { revision, reply }), group)))
+    }
+
+    /// Whether the group that is being gathered has anything in it, and how much.
+    pub fn gathered(&self) -> (usize, usize) {
+        (self.open.batches.len(), self.open.bytes.len())
+    }
+
+    /// The number of the group that is being gathered.
+    pub fn open_group(&self) -> u64 {
+        self.open.number
+    }
+
+    /// Whether a group is on its way to the log.
+    pub fn is_flying(&self) -> bool {
+        self.flying.is_some()
+    }
+
+    /// The bytes to append and where, if there are any and none are on their way.
+    pub fn take_group(&mut self) -> Option<(Position, Vec<u8>)> {
+        if self.flying.is_some() || self.open.batches.is_empty() {
+            return None;
+        }
+        let fresh = Group { number: self.open.number + 1, ..std::mem::take(&mut self.spare) };
+        let mut group = std::mem::replace(&mut self.open, fresh);
+        let bytes = std::mem::take(&mut group.bytes);
+        self.flying = Some(group);
+        Some((self.tail, bytes))
+    }
+
+    /// The group in flight is durable: its record began at the position it was given, and the log
+    /// goes on at `tail`. Takes back the buffer, and answers with who must be woken.
+    pub fn confirm(&mut self, tail: Position, buffer: Vec<u8>) -> Wakers {
+        let mut group = self.flying.take().expect("a group was in flight");
+        let record = std::mem::replace(&mut self.tail, tail);
+        self.durable = group.number;
+        let mut hashes = group.hashes.iter().copied();
+        for batch in &group.batches {
+            let touched = hashes.by_ref().take(batch.hashes as usize);
+            let place = Place { record, offset: batch.offset };
+            let tail = match self.residents.get_mut(&batch.workspace) {
+                Some(resident) => &mut resident.history.tail,
+                None => self.tails.get_mut(&batch.workspace).expect("a tail is never dropped"),
+            };
+            tail.push(place, u64::from(batch.bytes), touched);
+        }
+        let mut wakers = Wakers::default();
+        for (workspace, batch) in group.watched.drain(..) {
+            if let Some(resident) = self.residents.get_mut(&workspace) {
+                resident.watchers.deliver(&Notices::of(&batch), &mut wakers);
+            }
+        }
+        group.bytes = buffer;
+        group.clear();
+        self.spare = group;
+        wakers
+    }
+
+    /// What is not durable is lost, or its fate is unknown: forgets everything in memory, so that
+    /// it is loaded again from the log. Answers with the groups that are lost.
+    pub fn abandon(&mut self) -> (std::ops::RangeInclusive<u64>, Wakers) {
+        let lost = self.durable + 1..=self.open.number;
+        let mut wakers = Wakers::default();
+        for (workspace, mut resident) in self.residents.drain() {
+            resident.watchers.close(resident.history.tail.next(), &mut wakers);
+            self.tails.insert(workspace, resident.history.tail);
+        }
+        self.flying = None;
+        self.deadlines.clear();
+        self.open.clear();
+        self.durable = self.open.number;
+        self.open.number += 1;
+        (lost, wakers)
+    }
+
+    /// The newest group that is durable, or was abandoned.
+    pub fn durable(&self) -> u64 {
+        self.durable
+    }
+
+    /// Where the log goes on.
+    pub fn tail(&self) -> Position {
+        self.tail
+    }
+
+    /// A workspace in memory.
+    pub fn resident(&mut self, workspace: &WorkspaceName) -> Option<&mut Resident> {
+        self.residents.get_mut(workspace)
+    }
+
+    /// Workspaces in memory, by name.
+    pub fn residents(&self) -> Vec<WorkspaceName> {
+        let mut names: Vec<_> = self.residents.keys().cloned().collect();
+        names.sort();
+        names
+    }
+
+    /// Workspaces that are only on disk but have a tail in the log, by name.
+    pub fn sleeping(&self) -> Vec<WorkspaceName> {
+        let mut names: Vec<_> = self.tails.keys().cloned().collect();
+        names.sort();
+        names
+    }
+
+    /// Takes the tail of a workspace that is about to be loaded.
+    pub fn tail_of(&mut self, workspace: &WorkspaceName) -> Option<&mut Tail> {
+        self.tails.get_mut(workspace)
+    }
+
+    /// Puts a loaded workspace into memory.
+    pub fn install(&mut self, workspace: &WorkspaceName, loaded: Loaded, now: Timestamp) {
+        let Loaded { mut space, mut history, snapshot, bytes_since_snapshot } = loaded;
+        if let Some(tail) = self.tails.remove(workspace) {
+            assert_eq!(tail.next(), space.revision().next(), "a loaded space is up to date");
+            history.tail = tail;
+        }
+        history.check();
+        space.wake(now);
+        let mut resident = Resident {
+            deadline: None,
+            space,
+            history,
+            watchers: Watchers::default(),
+            used_at: now,
+            snapshot,
+            bytes_since_snapshot,
+            newest: Mark::default(),
+            earlier: Mark::default(),
+        };
+        let deadline = resident.space.next_deadline();
+        self.deadlines.retain(|(_, name)| name != workspace);
+        move_deadline(&mut self.deadlines, workspace, &mut resident.deadline, deadline);
+        let before = self.residents.insert(workspace.clone(), resident);
+        assert!(before.is_none(), "a workspace is loaded once");
+    }
+
+    /// Drops a workspace from memory if all of it is durable and nobody watches. Its deadline is
+    /// remembered.
+    pub fn evict(&mut self, workspace: &WorkspaceName) -> bool {
+        let durable = self.durable;
+        let Some(resident) = self.residents.get(workspace) else { return false };
+        if resident.newest.group > durable || !resident.watchers.is_empty() {
+            return false;
+        }
+        let resident = self.residents.remove(workspace).expect("it was just there");
+        if !resident.history.tail.is_empty() {
+            self.tails.insert(workspace.clone(), resident.history.tail);
+        }
+        true
+    }
+
+    /// A workspace on disk wants to be woken at this time.
+    pub fn remember_deadline(&mut self, workspace: WorkspaceName, moment: Timestamp) {
+        self.deadlines.insert((moment, workspace));
+    }
+
+    /// Workspaces for which time has caused something by now.
+    pub fn due(&self, now: Timestamp) -> Vec<WorkspaceName> {
+        let due = self.deadlines.iter().take_while(|(moment, _)| *moment <= now);
+        due.map(|(_, workspace)| workspace.clone()).collect()
+    }
+
+    /// When time next causes something anywhere.
+    pub fn next_deadline(&self) -> Option<Timestamp> {
+        self.deadlines.first().map(|(moment, _)| *moment)
+    }
+
+    /// Lets time cause what is due in a workspace.
+    pub fn expire(&mut self, workspace: &WorkspaceName, now: Timestamp) -> Result<(), Absent<()>> {
+        let resident = self.residents.get(workspace).ok_or(Absent(()))?;
+        for command in resident.space.due(now) {
+            let held = self.submit(workspace, command.into(), &AgentId::engine(), now);
+            // Nobody waits for it; what time causes is seen by its events.
+            let _ = held.map_err(|_| Absent(()))?;
+        }
+        Ok(())
+    }
+
+    /// The oldest record that somebody still needs, and who.
+    pub fn oldest_need(&self) -> Option<(Position, WorkspaceName)> {
+        let residents = self.residents.iter().map(|(name, there)| (&there.history.tail, name));
+        let sleeping = self.tails.iter().map(|(name, tail)| (tail, name));
+        let needs = residents.chain(sleeping);
+        let needs = needs.filter_map(|(tail, name)| Some((tail.needs()?, name)));
+        needs.min().map(|(position, name)| (position, name.clone()))
+    }
+}
+
+/// What loading a workspace gives.
+pub struct Loaded {
+    /// Its tables.
+    pub space: Space,
+    /// Its past, without the tail if the machine keeps that.
+    pub history: History,
+    /// The revision of the snapshot it was loaded from.
+    pub snapshot: Revision,
+    /// Log bytes since then.
+    pub bytes_since_snapshot: u64,
+}
+
+impl Resident {
+    /// The group that must be durable before anyone may see this revision; 0 if it is already.
+    pub fn undurable(&self, revision: Revision, durable: u64) -> u64 {
+        for mark in [self.newest, self.earlier] {
+            if mark.group > durable && revision > mark.before {
+                return mark.group;
+            }
+        }
+        0
+    }
+}
+
+impl Group {
+    fn add(&mut self, workspace: &WorkspaceName, batch: &Batch) -> u32 {
+        let offset = u32::try_from(self.bytes.len()).expect("groups are limited");
+        codec::encode(&mut self.bytes, workspace, batch);
+        let bytes = u32::try_from(self.bytes.len()).expect("groups are limited") - offset;
+        let hashes = self.hashes.len();
+        self.hashes.extend(batch.events.iter().map(|event| subject_hash(&event.subject_parts())));
+        let hashes = u32::try_from(self.hashes.len() - hashes).expect("batches are limited");
+        let workspace = workspace.clone();
+        self.batches.push(Grouped { workspace, offset, bytes, hashes });
+        bytes
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.batches.clear();
+        self.hashes.clear();
+        self.watched.clear();
+    }
+}
+
+fn move_deadline(
+    deadlines: &mut BTreeSet<(Timestamp, WorkspaceName)>,
+    workspace: &WorkspaceName,
+    before: &mut Option<Timestamp>,
+    after: Option<Timestamp>,
+) {
+    if let Some(moment) = before.take() {
+        deadlines.remove(&(moment, workspace.clone()));
+    }
+    if let Some(moment) = after {
+        deadlines.insert((moment, workspace.clone()));
+    }
+    *before = after;
+}

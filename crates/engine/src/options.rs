@@ -1,0 +1,53 @@
+//! Settings of the engine: numbers one may change. What one may replace are components: the log
+//! and the clock.
+
+use std::time::Duration;
+
+/// Settings, each with a default that suits a laptop and a small server.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Groups up to this many batches are written by whoever asked, without waking a thread.
+    pub inline_batches_max: usize,
+    /// And only while a write takes at most this long; a slow disk must not hold up an executor.
+    pub inline_write_max: Duration,
+    /// Bytes gathered in one group before callers wait for it. It must fit into a log record.
+    pub group_bytes_max: usize,
+    /// Events waiting for one watcher before it is told that it fell behind.
+    pub watch_queue_max: usize,
+    /// Entries that a watch may begin with.
+    pub watch_snapshot_max: usize,
+    /// Batches that only the log has before they are archived.
+    pub tail_batches_max: usize,
+    /// Bytes of log before the workspace that needs the oldest is archived.
+    pub log_bytes_max: u64,
+    /// Largest run of archived batches, in bytes.
+    pub run_bytes_max: u64,
+    /// Log bytes since the last snapshot before another is worth its while. Large workspaces wait
+    /// until a third of their size has changed.
+    pub snapshot_bytes_min: u64,
+    /// Entries captured between two groups while a snapshot is taken.
+    pub snapshot_chunk: usize,
+    /// How long a workspace is unused before it is archived, snapshotted and dropped from memory.
+    pub idle: Duration,
+    /// How often the engine looks after such things.
+    pub keep_every: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            inline_batches_max: 64,
+            inline_write_max: Duration::from_micros(250),
+            group_bytes_max: 7 << 20,
+            watch_queue_max: 4_096,
+            watch_snapshot_max: 100_000,
+            tail_batches_max: 500_000,
+            log_bytes_max: 512 << 20,
+            run_bytes_max: 64 << 20,
+            snapshot_bytes_min: 64 << 20,
+            snapshot_chunk: 1_024,
+            idle: Duration::from_secs(300),
+            keep_every: Duration::from_millis(500),
+        }
+    }
+}

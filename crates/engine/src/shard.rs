@@ -1,0 +1,244 @@
+//! A shard: one log, the machine in front of it, and everything that moves between the two.
+//!
+//! Every method is synchronous and does its own I/O outside the machine's lock, so the embedded
+//! engine calls them from its threads and the simulator calls them one by one.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use baton_core::{AgentId, Answer, Query, Rejection, Request, Revision, WorkspaceName};
+use baton_log::{AppendError, Log, Position, ReadError};
+
+use crate::clock::{Clock, Stopwatch};
+use crate::codec;
+use crate::error::Error;
+use crate::history::{Place, Tail, Whereabouts};
+use crate::machine::{Absent, Asked, Held, Machine};
+use crate::options::Options;
+use crate::settled::Settled;
+use crate::watch::{Filter, Queue};
+
+/// How much of the log is read at once when it is opened.
+const READ_BYTES: usize = 4 << 20;
+/// How often a batch is looked for again when it moves from the log into a run meanwhile.
+const LOOKS: usize = 8;
+
+/// One log and its single writer; many workspaces live on one shard.
+pub struct Shard<L> {
+    pub(crate) log: L,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) options: Options,
+    machine: Mutex<Machine>,
+    settled: Settled,
+}
+
+/// What became of a flush.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Flushed {
+    /// There was nothing to write, or a group is on its way already.
+    Nothing,
+    /// A group is durable; it took this long.
+    Durable(Duration),
+    /// The group was not written, and all that is not durable is forgotten.
+    Lost,
+}
+
+impl<L: Log> Shard<L> {
+    /// Finds what is in the log. Workspaces are loaded when they are first used.
+    pub fn open(log: L, clock: Arc<dyn Clock>, options: Options) -> Result<Self, Error> {
+        let tails = find_tails(&log)?;
+        let mut machine = Machine::new(log.tail(), tails);
+        // What was active when the log was last written may have deadlines that nobody knows.
+        for workspace in machine.sleeping() {
+            machine.remember_deadline(workspace, clock.now());
+        }
+        let shard =
+            Self { log, clock, options, machine: Mutex::new(machine), settled: Settled::default() };
+        shard.find_deadlines()?;
+        Ok(shard)
+    }
+
+    pub(crate) fn machine(&self) -> MutexGuard<'_, Machine> {
+        // A panic while deciding poisons the lock; what it left behind must not be trusted.
+        self.machine.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn settled(&self) -> &Settled {
+        &self.settled
+    }
+
+    /// Decides a request; the answer opens when its group is durable.
+    pub fn submit(
+        &self,
+        workspace: &WorkspaceName,
+        request: Request,
+        agent: &AgentId,
+    ) -> Result<Held<Result<Answer, Rejection>>, Absent<Request>> {
+        let now = self.clock.now();
+        self.machine().submit(workspace, request, agent, now)
+    }
+
+    /// Answers a question about the present, or says that it is about the past.
+    pub fn ask(&self, workspace: &WorkspaceName, query: &Query) -> Result<Asked, Absent<()>> {
+        let now = self.clock.now();
+        self.machine().ask(workspace, query, now)
+    }
+
+    /// Writes what was gathered and makes it durable.
+    pub fn flush(&self) -> Flushed {
+        let Some((position, bytes)) = self.machine().take_group() else { return Flushed::Nothing };
+        let watch = Stopwatch::start();
+        let failed = match self.log.append(position, &bytes) {
+            Ok(tail) => {
+                let mut machine = self.machine();
+                let wakers = machine.confirm(tail, bytes);
+                let durable = machine.durable();
+                drop(machine);
+                self.settled.reach(durable);
+                wakers.wake();
+                return Flushed::Durable(watch.elapsed());
+            }
+            Err(AppendError::Full) => Error::Full,
+            Err(
+                error @ (AppendError::Failed(_)
+                | AppendError::Fenced { .. }
+                | AppendError::TooLarge { .. }),
+            ) => Error::Unknown { reason: error.to_string() },
+        };
+        let (lost, wakers) = self.machine().abandon();
+        self.settled.lose(lost, failed);
+        wakers.wake();
+        Flushed::Lost
+    }
+
+    /// Lets time cause what is due. Answers with the workspaces that must be loaded for that.
+    pub fn expire(&self) -> Vec<WorkspaceName> {
+        let now = self.clock.now();
+        let mut machine = self.machine();
+        let due = machine.due(now);
+        due.into_iter().filter(|workspace| machine.expire(workspace, now).is_err()).collect()
+    }
+
+    /// Begins to watch. What is committed from now on arrives in the queue; the watch may speak
+    /// of the given revision, and of what the queue holds, once it is durable.
+    pub fn watch(
+        &self,
+        workspace: &WorkspaceName,
+        filter: Filter,
+    ) -> Result<Held<(Arc<Queue>, Revision)>, Absent<Filter>> {
+        let now = self.clock.now();
+        let mut machine = self.machine();
+        let durable = machine.durable();
+        let Some(resident) = machine.resident(workspace) else { return Err(Absent(filter)) };
+        resident.used_at = now;
+        resident.watchers.sweep();
+        let queue = Queue::new(filter, self.options.watch_queue_max);
+        resident.watchers.add(Arc::clone(&queue));
+        let revision = resident.space.revision();
+        let group = resident.undurable(revision, durable);
+        Ok(Held::new((queue, revision), group))
+    }
+
+    /// The frame of one durable batch.
+    pub(crate) fn frame(
+        &self,
+        workspace: &WorkspaceName,
+        revision: Revision,
+    ) -> Result<Vec<u8>, Error> {
+        for _ in 0..LOOKS {
+            let (place, floor) = {
+                let mut machine = self.machine();
+                let Some(resident) = machine.resident(workspace) else { continue };
+                (resident.history.find(revision), resident.history.floor)
+            };
+            match place {
+                Whereabouts::Run(run) => return Ok(run.batch(revision.0)?),
+                Whereabouts::Log(place) => match self.read_place(place)? {
+                    Some(frame) if is_about(&frame, workspace, revision) => return Ok(frame),
+                    // It was archived, and the log has let go of it, since we looked.
+                    Some(_) | None => {}
+                },
+                Whereabouts::Nowhere => {
+                    let workspace = workspace.clone();
+                    return Err(Error::Gone { workspace, asked: revision, oldest: floor });
+                }
+            }
+        }
+        Err(Error::Storage { what: format!("batch {revision} of `{workspace}` cannot be found") })
+    }
+
+    /// The frame at a place in the log; none if the log has let go of it.
+    pub(crate) fn read_place(&self, place: Place) -> Result<Option<Vec<u8>>, Error> {
+        let mut prefix = [0; 8];
+        let read = |offset: u32, buffer: &mut [u8]| match self.log.read_part(
+            place.record,
+            offset,
+            buffer,
+        ) {
+            Ok(()) => Ok(true),
+            Err(ReadError::Truncated { .. } | ReadError::BeyondTail { .. }) => Ok(false),
+            Err(error @ (ReadError::Corrupt { .. } | ReadError::Failed(_))) => {
+                Err(Error::from(error))
+            }
+        };
+        if !read(place.offset, &mut prefix)? {
+            return Ok(None);
+        }
+        let length = codec::frame_bytes(prefix);
+        if length > self.options.group_bytes_max + baton_core::limits::BATCH_BYTES_MAX {
+            return Ok(None);
+        }
+        let mut frame = vec![0; length];
+        frame[..8].copy_from_slice(&prefix);
+        Ok(read(place.offset + 8, &mut frame[8..])?.then_some(frame))
+    }
+}
+
+fn is_about(frame: &[u8], workspace: &WorkspaceName, revision: Revision) -> bool {
+    codec::outline(frame).is_ok_and(|outline| {
+        outline.workspace == workspace.as_str() && outline.revision == revision
+    })
+}
+
+/// Reads the log once, to know which batches of which workspaces it has and where.
+fn find_tails(log: &impl Log) -> Result<HashMap<WorkspaceName, Tail>, Error> {
+    let mut tails: HashMap<WorkspaceName, Tail> = HashMap::new();
+    let mut from = log.start();
+    loop {
+        let records = log.read(from, READ_BYTES)?;
+        let Some(last) = records.last() else { return Ok(tails) };
+        from = last.next;
+        for record in &records {
+            find_in_record(&mut tails, record.position, &record.body)?;
+        }
+    }
+}
+
+fn find_in_record(
+    tails: &mut HashMap<WorkspaceName, Tail>,
+    position: Position,
+    body: &[u8],
+) -> Result<(), Error> {
+    for found in codec::outlines(body) {
+        let (offset, outline) = found?;
+        let revision = outline.revision;
+        let tail = match tails.get_mut(outline.workspace) {
+            Some(tail) => tail,
+            None => {
+                let name = WorkspaceName::parse(outline.workspace)?;
+                tails.entry(name).or_insert(Tail::from(revision.0))
+            }
+        };
+        if tail.next() != revision {
+            let what = format!(
+                "the log goes on with revision {revision} of workspace `{}`, not with {}",
+                outline.workspace,
+                tail.next()
+            );
+            return Err(Error::Corrupt { what });
+        }
+        tail.push_unseen(Place { record: position, offset }, outline.bytes as u64);
+    }
+    Ok(())
+}

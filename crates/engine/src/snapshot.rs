@@ -1,0 +1,219 @@
+//! Snapshots: a workspace at one revision, as an immutable blob.
+//!
+//! A snapshot is sorted frames (see [`frames`](crate::frames)): one entry for the head, which is
+//! everything but the shared state, and one for every entry of shared state under its namespace
+//! and key. So it can be loaded whole, by two threads at once, and asked for one entry without
+//! loading it.
+//!
+//! | key | value |
+//! |---|---|
+//! | `00` | codec, schema (two bytes), MessagePack of the head |
+//! | `01` namespace `00` key | the entry as the table packs it |
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use baton_core::entries::{Entries, Entry as Packed};
+use baton_core::space::Head;
+use baton_core::{Entry, Key, NamespaceName, Revision, Space};
+use baton_log::{Blob, BlobWriter};
+use thiserror::Error;
+
+use crate::codec::{CodecError, SCHEMA};
+use crate::frames::{FrameError, FrameWriter, Frames};
+
+/// Says that these frames are a snapshot.
+const KIND: u8 = 1;
+const HEAD_KEY: &[u8] = &[0];
+const ENTRY_MARK: u8 = 1;
+/// MessagePack with named fields.
+const CODEC: u8 = 1;
+/// Below this many frames a second thread costs more than it brings.
+const FRAMES_WORTH_A_THREAD: usize = 64;
+
+/// Why a snapshot could not be written or read.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SnapshotError {
+    /// The frames are damaged, too new or out of reach.
+    #[error(transparent)]
+    Frames(#[from] FrameError),
+    /// The head is damaged or too new.
+    #[error(transparent)]
+    Codec(#[from] CodecError),
+}
+
+fn corrupt(what: impl Into<String>) -> SnapshotError {
+    CodecError::Corrupt { what: what.into() }.into()
+}
+
+/// Writes a snapshot: the head first, then entries in order of namespace and key.
+pub struct SnapshotWriter {
+    frames: FrameWriter,
+    key: Vec<u8>,
+}
+
+impl SnapshotWriter {
+    /// Begins with everything but the shared state.
+    pub fn begin(output: Box<dyn BlobWriter>, head: &Head) -> Result<Self, SnapshotError> {
+        let mut frames = FrameWriter::new(output, KIND);
+        let mut value = vec![CODEC];
+        value.extend_from_slice(&SCHEMA.to_le_bytes());
+        rmp_serde::encode::write_named(&mut value, head).expect("heads can be encoded");
+        frames.push(HEAD_KEY, &value)?;
+        Ok(Self { frames, key: Vec::new() })
+    }
+
+    /// The next entry.
+    pub fn entry(&mut self, namespace: &NamespaceName, entry: &Packed) -> Result<(), SnapshotError> {
+        write_key(&mut self.key, namespace, entry.key());
+        Ok(self.frames.push(&self.key, entry.as_bytes())?)
+    }
+
+    /// Makes the snapshot exist.
+    pub fn finish(self) -> Result<(), SnapshotError> {
+        self.frames.finish()?;
+        Ok(())
+    }
+}
+
+fn write_key(buffer: &mut Vec<u8>, namespace: &NamespaceName, key: &str) {
+    buffer.clear();
+    buffer.push(ENTRY_MARK);
+    buffer.extend_from_slice(namespace.as_str().as_bytes());
+    buffer.push(0);
+    buffer.extend_from_slice(key.as_bytes());
+}
+
+fn read_key(key: &[u8]) -> Option<(&str, &str)> {
+    let (mark, rest) = key.split_first()?;
+    let end = rest.iter().position(|byte| *byte == 0).filter(|_| *mark == ENTRY_MARK)?;
+    Some((std::str::from_utf8(&rest[..end]).ok()?, std::str::from_utf8(&rest[end + 1..]).ok()?))
+}
+
+/// A snapshot that can be asked.
+pub struct Snapshot {
+    frames: Frames,
+    head: Head,
+}
+
+impl Snapshot {
+    /// Opens a snapshot; reads the head and the directory only.
+    pub fn open(blob: Arc<dyn Blob>) -> Result<Self, SnapshotError> {
+        let frames = Frames::open(blob)?;
+        if frames.kind() != KIND {
+            return Err(corrupt("these frames are not a snapshot"));
+        }
+        let value = frames.get(HEAD_KEY)?.ok_or_else(|| corrupt("a snapshot has no head"))?;
+        let [codec, low, high, body @ ..] = value.as_slice() else {
+            return Err(corrupt("the head of a snapshot is cut off"));
+        };
+        let (codec, schema) = (*codec, u16::from_le_bytes([*low, *high]));
+        if codec != CODEC || schema > SCHEMA {
+            return Err(CodecError::Newer { codec, schema }.into());
+        }
+        let head: Head = rmp_serde::from_slice(body).map_err(|error| corrupt(error.to_string()))?;
+        Ok(Self { frames, head })
+    }
+
+    /// The revision it shows.
+    pub fn revision(&self) -> Revision {
+        self.head.revision
+    }
+
+    /// Everything but the shared state.
+    pub fn head(&self) -> &Head {
+        &self.head
+    }
+
+    /// One entry as it was.
+    pub fn entry(&self, namespace: &NamespaceName, key: &Key) -> Result<Option<Entry>, SnapshotError> {
+        let mut name = Vec::new();
+        write_key(&mut name, namespace, key.as_str());
+        let Some(value) = self.frames.get(&name)? else { return Ok(None) };
+        let packed =
+            Packed::from_bytes(&value).ok_or_else(|| corrupt("an entry of a snapshot is odd"))?;
+        let author = self.head.authors.get(packed.author() as usize);
+        let author = author.ok_or_else(|| corrupt("an entry of a snapshot has no author"))?;
+        let mut endings = self.head.endings.iter();
+        let ending = endings.find(|(there, name, _)| there == namespace && name == key);
+        let entry = Entry::new(packed, namespace.clone(), author.clone());
+        Ok(Some(match ending {
+            Some((_, _, ending)) => entry.ending(ending.expires_at, ending.bound_to.is_some()),
+            None => entry,
+        }))
+    }
+
+    /// Keys of a namespace from this one on, in order.
+    pub fn keys<'a>(
+        &'a self,
+        namespace: &'a NamespaceName,
+        from: &str,
+    ) -> impl Iterator<Item = Result<String, SnapshotError>> + 'a {
+        let mut first = Vec::new();
+        write_key(&mut first, namespace, from);
+        let range = self.frames.range(Bound::Included(&first));
+        range.map_while(move |item| match item {
+            Err(error) => Some(Err(error.into())),
+            Ok((name, _)) => match read_key(&name) {
+                Some((there, key)) if there == namespace.as_str() => Some(Ok(key.to_owned())),
+                Some(_) => None,
+                None => Some(Err(corrupt("a key of a snapshot is odd"))),
+            },
+        })
+    }
+
+    /// The whole space.
+    pub fn load(&self) -> Result<Space, SnapshotError> {
+        let frames = self.frames.frame_count();
+        let halves = if frames < FRAMES_WORTH_A_THREAD {
+            vec![self.load_frames(0..frames)?]
+        } else {
+            std::thread::scope(|scope| {
+                let second = scope.spawn(|| self.load_frames(frames / 2..frames));
+                let first = self.load_frames(0..frames / 2)?;
+                let second = second.join().expect("loading does not panic")?;
+                Ok::<_, SnapshotError>(vec![first, second])
+            })?
+        };
+        let mut namespaces: Vec<(NamespaceName, Vec<Packed>)> = Vec::new();
+        for (namespace, mut entries) in halves.into_iter().flatten() {
+            match namespaces.last_mut().filter(|(last, _)| *last == namespace) {
+                Some((_, there)) => there.append(&mut entries),
+                None => namespaces.push((namespace, entries)),
+            }
+        }
+        let table = |(namespace, entries)| (namespace, Entries::from_sorted(entries));
+        Ok(Space::restore(self.head.clone(), namespaces.into_iter().map(table).collect()))
+    }
+
+    fn load_frames(
+        &self,
+        frames: std::ops::Range<usize>,
+    ) -> Result<Vec<(NamespaceName, Vec<Packed>)>, SnapshotError> {
+        let mut namespaces: Vec<(NamespaceName, Vec<Packed>)> = Vec::new();
+        let mut odd = false;
+        self.frames.decode_frames(frames, |key, value| {
+            if key == HEAD_KEY {
+                return;
+            }
+            let Some(packed) = Packed::from_bytes(value) else {
+                odd = true;
+                return;
+            };
+            let mark = packed.key_bytes().len() + 1;
+            let name = key.get(1..key.len().saturating_sub(mark)).unwrap_or_default();
+            if let Some((last, entries)) = namespaces.last_mut()
+                && last.as_str().as_bytes() == name
+            {
+                entries.push(packed);
+                return;
+            }
+            let name = std::str::from_utf8(name).ok().and_then(|n| NamespaceName::parse(n).ok());
+            match name {
+                Some(name) => namespaces.push((name, vec![packed])),
+                None => odd = true,
+            }
+        })?;
+        if odd { Err(corrupt("an entry of a snapshot is odd")) } else { Ok(namespaces) }
+    }
+}

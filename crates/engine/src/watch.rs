@@ -1,0 +1,305 @@
+//! Watching: every committed event that concerns a pattern, in order, without gap or duplicate.
+//!
+//! ```text
+//!   confirm ──▶ Watchers::deliver ──▶ queue of each watcher it concerns ──▶ Watch::next
+//!                                          │ full
+//!                                          └──▶ lagged: told the revision to resume from
+//! ```
+//!
+//! An event becomes one [`Notice`], shared by all who get it; its JSON form is made once, when
+//! somebody first asks. Queues are bounded: a watcher that falls behind is dropped from the
+//! list at once, keeps what it had, and is then told where to resume.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use baton_core::{AgentId, Batch, Event, Pattern, Revision, Timestamp};
+use serde::Serialize;
+use serde::ser::SerializeMap;
+
+/// A committed event, as watchers see it.
+pub struct Notice {
+    batch: Arc<Batch>,
+    index: usize,
+    subject: String,
+    json: OnceLock<Arc<[u8]>>,
+}
+
+impl Notice {
+    /// The revision of the commit it belongs to.
+    pub fn revision(&self) -> Revision {
+        self.batch.revision
+    }
+
+    /// Its place among the events of that commit.
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// When it happened.
+    pub fn time(&self) -> Timestamp {
+        self.batch.time
+    }
+
+    /// Who caused it.
+    pub fn agent(&self) -> &AgentId {
+        &self.batch.agent
+    }
+
+    /// What happened.
+    pub fn event(&self) -> &Event {
+        &self.batch.events[self.index]
+    }
+
+    /// What it is about: `state/shared/plan`.
+    pub fn subject(&self) -> &str {
+        &self.subject
+    }
+
+    /// The event's type: `state.set`.
+    pub fn kind(&self) -> &'static str {
+        self.event().kind()
+    }
+
+    /// The notice as JSON: `revision`, `index`, `time`, `agent`, `type`, `subject` and the event's
+    /// own fields. Encoded once, however many watchers ask.
+    pub fn json(&self) -> Arc<[u8]> {
+        let encode = || serde_json::to_vec(self).expect("notices can be encoded").into();
+        Arc::clone(self.json.get_or_init(encode))
+    }
+}
+
+impl std::fmt::Debug for Notice {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{}.{} {} {}", self.revision(), self.index, self.kind(), self.subject)
+    }
+}
+
+impl Serialize for Notice {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("revision", &self.revision())?;
+        map.serialize_entry("index", &self.index)?;
+        map.serialize_entry("time", &self.time())?;
+        map.serialize_entry("agent", self.agent())?;
+        map.serialize_entry("type", self.kind())?;
+        map.serialize_entry("subject", &self.subject)?;
+        let primitive = serde_json::to_value(self.event()).map_err(serde::ser::Error::custom)?;
+        // An event is `{primitive: {variant: fields}}`; the type above already says the first two.
+        let only = |value: serde_json::Value| match value {
+            serde_json::Value::Object(fields) => fields.into_iter().next().map(|(_, inner)| inner),
+            _ => None,
+        };
+        if let Some(serde_json::Value::Object(fields)) = only(primitive).and_then(only) {
+            for (name, value) in fields {
+                map.serialize_entry(&name, &value)?;
+            }
+        }
+        map.end()
+    }
+}
+
+/// The public events of one batch.
+pub struct Notices(Vec<Arc<Notice>>);
+
+impl Notices {
+    /// Makes them.
+    pub fn of(batch: &Arc<Batch>) -> Self {
+        let public = batch.events.iter().enumerate().filter(|(_, event)| event.is_public());
+        let notice = |(index, event): (usize, &Event)| {
+            let (batch, subject) = (Arc::clone(batch), event.subject());
+            Arc::new(Notice { batch, index, subject, json: OnceLock::new() })
+        };
+        Self(public.map(notice).collect())
+    }
+
+    /// Those that a filter lets through, in order.
+    pub fn wanted<'a>(&'a self, filter: &'a Filter) -> impl Iterator<Item = &'a Arc<Notice>> {
+        self.0.iter().filter(|notice| filter.wants(notice))
+    }
+}
+
+/// What a watcher wants to see.
+#[derive(Clone, Debug)]
+pub struct Filter {
+    /// Which subjects.
+    pub pattern: Pattern,
+    /// Which types of event; all if empty.
+    pub kinds: Vec<String>,
+}
+
+impl Filter {
+    fn wants(&self, notice: &Notice) -> bool {
+        (self.kinds.is_empty() || self.kinds.iter().any(|kind| kind == notice.kind()))
+            && notice.event().concerns(&self.pattern, &notice.subject)
+    }
+}
+
+/// Who must be woken once no lock is held.
+#[derive(Default)]
+pub struct Wakers(Vec<Waker>);
+
+impl Wakers {
+    /// Wakes them.
+    pub fn wake(self) {
+        self.0.into_iter().for_each(Waker::wake);
+    }
+}
+
+/// What a watcher finds in its queue.
+pub enum Arrival {
+    /// An event.
+    Notice(Arc<Notice>),
+    /// The queue ran over, or the engine let go of the workspace: resume from this revision on.
+    Ended(Ended),
+}
+
+/// How a watch ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// The first revision that was not delivered whole.
+    pub resume_from: Revision,
+    /// Whether it was because the watcher fell behind.
+    pub lagged: bool,
+}
+
+/// The queue between the machine and one watcher.
+pub struct Queue {
+    filter: Filter,
+    capacity: usize,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    notices: VecDeque<Arc<Notice>>,
+    ended: Option<Ended>,
+    left: bool,
+    waker: Option<Waker>,
+}
+
+impl Queue {
+    /// An empty queue.
+    pub fn new(filter: Filter, capacity: usize) -> Arc<Self> {
+        Arc::new(Self { filter, capacity, inner: Mutex::default() })
+    }
+
+    /// What the watcher wants to see.
+    pub fn filter(&self) -> &Filter {
+        &self.filter
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next arrival, or none yet.
+    pub fn try_next(&self) -> Option<Arrival> {
+        let mut inner = self.lock();
+        match inner.notices.pop_front() {
+            Some(notice) => Some(Arrival::Notice(notice)),
+            None => inner.ended.map(Arrival::Ended),
+        }
+    }
+
+    /// The next arrival, waited for.
+    pub fn poll_next(&self, context: &Context<'_>) -> Poll<Arrival> {
+        if let Some(arrival) = self.try_next() {
+            return Poll::Ready(arrival);
+        }
+        let mut inner = self.lock();
+        // Something may have come between the two looks.
+        if !inner.notices.is_empty() || inner.ended.is_some() {
+            context.waker().wake_by_ref();
+        } else {
+            inner.waker = Some(context.waker().clone());
+        }
+        Poll::Pending
+    }
+
+    /// The watcher is gone.
+    pub fn leave(&self) {
+        let mut inner = self.lock();
+        inner.left = true;
+        inner.notices.clear();
+    }
+
+    /// Whether the watcher will take more.
+    fn push(&self, notices: &Notices, wakers: &mut Wakers) -> bool {
+        let mut inner = self.lock();
+        if inner.left {
+            return false;
+        }
+        let before = inner.notices.len();
+        inner.notices.extend(notices.wanted(&self.filter).map(Arc::clone));
+        if inner.notices.len() == before {
+            return true;
+        }
+        wakers.0.extend(inner.waker.take());
+        if inner.notices.len() <= self.capacity || before == 0 {
+            return true;
+        }
+        // A commit is delivered whole or not at all, so that a revision is a place to resume.
+        inner.notices.truncate(before);
+        let resume_from = notices.0[0].revision();
+        #[cfg(feature = "planted")]
+        let resume_from = if baton_core::planted::is("watch.resume_one_late") {
+            resume_from.next()
+        } else {
+            resume_from
+        };
+        inner.ended = Some(Ended { resume_from, lagged: true });
+        false
+    }
+
+    fn end(&self, ended: Ended, wakers: &mut Wakers) {
+        let mut inner = self.lock();
+        inner.ended.get_or_insert(ended);
+        wakers.0.extend(inner.waker.take());
+    }
+}
+
+/// Everyone who watches one workspace.
+#[derive(Default)]
+pub struct Watchers(Vec<Arc<Queue>>);
+
+impl Watchers {
+    /// Whether nobody watches. Queues whose watcher is gone count until the next event.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// How many watch.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Drops those that have gone.
+    pub fn sweep(&mut self) {
+        self.0.retain(|queue| !queue.lock().left);
+    }
+
+    /// From the next commit on.
+    pub fn add(&mut self, queue: Arc<Queue>) {
+        self.0.push(queue);
+    }
+
+    /// Gives a commit to everyone whom it concerns.
+    pub fn deliver(&mut self, notices: &Notices, wakers: &mut Wakers) {
+        #[cfg(feature = "planted")]
+        if baton_core::planted::is("watch.skip_some")
+            && notices.0.first().is_some_and(|notice| notice.revision().0 % 17 == 0)
+        {
+            return;
+        }
+        self.0.retain(|queue| queue.push(notices, wakers));
+    }
+
+    /// Tells everyone to resume elsewhere.
+    pub fn close(&mut self, resume_from: Revision, wakers: &mut Wakers) {
+        for queue in self.0.drain(..) {
+            queue.end(Ended { resume_from, lagged: false }, wakers);
+        }
+    }
+}

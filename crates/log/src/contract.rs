@@ -1,0 +1,137 @@
+//! The contract between the engine and whatever keeps its records.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::error::{AppendError, BlobError, ReadError, TruncateError};
+
+/// The largest body one record may have, on any backend. A backend may allow less.
+///
+/// A record is read, checksummed and written as a whole, so this bounds the memory that a reader
+/// needs and the time that recovery spends on one record.
+pub const RECORD_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// Where a record begins; opaque, only grows; the tail is where the next one will begin.
+///
+/// The number means something to the backend alone. Callers compare positions and hand them back;
+/// they never compute one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Position(pub u64);
+
+impl fmt::Display for Position {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+/// One record as it was appended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Where it begins.
+    pub position: Position,
+    /// Where the record after it begins, or the tail if it is the last one.
+    pub next: Position,
+    /// The bytes that were appended.
+    pub body: Vec<u8>,
+}
+
+/// One ordered sequence of opaque records with a single writer, and named blobs beside it.
+///
+/// The laws, each checked by a function of the `conformance` module:
+///
+/// 1. **Durable.** What `append` answered with `Ok` survives a crash of the process and a power
+///    cut. It is read back byte for byte, or not at all and with an error.
+/// 2. **Fenced.** An append succeeds only if `expected` is the tail, so of two writers that read
+///    the same tail one is refused. A refused append changes nothing.
+/// 3. **Whole.** A record is there entirely or not at all, whatever happened while it was written.
+/// 4. **Ordered.** Records are read in the order of their appends; `next` of one is `position` of
+///    the following; the last `next` is the tail.
+/// 5. **Growing.** A position is never given to two records that were both acknowledged.
+/// 6. **Fail-stop.** After [`AppendError::Failed`] the outcome of that append is unknown and every
+///    later append fails too, until the log is opened again. Reads go on. Opening it again decides
+///    whether the record is there, once and for all.
+/// 7. **Full is healthy.** [`AppendError::Full`] wrote nothing, and a later append may succeed.
+/// 8. **Truncated for good.** Records before [`start`](Log::start) are gone and answer
+///    [`ReadError::Truncated`]; records at or after the position given to
+///    [`truncate`](Log::truncate) stay; the tail does not move.
+/// 9. **Blobs are atomic.** A blob is there with all its bytes after a successful commit, and never
+///    in part; one that was not committed does not exist. Bytes of a blob never change.
+///
+/// All methods may be called from many threads. Reads do not wait for a running append.
+pub trait Log: Send + Sync + 'static {
+    /// The oldest position still held. It equals the tail if nothing is held.
+    fn start(&self) -> Position;
+
+    /// Where the next record will begin. Everything before it is durable.
+    fn tail(&self) -> Position;
+
+    /// Appends one record; durable on return. Answers with the new tail.
+    ///
+    /// Compare-and-append: refused with [`AppendError::Fenced`] if `expected` is not the tail.
+    fn append(&self, expected: Position, body: &[u8]) -> Result<Position, AppendError>;
+
+    /// Whole records from `from` on, with checksums verified: at least one if there is one, and
+    /// then as many as keep the sum of the bodies within `bytes_max`. Empty exactly at the tail.
+    ///
+    /// `from` must be the tail or the position of a record.
+    fn read(&self, from: Position, bytes_max: usize) -> Result<Vec<Record>, ReadError>;
+
+    /// Fills `buffer` with the part of the body of the record at `record` that begins at `offset`.
+    ///
+    /// This is one read of exactly these bytes. The record's checksum covers the whole record and
+    /// is therefore not verified: parts that are read this way carry their own. The part must lie
+    /// within the record; a part beyond it may read the bytes of its neighbour.
+    fn read_part(&self, record: Position, offset: u32, buffer: &mut [u8]) -> Result<(), ReadError>;
+
+    /// Says that records before `before` are no longer needed. The backend may keep more.
+    fn truncate(&self, before: Position) -> Result<(), TruncateError>;
+
+    /// Begins a blob that will exist once it is committed.
+    ///
+    /// A name is a relative path of segments `[a-zA-Z0-9._%-]+` joined by `/`. Blobs are immutable:
+    /// a name that exists, or is being written, is refused with [`BlobError::Exists`]. So is one
+    /// that would be the folder of another, or that has another for its folder.
+    fn create_blob(&self, name: &str) -> Result<Box<dyn BlobWriter>, BlobError>;
+
+    /// Opens a committed blob, or answers `None` if there is none of this name.
+    ///
+    /// An open blob stays readable after it was deleted.
+    fn open_blob(&self, name: &str) -> Result<Option<Arc<dyn Blob>>, BlobError>;
+
+    /// The names of all committed blobs that begin with `prefix`, sorted by their bytes.
+    fn list_blobs(&self, prefix: &str) -> Result<Vec<String>, BlobError>;
+
+    /// Deletes a blob; durable on return. That there is none of this name is fine. After an error
+    /// it may be there, be gone, or come back with the next start.
+    fn delete_blob(&self, name: &str) -> Result<(), BlobError>;
+
+    /// What this log is and how it makes records durable, for the operator, said at start.
+    fn description(&self) -> String;
+}
+
+/// A blob that is being written. Dropped without [`commit`](BlobWriter::commit), it never existed.
+pub trait BlobWriter: Send {
+    /// Appends bytes. After an error the blob cannot be committed.
+    fn write(&mut self, bytes: &[u8]) -> Result<(), BlobError>;
+
+    /// Makes the blob exist, durably and at once with all its bytes.
+    ///
+    /// After [`BlobError::Failed`] it may or may not exist, but never in part.
+    fn commit(self: Box<Self>) -> Result<(), BlobError>;
+}
+
+/// A committed blob.
+pub trait Blob: Send + Sync {
+    /// How many bytes it has.
+    fn len(&self) -> u64;
+
+    /// Whether it has no bytes.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Fills `buffer` from `offset` on. Refused if that reaches beyond the end.
+    ///
+    /// The log keeps no checksum of a blob: its writer puts one inside.
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), BlobError>;
+}

@@ -1,0 +1,200 @@
+//! The one writer of a log: the hot path.
+//!
+//! ```text
+//!   file    ──┬────────────────┬────────────────┬────────────────┬──
+//!             │ records   ┊    │                │                │      blocks of 4 KiB
+//!           ──┴───────────┊────┴────────────────┴────────────────┴──
+//!                         ┊ tail
+//!   buffer    [ kept      ┊ header body ······ 0000000]                 one write, block-aligned
+//! ```
+//!
+//! An append is one write of whole blocks: the bytes of the last block that are durable already, the
+//! new record, and zeros up to the end of its last block. Through a direct file that is all; through
+//! a buffered one a sync follows. Rewriting the durable bytes is harmless even if the write tears,
+//! because every sector holds them before and after.
+//!
+//! Invariants:
+//!
+//! 1. The first `offset(tail) % 4096` bytes of the buffer are those of the file's block.
+//! 2. Nothing is allocated once the buffer has the size of the largest record so far.
+//! 3. After a failed write or sync nothing is written again. Linux forgets which pages it could not
+//!    write and would call the next sync a success.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::block_buffer::BlockBuffer;
+use super::format::{
+    BLOCK_BYTES, RECORD_HEADER_BYTES, SEGMENT_HEADER_BYTES, SegmentHeader, encode_record,
+    in_memory, round_up,
+};
+use super::segment::Segment;
+use super::{Shared, SyncMethod, sync_folder};
+use crate::contract::Position;
+use crate::disk::{Disk, DiskFile, is_full, read_exact_at};
+use crate::error::AppendError;
+use crate::planted;
+
+/// Enough for most records without growing.
+const BUFFER_BYTES: usize = 256 * 1024;
+
+/// Writes at the tail of the last segment.
+pub(crate) struct Appender<D: Disk> {
+    segment: Arc<Segment<D::File>>,
+    file: D::File,
+    method: SyncMethod,
+    buffer: BlockBuffer,
+    tail: Position,
+    /// Where the last record of this segment begins; the tail if it has none.
+    last: Position,
+}
+
+impl<D: Disk> Appender<D> {
+    /// Goes on at the tail of a segment, after making sure of what is before and after it.
+    ///
+    /// The last record may have been read from a cache that could not be written: the append that
+    /// failed left it there. It is written again, so that whoever reads it now will find it later.
+    /// What follows it, up to `torn_until`, is overwritten so that a torn record cannot come back.
+    pub(crate) fn resume(
+        disk: &D,
+        segment: Arc<Segment<D::File>>,
+        method: SyncMethod,
+        last: Position,
+        tail: Position,
+        torn_until: u64,
+    ) -> io::Result<Self> {
+        let file = disk.open_for_write(&segment.path, method.write())?;
+        let from = segment.offset_of(last) / BLOCK_BYTES as u64 * BLOCK_BYTES as u64;
+        let kept = in_memory(segment.offset_of(tail) - from);
+        let bytes = round_up(kept.max(in_memory(torn_until.saturating_sub(from))));
+        let mut buffer = BlockBuffer::new(bytes.max(BUFFER_BYTES));
+        let memory = &mut buffer.slice_mut()[..bytes];
+        read_exact_at(&segment.file, from, &mut memory[..kept])?;
+        memory[kept..].fill(0);
+        if bytes > 0 {
+            file.write_at(from, memory)?;
+            method.sync(&file)?;
+        }
+        keep_last_block(&mut buffer, kept);
+        Ok(Self { segment, file, method, buffer, tail, last })
+    }
+
+    pub(crate) fn append(
+        &mut self,
+        shared: &Shared<D>,
+        expected: Position,
+        body: &[u8],
+    ) -> Result<Position, AppendError> {
+        if let Some(reason) = shared.failure.get() {
+            return Err(AppendError::Failed(reason.clone()));
+        }
+        if expected != self.tail {
+            return Err(AppendError::Fenced { expected, tail: self.tail });
+        }
+        if body.len() > shared.record_bytes_max {
+            let bytes_max = shared.record_bytes_max;
+            return Err(AppendError::TooLarge { bytes: body.len(), bytes_max });
+        }
+        if RECORD_HEADER_BYTES + body.len() > self.segment.room_at(self.tail) {
+            self.rotate(shared)?;
+        }
+        self.write(body).map_err(|error| shared.fail(&self.segment.path, &error))?;
+        shared.set_tail(self.tail);
+        Ok(self.tail)
+    }
+
+    fn write(&mut self, body: &[u8]) -> io::Result<()> {
+        let offset = self.segment.offset_of(self.tail);
+        let kept = in_memory(offset % BLOCK_BYTES as u64);
+        let end = kept + RECORD_HEADER_BYTES + body.len();
+        let padded = round_up(end);
+        self.buffer.reserve(padded, kept);
+        let memory = &mut self.buffer.slice_mut()[..padded];
+        encode_record(self.segment.salt, self.tail, body, &mut memory[kept..end]);
+        memory[end..].fill(0);
+        self.file.write_at(offset - kept as u64, memory)?;
+        if !planted::is("log.skip_sync") {
+            self.method.sync(&self.file)?;
+        }
+        keep_last_block(&mut self.buffer, end);
+        self.last = self.tail;
+        self.tail = Position(self.tail.0 + (end - kept) as u64);
+        Ok(())
+    }
+
+    /// Goes on in a new segment that begins at the tail.
+    fn rotate(&mut self, shared: &Shared<D>) -> Result<(), AppendError> {
+        let base = if planted::is("log.lose_last_on_rotate") { self.last } else { self.tail };
+        let spare = shared.spares.take(&shared.disk).map_err(|error| {
+            if is_full(&error) {
+                AppendError::Full
+            } else {
+                shared.fail(&shared.places.preparing(), &error)
+            }
+        })?;
+        let header = SegmentHeader { base, salt: self.segment.salt };
+        let file = match name_spare(shared, &spare, header, self.method) {
+            Ok(file) => file,
+            Err(error) if is_full(&error) => {
+                shared.spares.put_back(spare);
+                return Err(AppendError::Full);
+            }
+            Err(error) => return Err(shared.fail(&spare, &error)),
+        };
+        let segment = finish_segment(shared, header);
+        let segment = Arc::new(segment.map_err(|error| shared.fail(&spare, &error))?);
+        shared.add_segment(Arc::clone(&segment));
+        (self.segment, self.file) = (segment, file);
+        (self.last, self.tail) = (base, base);
+        Ok(())
+    }
+}
+
+/// Moves the bytes of the last, incomplete block to the front, where the next write begins.
+fn keep_last_block(buffer: &mut BlockBuffer, end: usize) {
+    let block = end / BLOCK_BYTES * BLOCK_BYTES;
+    buffer.slice_mut().copy_within(block..end, 0);
+}
+
+/// Writes the header of a new segment into a spare and gives it its name, not yet durably.
+///
+/// The header is durable before the name is, so a segment with a bad header was damaged later.
+fn name_spare<D: Disk>(
+    shared: &Shared<D>,
+    spare: &Path,
+    header: SegmentHeader,
+    method: SyncMethod,
+) -> io::Result<D::File> {
+    let file = shared.disk.open_for_write(spare, method.write())?;
+    let mut block = BlockBuffer::new(BLOCK_BYTES);
+    header.encode(block.slice_mut());
+    file.write_at(0, block.slice())?;
+    method.sync(&file)?;
+    shared.disk.rename(spare, &shared.places.segment(header.base))?;
+    Ok(file)
+}
+
+/// Makes the name of a new segment durable and opens it for reading.
+fn finish_segment<D: Disk>(
+    shared: &Shared<D>,
+    header: SegmentHeader,
+) -> io::Result<Segment<D::File>> {
+    sync_folder(&shared.disk, &shared.places.log)?;
+    let path = shared.places.segment(header.base);
+    let file = shared.disk.open(&path)?;
+    let bytes = file.length()?;
+    assert!(bytes > SEGMENT_HEADER_BYTES, "a spare has all its bytes");
+    Ok(Segment { base: header.base, salt: header.salt, path, bytes, file })
+}
+
+/// Makes a segment of a spare, durably, before there is anyone else to prepare one.
+pub(crate) fn create_segment<D: Disk>(
+    shared: &Shared<D>,
+    header: SegmentHeader,
+    method: SyncMethod,
+) -> io::Result<Segment<D::File>> {
+    let spare = shared.spares.take_inline(&shared.disk)?;
+    name_spare(shared, &spare, header, method)?;
+    finish_segment(shared, header)
+}

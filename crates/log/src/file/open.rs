@@ -1,0 +1,153 @@
+//! Opening a log: lock, tidy up, survey, choose how to write, make sure of the tail.
+
+use std::collections::VecDeque;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, OnceLock, RwLock};
+use std::thread::{self, JoinHandle};
+
+use super::append::{Appender, create_segment};
+use super::blobs::Blobs;
+use super::block_buffer::BlockBuffer;
+use super::format::{BLOCK_BYTES, RECORD_HEADER_BYTES, SEGMENT_HEADER_BYTES, SegmentHeader};
+use super::segment::{Places, failed};
+use super::spare::Spares;
+use super::survey::survey;
+use super::{FileLog, Options, Prepare, Shared, SyncMethod, sync_folder};
+use crate::contract::{Position, RECORD_BYTES_MAX};
+use crate::disk::{Disk, DiskFile, Locked, Write, is_full};
+use crate::error::OpenError;
+
+/// A segment has a header and at least one block of records.
+const SEGMENT_BYTES_MIN: u64 = 2 * BLOCK_BYTES as u64;
+
+pub(crate) fn open<D: Disk>(disk: D, options: Options) -> Result<FileLog<D>, OpenError> {
+    let record_bytes_max = check(&options)?;
+    let Options { folder, segment_bytes, prepare, direct } = options;
+    let places = Places::new(folder);
+    create_folders(&disk, &places)?;
+    let lock = lock(&disk, &places)?;
+
+    let survey = survey(&disk, &places)?;
+    survey.require_sound()?;
+    let spares =
+        Spares::open(&disk, &places, segment_bytes, prepare).map_err(failed(&places.log))?;
+    let blobs = Blobs::open(&disk, &places.blobs).map_err(failed(&places.blobs))?;
+    let method = choose_method(&disk, &places, direct)?;
+    // The survey may have read names that a crash of the process left in the cache alone.
+    sync_folder(&disk, &places.log).map_err(failed(&places.log))?;
+
+    let (last, tail) = (survey.last.unwrap_or(survey.tail), survey.tail);
+    let mut segments: VecDeque<_> = survey.segments.into_iter().map(Arc::new).collect();
+    let mut shared = Shared {
+        disk,
+        places,
+        record_bytes_max,
+        segments: RwLock::default(),
+        start: AtomicU64::new(segments.front().map_or(0, |segment| segment.base.0)),
+        tail: AtomicU64::new(tail.0),
+        spares,
+        blobs,
+        truncation: Mutex::new(()),
+        failure: OnceLock::new(),
+        _lock: lock,
+    };
+    if segments.is_empty() {
+        let header = SegmentHeader { base: Position(0), salt: shared.disk.salt() };
+        let created = create_segment(&shared, header, method);
+        segments.push_back(Arc::new(created.map_err(cannot_create(&shared.places))?));
+    }
+    let newest = Arc::clone(segments.back().expect("one was created if there was none"));
+    let path = newest.path.clone();
+    let appender = Appender::resume(&shared.disk, newest, method, last, tail, survey.torn_until)
+        .map_err(failed(&path))?;
+    shared.segments = RwLock::new(segments);
+
+    let shared = Arc::new(shared);
+    let preparer = match prepare {
+        Prepare::Inline => None,
+        Prepare::Background => Some(start_preparer(&shared)?),
+    };
+    Ok(FileLog { shared, appender: Mutex::new(appender), method, preparer })
+}
+
+/// Refuses impossible options; otherwise says how large a record may be.
+fn check(options: &Options) -> Result<usize, OpenError> {
+    let bytes = options.segment_bytes;
+    if bytes < SEGMENT_BYTES_MIN || !bytes.is_multiple_of(BLOCK_BYTES as u64) {
+        let reason = format!(
+            "segments of {bytes} bytes are not a multiple of {BLOCK_BYTES} and at least \
+             {SEGMENT_BYTES_MIN}"
+        );
+        return Err(OpenError::Options { reason });
+    }
+    let room = bytes - SEGMENT_HEADER_BYTES - RECORD_HEADER_BYTES as u64;
+    Ok(usize::try_from(room).map_or(RECORD_BYTES_MAX, |room| room.min(RECORD_BYTES_MAX)))
+}
+
+pub(crate) fn create_folders<D: Disk>(disk: &D, places: &Places) -> Result<(), OpenError> {
+    for (folder, parent) in [
+        (&places.folder, places.folder.parent()),
+        (&places.log, Some(&*places.folder)),
+        (&places.blobs, Some(&*places.folder)),
+    ] {
+        disk.create_folder(folder).map_err(cannot_create(places))?;
+        // A relative folder of one segment has the current one for its parent. The sync happens
+        // even if the folder was there: whoever created it may not have come that far.
+        let parent = parent.filter(|parent| !parent.as_os_str().is_empty());
+        let parent = parent.unwrap_or(Path::new("."));
+        sync_folder(disk, parent).map_err(failed(parent))?;
+    }
+    Ok(())
+}
+
+pub(crate) fn lock<D: Disk>(disk: &D, places: &Places) -> Result<D::Lock, OpenError> {
+    let path = places.lock();
+    match disk.lock(&path).map_err(failed(&path))? {
+        Locked::Held(lock) => Ok(lock),
+        Locked::InUse { holder } => Err(OpenError::InUse { folder: places.folder.clone(), holder }),
+    }
+}
+
+/// Tries a direct write, because whether the file system takes one cannot be asked.
+fn choose_method<D: Disk>(
+    disk: &D,
+    places: &Places,
+    direct: bool,
+) -> Result<SyncMethod, OpenError> {
+    let probe = places.probe();
+    if !direct {
+        disk.remove(&probe).map_err(failed(&probe))?;
+        return Ok(SyncMethod::DataSync);
+    }
+    disk.create(&probe).map_err(cannot_create(places))?;
+    let written = disk
+        .open_for_write(&probe, Write::Direct)
+        .and_then(|file| file.write_at(0, BlockBuffer::new(BLOCK_BYTES).slice()));
+    disk.remove(&probe).map_err(failed(&probe))?;
+    match written {
+        Ok(()) => Ok(SyncMethod::Direct),
+        Err(error) if is_full(&error) => Err(cannot_create(places)(error)),
+        Err(_) => Ok(SyncMethod::DataSync),
+    }
+}
+
+fn start_preparer<D: Disk>(shared: &Arc<Shared<D>>) -> Result<JoinHandle<()>, OpenError> {
+    shared.spares.want_one();
+    let preparing = Arc::clone(shared);
+    thread::Builder::new()
+        .name("baton-log-prepare".to_owned())
+        .spawn(move || preparing.spares.run(&preparing.disk))
+        .map_err(failed(&shared.places.log))
+}
+
+fn cannot_create(places: &Places) -> impl Fn(io::Error) -> OpenError + '_ {
+    |error| {
+        if is_full(&error) {
+            OpenError::Full { folder: places.folder.clone() }
+        } else {
+            failed(&places.folder)(error)
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! Looking at a log without opening it, and cutting it where it is damaged.
+//!
+//! A repair loses acknowledged records: all from the first damaged one on. It is therefore never
+//! done by opening a log, it says what is lost, and it keeps the bytes in files that end in
+//! `.damaged`. A crash in the middle leaves a log that is still damaged and can be repaired again.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::format::{BLOCK_BYTES, SEGMENT_HEADER_BYTES, SegmentHeader};
+use super::open::{create_folders, lock};
+use super::scan::{Window, follow, search};
+use super::segment::{Places, Segment, failed};
+use super::survey::{Survey, survey};
+use crate::contract::Position;
+use crate::disk::{Disk, DiskFile, SystemDisk, Write};
+use crate::error::OpenError;
+
+/// Bytes are copied and wiped in pieces of this size.
+const PIECE_BYTES: usize = 1024 * 1024;
+
+/// What a log holds, and what is wrong with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// How many segments there are.
+    pub segments: usize,
+    /// How many sound records there are before any damage.
+    pub records: u64,
+    /// The position of the first record.
+    pub start: Position,
+    /// Where the sound records end.
+    pub tail: Position,
+    /// How many bytes of a record that was never acknowledged follow the tail. Opening the log cuts
+    /// them.
+    pub torn_bytes: u64,
+    /// The first damage, if there is any.
+    pub damage: Option<Damage>,
+    /// The files that a repair has put aside.
+    pub kept: Vec<PathBuf>,
+}
+
+/// Where a log is not what was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// The damaged file.
+    pub file: PathBuf,
+    /// The byte in it where the damage begins.
+    pub offset: u64,
+    /// What does not fit.
+    pub reason: String,
+    /// How many sound records follow it. A repair cuts them off.
+    pub records_after: u64,
+    /// How many bytes these records take, headers included.
+    pub bytes_after: u64,
+}
+
+/// Reads and verifies the log in a folder of this machine. Changes nothing.
+pub fn verify(folder: impl AsRef<Path>) -> Result<Report, OpenError> {
+    verify_on(&SystemDisk, folder.as_ref())
+}
+
+/// Cuts the log in a folder of this machine at its first damage. Does nothing if there is none.
+pub fn repair(folder: impl AsRef<Path>) -> Result<Report, OpenError> {
+    repair_on(&SystemDisk, folder.as_ref())
+}
+
+/// Reads and verifies the log in a folder of this disk. Changes nothing.
+pub fn verify_on<D: Disk>(disk: &D, folder: &Path) -> Result<Report, OpenError> {
+    let places = Places::new(folder.to_owned());
+    let _lock = lock(disk, &places)?;
+    report(disk, &survey(disk, &places)?)
+}
+
+/// Cuts the log in a folder of this disk at its first damage. Does nothing if there is none.
+pub fn repair_on<D: Disk>(disk: &D, folder: &Path) -> Result<Report, OpenError> {
+    let places = Places::new(folder.to_owned());
+    create_folders(disk, &places)?;
+    let _lock = lock(disk, &places)?;
+    let survey = survey(disk, &places)?;
+    let mut report = report(disk, &survey)?;
+    if survey.damage.is_some() {
+        report.kept = cut(disk, &places, &survey).map_err(failed(&places.log))?;
+    }
+    Ok(report)
+}
+
+fn report<D: Disk>(disk: &D, survey: &Survey<D::File>) -> Result<Report, OpenError> {
+    let mut report = Report {
+        segments: survey.paths.len(),
+        records: survey.records,
+        start: survey.paths.first().map_or(Position(0), |(base, _)| *base),
+        tail: survey.tail,
+        torn_bytes: 0,
+        damage: None,
+        kept: Vec::new(),
+    };
+    let Some(damage) = &survey.damage else {
+        if let Some(last) = survey.segments.last() {
+            report.torn_bytes = survey.torn_until.saturating_sub(last.offset_of(survey.tail));
+        }
+        return Ok(report);
+    };
+    let (base, path) = &survey.paths[damage.index];
+    if damage.offset == 0 {
+        report.tail = *base;
+    }
+    let (records_after, bytes_after) = count_after(disk, survey).map_err(failed(path))?;
+    report.damage = Some(Damage {
+        file: path.clone(),
+        offset: damage.offset,
+        reason: damage.reason.clone(),
+        records_after,
+        bytes_after,
+    });
+    Ok(report)
+}
+
+/// Counts the sound records after the first damage, with their bytes.
+fn count_after<D: Disk>(disk: &D, survey: &Survey<D::File>) -> io::Result<(u64, u64)> {
+    let damage = survey.damage.as_ref().expect("called for a damaged log");
+    let mut window = Window::new();
+    let (mut records, mut bytes) = (0, 0);
+    for (index, (base, path)) in survey.paths.iter().enumerate().skip(damage.index) {
+        let file = disk.open(path)?;
+        let length = file.length()?;
+        let mut block = [0; BLOCK_BYTES];
+        let filled = file.read_at(0, &mut block)?;
+        let salt = match SegmentHeader::decode(&block[..filled]) {
+            Ok(header) if header.base == *base => header.salt,
+            // All segments of a log have the same salt, so a neighbour knows it.
+            _ => match survey.segments.last() {
+                Some(segment) => segment.salt,
+                None => continue,
+            },
+        };
+        let segment = Segment { base: *base, salt, path: path.clone(), bytes: length, file };
+        let from = if index == damage.index { damage.offset + 1 } else { 0 };
+        let mut offset = from.max(SEGMENT_HEADER_BYTES);
+        while let Some(found) = search(&mut window, &segment, offset)? {
+            let begin = segment.position_at(found);
+            let chain = follow(&mut window, &segment, begin, None)?;
+            records += chain.records;
+            bytes += chain.end.0 - begin.0;
+            offset = segment.offset_of(chain.end);
+        }
+    }
+    Ok((records, bytes))
+}
+
+/// Puts aside everything from the first damage on.
+fn cut<D: Disk>(disk: &D, places: &Places, survey: &Survey<D::File>) -> io::Result<Vec<PathBuf>> {
+    let damage = survey.damage.as_ref().expect("called for a damaged log");
+    let (base, path) = &survey.paths[damage.index];
+    let mut kept = Vec::new();
+    let is_header = damage.offset < SEGMENT_HEADER_BYTES;
+    // A log without any segment would begin anew at position 0, so its first one stays in some form.
+    let stays = !is_header || damage.index == 0;
+    if stays {
+        // Copied before anything goes, because the original is about to be wiped.
+        let copy = unused_name(disk, path)?;
+        copy_from(&disk.open(path)?, damage.offset, &disk.create(&copy)?)?;
+        disk.sync_folder(&places.log)?;
+        kept.push(copy);
+    }
+    // The last ones go first, so that a crash in between leaves the damage where it was.
+    let first_aside = damage.index + usize::from(stays);
+    for (_, path) in survey.paths[first_aside..].iter().rev() {
+        let aside = unused_name(disk, path)?;
+        disk.rename(path, &aside)?;
+        disk.sync_folder(&places.log)?;
+        kept.push(aside);
+    }
+    if !is_header {
+        wipe_from(&disk.open_for_write(path, Write::Buffered)?, damage.offset)?;
+    } else if stays {
+        replace_by_empty(disk, places, *base)?;
+    }
+    kept.sort();
+    Ok(kept)
+}
+
+/// A name for what is put aside that does not replace what an earlier repair put aside.
+fn unused_name<D: Disk>(disk: &D, path: &Path) -> io::Result<PathBuf> {
+    let mut number = 0;
+    loop {
+        let suffix = if number == 0 { String::new() } else { format!("-{number}") };
+        let mut name = path.to_owned().into_os_string();
+        name.push(format!("{suffix}.damaged"));
+        let name = PathBuf::from(name);
+        match disk.open(&name) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(name),
+            Err(error) => return Err(error),
+            Ok(_) => number += 1,
+        }
+    }
+}
+
+fn copy_from<F: DiskFile>(from: &F, offset: u64, to: &F) -> io::Result<()> {
+    let mut piece = vec![0; PIECE_BYTES];
+    let mut copied = 0;
+    loop {
+        let bytes = from.read_at(offset + copied, &mut piece)?;
+        if bytes == 0 {
+            return to.sync_data();
+        }
+        to.write_at(copied, &piece[..bytes])?;
+        copied += bytes as u64;
+    }
+}
+
+fn wipe_from<F: DiskFile>(file: &F, offset: u64) -> io::Result<()> {
+    let zeros = vec![0; PIECE_BYTES];
+    let length = file.length()?;
+    let mut offset = offset;
+    while offset < length {
+        let bytes = (length - offset).min(PIECE_BYTES as u64);
+        let bytes = usize::try_from(bytes).expect("a piece fits into memory");
+        file.write_at(offset, &zeros[..bytes])?;
+        offset += bytes as u64;
+    }
+    file.sync_data()
+}
+
+/// Leaves a segment without room, which the first append replaces by one with room.
+fn replace_by_empty<D: Disk>(disk: &D, places: &Places, base: Position) -> io::Result<()> {
+    let preparing = places.preparing();
+    let file = disk.create(&preparing)?;
+    let mut block = [0; BLOCK_BYTES];
+    SegmentHeader { base, salt: disk.salt() }.encode(&mut block);
+    file.write_at(0, &block)?;
+    file.sync_data()?;
+    disk.rename(&preparing, &places.segment(base))?;
+    disk.sync_folder(&places.log)
+}

@@ -1,0 +1,213 @@
+//! Segments before and after their time: prepared ahead, and recycled.
+//!
+//! ```text
+//!            prepare: zeros, synced                take: header, renamed to its base
+//!   nothing ────────────────────────▶ spare ──────────────────────────────────────▶ segment
+//!                                       ▲                                              │
+//!                                       └──────────────────────────────────────────────┘
+//!                                              recycle: truncated, renamed
+//! ```
+//!
+//! Writing to bytes that a file already has costs half of what growing it costs, so a segment is
+//! written once in full before its first record. That takes a while, hence ahead of time and on a
+//! thread of its own; a truncated segment saves even that.
+//!
+//! Invariants:
+//!
+//! 1. A spare has all its bytes, durably: it gets its name only after they are synced.
+//! 2. At most [`SPARES_MAX`] are kept.
+//! 3. What is in a spare does not matter. See the format for why old records stay dead.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Condvar, Mutex, MutexGuard};
+
+use super::format::in_memory;
+use super::segment::Places;
+use super::{Prepare, sync_folder};
+use crate::disk::{Disk, DiskFile};
+
+/// Two: one to go on with, and one for when truncation comes in bursts.
+const SPARES_MAX: usize = 2;
+/// Large writes, but not so large that a stop would wait long for one.
+const WRITE_BYTES: u64 = 1024 * 1024;
+/// Syncing in steps keeps the disk's queue short for the appends that happen meanwhile.
+const SYNC_BYTES: u64 = 8 * 1024 * 1024;
+
+/// The spares of one log.
+pub(crate) struct Spares {
+    places: Places,
+    segment_bytes: u64,
+    prepare: Prepare,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    ready: Vec<PathBuf>,
+    next_number: u64,
+    wanted: bool,
+    failure: Option<io::Error>,
+    stopped: bool,
+}
+
+impl Spares {
+    /// Keeps the spares that are there and fit, and removes the rest.
+    pub(crate) fn open<D: Disk>(
+        disk: &D,
+        places: &Places,
+        segment_bytes: u64,
+        prepare: Prepare,
+    ) -> io::Result<Self> {
+        let mut state = State::default();
+        disk.remove(&places.preparing())?;
+        for (number, path) in places.spares(disk)? {
+            state.next_number = state.next_number.max(number + 1);
+            let fits = disk.open(&path)?.length()? == segment_bytes;
+            if fits && state.ready.len() < SPARES_MAX {
+                state.ready.push(path);
+            } else {
+                disk.remove(&path)?;
+            }
+        }
+        let places = places.clone();
+        let (state, changed) = (Mutex::new(state), Condvar::new());
+        Ok(Self { places, segment_bytes, prepare, state, changed })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no method panics while it holds the lock")
+    }
+
+    /// A spare to make a segment of. Waits for one to be prepared if there is none.
+    pub(crate) fn take<D: Disk>(&self, disk: &D) -> io::Result<PathBuf> {
+        match self.prepare {
+            Prepare::Inline => self.take_inline(disk),
+            Prepare::Background => self.take_prepared(),
+        }
+    }
+
+    /// A spare to make a segment of, prepared by the caller if there is none.
+    pub(crate) fn take_inline<D: Disk>(&self, disk: &D) -> io::Result<PathBuf> {
+        let ready = self.state().ready.pop();
+        ready.map_or_else(|| self.prepare_one(disk), Ok)
+    }
+
+    fn take_prepared(&self) -> io::Result<PathBuf> {
+        let mut state = self.state();
+        if state.ready.is_empty() {
+            // A failure of an earlier attempt says nothing about now.
+            state.failure = None;
+            state.wanted = true;
+            self.changed.notify_all();
+            state = self
+                .changed
+                .wait_while(state, |state| state.ready.is_empty() && state.failure.is_none())
+                .expect("no method panics while it holds the lock");
+        }
+        let Some(spare) = state.ready.pop() else {
+            return Err(state.failure.take().expect("the wait ends with a spare or a failure"));
+        };
+        state.wanted = true;
+        self.changed.notify_all();
+        Ok(spare)
+    }
+
+    /// Gives back a spare that could not be used.
+    pub(crate) fn put_back(&self, spare: PathBuf) {
+        self.state().ready.push(spare);
+        self.changed.notify_all();
+    }
+
+    /// Turns a truncated segment into a spare, or removes it if there are enough.
+    pub(crate) fn recycle<D: Disk>(&self, disk: &D, segment: &Path, bytes: u64) -> io::Result<()> {
+        let spare = {
+            let mut state = self.state();
+            let fits = bytes == self.segment_bytes && state.ready.len() < SPARES_MAX;
+            fits.then(|| self.next_path(&mut state))
+        };
+        match &spare {
+            Some(spare) => disk.rename(segment, spare)?,
+            None => disk.remove(segment)?,
+        }
+        // Durable before it is used: otherwise a power cut could bring a segment back under its old
+        // name and with new contents.
+        sync_folder(disk, &self.places.log)?;
+        if let Some(spare) = spare {
+            self.put_back(spare);
+        }
+        Ok(())
+    }
+
+    fn next_path(&self, state: &mut State) -> PathBuf {
+        state.next_number += 1;
+        self.places.spare(state.next_number - 1)
+    }
+
+    /// Prepares spares until [`stop`](Self::stop): the life of the background thread.
+    pub(crate) fn run<D: Disk>(&self, disk: &D) {
+        loop {
+            let wanted = self.changed.wait_while(self.state(), |state| {
+                let is_needed = state.wanted && state.ready.is_empty();
+                !state.stopped && !is_needed
+            });
+            let mut state = wanted.expect("no method panics while it holds the lock");
+            if state.stopped {
+                return;
+            }
+            state.wanted = false;
+            drop(state);
+            match self.prepare_one(disk) {
+                Ok(spare) => self.put_back(spare),
+                Err(error) => {
+                    self.state().failure = Some(error);
+                    self.changed.notify_all();
+                }
+            }
+        }
+    }
+
+    /// Asks the background thread for a spare, unless there is one.
+    pub(crate) fn want_one(&self) {
+        self.state().wanted = true;
+        self.changed.notify_all();
+    }
+
+    pub(crate) fn stop(&self) {
+        self.state().stopped = true;
+        self.changed.notify_all();
+    }
+
+    fn prepare_one<D: Disk>(&self, disk: &D) -> io::Result<PathBuf> {
+        let preparing = self.places.preparing();
+        if let Err(error) = self.write_zeros(disk, &preparing) {
+            // What was written so far would only make a full disk fuller. If this fails as well,
+            // the next attempt or the next start removes it.
+            disk.remove(&preparing).unwrap_or_default();
+            return Err(error);
+        }
+        let spare = self.next_path(&mut self.state());
+        disk.rename(&preparing, &spare)?;
+        sync_folder(disk, &self.places.log)?;
+        Ok(spare)
+    }
+
+    fn write_zeros<D: Disk>(&self, disk: &D, path: &Path) -> io::Result<()> {
+        let file = disk.create(path)?;
+        let zeros = vec![0; in_memory(WRITE_BYTES.min(self.segment_bytes))];
+        let mut offset = 0;
+        while offset < self.segment_bytes {
+            if self.state().stopped {
+                return Err(io::Error::new(io::ErrorKind::Interrupted, "the log is closing"));
+            }
+            let bytes = WRITE_BYTES.min(self.segment_bytes - offset);
+            file.write_at(offset, &zeros[..in_memory(bytes)])?;
+            offset += bytes;
+            if offset.is_multiple_of(SYNC_BYTES) || offset == self.segment_bytes {
+                file.sync_data()?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,44 @@
+//! Baton's durable record: one ordered sequence of opaque records, and named blobs beside it.
+//!
+//! ```text
+//!              start                                     tail
+//!                │                                         │
+//!    truncated   ▼   record    record          record      ▼
+//!   ─ ─ ─ ─ ─ ─ ─┬─────────┬─────────────┬──────────────┬─ ─ ─ ─▶ positions only grow
+//!                                                       ▲
+//!                              append(expected = tail) ─┘
+//! ```
+//!
+//! Everything durable in Baton goes through the trait [`Log`]. Its contract is written on the trait
+//! as numbered laws and checked by the `conformance` module, which every backend runs.
+//!
+//! | module | part |
+//! |---|---|
+//! | `contract` | [`Log`], [`Blob`], [`BlobWriter`], [`Position`], [`Record`] |
+//! | `error` | what can go wrong, each with a stable code |
+//! | `memory` | [`MemoryLog`]: for tests and for work that may be lost |
+//! | [`file`] | [`FileLog`]: segments in a folder, the default |
+//! | [`disk`] | the few file operations [`FileLog`] needs, and the system's |
+//! | [`faulty`] | the same operations with torn writes, full disks, flipped bits and power cuts |
+//! | [`planted`] | known bugs that tests switch on to prove that they would be found |
+//!
+//! Deliberately absent: any idea of what a record means. The log does not know workspaces, events
+//! or snapshots; it keeps bytes, in order, and says so when it cannot.
+
+pub mod disk;
+pub mod faulty;
+pub mod file;
+pub mod planted;
+
+#[cfg(any(test, feature = "conformance"))]
+pub mod conformance;
+
+mod blob_name;
+mod contract;
+mod error;
+mod memory;
+
+pub use contract::{Blob, BlobWriter, Log, Position, RECORD_BYTES_MAX, Record};
+pub use error::{AppendError, BlobError, OpenError, ReadError, TruncateError};
+pub use file::{FileLog, Options, Prepare, SyncMethod};
+pub use memory::MemoryLog;

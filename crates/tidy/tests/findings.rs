@@ -1,0 +1,57 @@
+//! What a rule reports, and how a test presents it.
+//!
+//! One line per finding, in the `file:line: …` form that editors turn into links. All findings of
+//! a rule are shown at once: a rule that reveals its objections one by one wastes everybody's time.
+
+use std::fmt;
+
+/// One objection to one line of one file.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Finding {
+    path: String,
+    line: usize,
+    message: String,
+}
+
+impl Finding {
+    pub(crate) fn new(path: &str, line: usize, message: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), line, message: message.into() }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}:{}: {}", self.path, self.line, self.message)
+    }
+}
+
+fn listing(findings: &[Finding]) -> String {
+    let lines: Vec<String> = findings.iter().map(Finding::to_string).collect();
+    lines.join("\n")
+}
+
+/// Fails with every finding, sorted by place.
+#[track_caller]
+pub(crate) fn assert_none(mut findings: Vec<Finding>) {
+    findings.sort();
+    assert!(findings.is_empty(), "{} to put right:\n{}", findings.len(), listing(&findings));
+}
+
+/// The rule must object exactly to these lines, in this order.
+#[track_caller]
+pub(crate) fn assert_lines(findings: &[Finding], lines: &[usize]) {
+    let found: Vec<usize> = findings.iter().map(|finding| finding.line).collect();
+    assert_eq!(found, lines, "found:\n{}", listing(findings));
+}
+
+#[test]
+fn a_finding_reads_as_a_place_and_a_sentence() {
+    let finding = Finding::new("crates/core/src/lib.rs", 7, "too long, break it");
+    assert_eq!(finding.to_string(), "crates/core/src/lib.rs:7: too long, break it");
+}
+
+#[test]
+#[should_panic(expected = "a.rs:1: bad")]
+fn any_finding_fails_the_test() {
+    assert_none(vec![Finding::new("a.rs", 1, "bad")]);
+}

@@ -1,0 +1,128 @@
+//! Every stable error code is documented, and every documented code exists.
+//!
+//! A code is a string that a function named `code` answers with, anywhere in `crates` outside of
+//! tests. It is documented by a heading of `docs/errors.md`:
+//!
+//! ```text
+//!   Self::Held { .. } => "lock.held",     ◀──▶     ## `lock.held`
+//! ```
+
+use std::collections::BTreeMap;
+
+use crate::findings::{Finding, assert_lines, assert_none};
+use crate::repository::{File, files};
+use crate::source::Masked;
+
+const CRATES: &str = "crates/";
+const DOCUMENT: &str = "docs/errors.md";
+
+/// The codes that a file answers with, and their lines.
+fn answered(file: &File) -> Vec<(String, usize)> {
+    let masked = Masked::of(&file.text);
+    let bodies: Vec<_> = masked
+        .functions()
+        .into_iter()
+        .filter(|function| function.name == "code")
+        .map(|function| function.body)
+        .collect();
+    masked
+        .literals
+        .iter()
+        .filter(|literal| bodies.iter().any(|body| body.contains(&literal.offset)))
+        .filter(|literal| is_answer(&masked.code[..literal.offset]))
+        .map(|literal| (literal.text.clone(), masked.line_at(literal.offset)))
+        .collect()
+}
+
+/// Whether what follows is the value of an arm or a block, not a pattern or an argument.
+fn is_answer(before: &str) -> bool {
+    let before = before.trim_end_matches('"').trim_end();
+    before.ends_with("=>") || before.ends_with('{') || before.ends_with("return")
+}
+
+/// The documented codes, and their lines.
+fn documented(document: &File) -> Vec<(&str, usize)> {
+    document
+        .lines()
+        .filter_map(|(number, line)| {
+            let code = line.strip_prefix("## `")?.trim_end().strip_suffix('`')?;
+            Some((code, number))
+        })
+        .collect()
+}
+
+fn codes(files: &[File]) -> Vec<Finding> {
+    let sources = files
+        .iter()
+        .filter(|file| file.path.starts_with(CRATES) && file.is_rust() && !file.is_test());
+    let mut missing: BTreeMap<String, Finding> = BTreeMap::new();
+    for file in sources {
+        for (code, line) in answered(file) {
+            let message = format!("`{code}` is not documented, add it to {DOCUMENT}: ## `{code}`");
+            missing.entry(code).or_insert_with(|| Finding::new(&file.path, line, message));
+        }
+    }
+    let known: Vec<String> = missing.keys().cloned().collect();
+    let mut findings = Vec::new();
+    let document = files.iter().find(|file| file.path == DOCUMENT);
+    let mut seen = Vec::new();
+    for (code, line) in document.map(documented).unwrap_or_default() {
+        missing.remove(code);
+        if seen.contains(&code) {
+            let message = format!("`{code}` is documented twice, delete one");
+            findings.push(Finding::new(DOCUMENT, line, message));
+        } else if !known.iter().any(|known| known == code) {
+            let message = format!("`{code}` is answered by nothing, delete its section");
+            findings.push(Finding::new(DOCUMENT, line, message));
+        }
+        seen.push(code);
+    }
+    findings.extend(missing.into_values());
+    findings
+}
+
+#[test]
+fn every_error_code_is_documented_and_exists() {
+    assert_none(codes(&files()));
+}
+
+const SOURCE: &str = r#"
+impl Rejection {
+    /// Stable: "doc.comment".
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Held { .. } => "lock.held",
+            Self::Named("pattern") => {
+                "lock.named"
+            }
+            Self::Json(inner) => inner.code(),
+            Self::Never => unreachable!("argument"),
+        }
+    }
+
+    fn decode(&self) -> &'static str {
+        "other"
+    }
+}
+"#;
+
+#[test]
+fn an_undocumented_code_is_caught() {
+    let source = || File::new("crates/core/src/lock/vocabulary.rs", SOURCE);
+    assert_lines(&codes(&[source()]), &[6, 8]);
+    let half = File::new(DOCUMENT, "# Errors\n\n## `lock.held`\n");
+    assert_lines(&codes(&[source(), half]), &[8]);
+    let whole = File::new(DOCUMENT, "# Errors\n\n## `lock.held`\n\n## `lock.named`\n");
+    assert_lines(&codes(&[source(), whole]), &[]);
+    let test = File::new("crates/core/src/lock/tests.rs", SOURCE);
+    assert_lines(&codes(&[test]), &[]);
+    assert_lines(&codes(&[]), &[]);
+}
+
+#[test]
+fn a_documented_code_that_is_gone_is_caught() {
+    let single = "fn code() -> &'static str {\n    \"a.b\"\n}\n";
+    let source = File::new("crates/log/src/error.rs", single);
+    let document = File::new(DOCUMENT, "# Errors\n\n## `a.b`\n\n## `a.c`\n\n## `a.b`\n");
+    assert_lines(&codes(&[source, document]), &[5, 7]);
+}

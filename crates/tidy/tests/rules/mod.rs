@@ -1,0 +1,10 @@
+//! The rules, one file per concern.
+
+mod codes;
+mod documents;
+mod lengths;
+mod markers;
+mod names;
+mod purity;
+mod shape;
+mod text;
