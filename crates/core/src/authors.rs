@@ -29,6 +29,23 @@ impl Authors {
         &self.by_number[number as usize]
     }
 
+    /// How many numbers were given out.
+    pub fn len(&self) -> usize {
+        self.by_number.len()
+    }
+
+    /// Whether none was given out.
+    pub fn is_empty(&self) -> bool {
+        self.by_number.is_empty()
+    }
+
+    /// Takes back the latest numbers, as if they had not been given out.
+    pub fn truncate(&mut self, len: usize) {
+        for agent in self.by_number.drain(len..) {
+            self.by_name.remove(&agent);
+        }
+    }
+
     /// All of them, in order of number.
     pub fn names(&self) -> &[AgentId] {
         &self.by_number

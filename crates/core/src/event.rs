@@ -79,18 +79,42 @@ impl Event {
         }
     }
 
-    /// About how many bytes the event takes in the log.
+    /// About how many bytes the event takes in the log, and never fewer: what a log cannot take
+    /// must be refused before it is decided.
     pub fn weight(&self) -> usize {
-        const FRAME: usize = 64;
+        // Names of fields and variants, numbers, times, and the heads of texts.
+        const FRAME: usize = 128;
+        let subject: usize = self.subject_parts().iter().map(|part| part.len()).sum();
+        FRAME + subject + self.load()
+    }
+
+    /// Bytes of what is neither bounded by the frame nor part of the subject.
+    fn load(&self) -> usize {
+        const SOURCE: usize = 96;
         match self {
-            Self::State(state::Event::Set { namespace, key, value, .. }) => {
-                FRAME + namespace.as_str().len() + key.as_str().len() + value.as_bytes().len()
+            Self::State(state::Event::Set { value, bound_to, source, .. }) => {
+                let bound = bound_to.as_ref().map_or(0, |agent| agent.as_str().len());
+                let source = source.as_ref().map_or(0, |source| {
+                    SOURCE + source.namespace.as_str().len() + source.agent.as_str().len()
+                });
+                value.as_bytes().len() + bound + source
             }
-            Self::State(state::Event::Deleted { namespace, key, .. }) => {
-                FRAME + namespace.as_str().len() + key.as_str().len()
+            Self::Namespace(namespace::Event::Created { rules, .. })
+            | Self::Namespace(namespace::Event::Configured { rules, .. }) => rules.weight(),
+            Self::Agent(agent::Event::Joined { capabilities, metadata, .. }) => {
+                let names = capabilities.iter().map(|name| name.len() + 5).sum::<usize>();
+                names + metadata.as_ref().map_or(0, |metadata| metadata.as_bytes().len())
             }
-            Self::Receipt(receipt) => FRAME + receipt.answer.len(),
-            Self::Namespace(_) | Self::Agent(_) | Self::Workspace(_) => 4 * FRAME,
+            Self::Receipt(receipt) => receipt.answer.len(),
+            Self::State(state::Event::Deleted { .. })
+            | Self::Namespace(namespace::Event::Deleted { .. })
+            | Self::Agent(
+                agent::Event::Seen { .. }
+                | agent::Event::Left { .. }
+                | agent::Event::Lost { .. }
+                | agent::Event::Forgotten { .. },
+            )
+            | Self::Workspace(_) => 0,
         }
     }
 }

@@ -42,6 +42,8 @@ pub mod schema;
 pub mod space;
 pub mod stamp;
 pub mod state;
+#[cfg(test)]
+mod testing;
 pub mod time;
 pub mod transaction;
 pub mod workspace;

@@ -37,6 +37,9 @@ pub const METADATA_BYTES_MAX: usize = 64 << 10;
 pub const EPHEMERAL_PER_AGENT_MAX: usize = 1_000;
 /// Most entries that expire in one batch; the rest follow in the next.
 pub const EXPIRIES_PER_BATCH_MAX: usize = 1_000;
+/// Most agents that are lost in one batch; the rest follow in the next. Each may let go of as much
+/// as it is allowed to hold, and all of that must fit.
+pub const LOST_PER_BATCH_MAX: usize = BATCH_EVENTS_MAX / (EPHEMERAL_PER_AGENT_MAX + 1);
 /// Shortest time to live of an entry.
 pub const TTL_MS_MIN: u64 = 1;
 /// Longest time to live of an entry: ten years. More is a mistake in units.

@@ -109,7 +109,9 @@ impl Receipts {
     /// Puts together what a snapshot holds.
     pub fn restore(kept: Vec<Kept>) -> Self {
         let mut receipts = Self::default();
-        kept.into_iter().for_each(|kept| receipts.keep(kept));
+        for kept in kept {
+            receipts.keep(kept);
+        }
         receipts
     }
 }

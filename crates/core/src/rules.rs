@@ -60,6 +60,17 @@ impl Rules {
         special.map_or(self, |special| &special.rules)
     }
 
+    /// About how many bytes they take in the log, and never fewer.
+    pub(crate) fn weight(&self) -> usize {
+        const FRAME: usize = 128;
+        let schema = self.schema.as_ref().map_or(0, |schema| schema.source().as_bytes().len());
+        let keys = self.keys.iter().map(|special| {
+            let pattern = special.pattern.as_str().len();
+            FRAME + pattern + special.rules.weight()
+        });
+        FRAME + schema + keys.sum::<usize>()
+    }
+
     /// What is wrong with the rules themselves, as a sentence.
     pub fn fault(&self) -> Option<String> {
         if self.keys.len() > limits::KEY_RULES_MAX {

@@ -19,6 +19,9 @@ use crate::time::Timestamp;
 use crate::transaction::Precondition;
 use crate::{agent, limits, namespace, policy, state, workspace};
 
+#[cfg(test)]
+mod tests;
+
 /// One workspace: an ordered history, and what it adds up to.
 #[derive(Default)]
 pub struct Space {
@@ -126,9 +129,12 @@ impl Space {
         let Stamp { now: time, agent, revision } = stamp;
         if let Some((key, digest)) = keyed {
             let receipt = Receipt::of(key, digest, &answer);
-            let moment = Moment { revision, time, agent: &agent };
-            self.receipts.evolve(&receipt, &moment);
-            events.push(Event::Receipt(receipt));
+            events.push(Event::Receipt(receipt.clone()));
+            if let Err(rejection) = check_bytes(&events) {
+                self.take_back();
+                return Err(rejection);
+            }
+            self.receipts.evolve(&receipt, &Moment { revision, time, agent: &agent });
         }
         self.advance(revision, time);
         Ok(Committed { answer, batch: Some(Batch { revision, time, agent, events }) })
@@ -243,11 +249,7 @@ impl Space {
         events.extend(fresh);
         // One event cannot be too large by itself: values are limited far below.
         if events.len() > 1 {
-            let given = events.iter().map(Event::weight).sum();
-            if given > limits::BATCH_BYTES_MAX {
-                let max = limits::BATCH_BYTES_MAX;
-                return Err(Rejection::TooLarge { what: "bytes", given, max });
-            }
+            check_bytes(events)?;
         }
         Ok(plan)
     }
@@ -464,6 +466,11 @@ impl Space {
             journal: Vec::new(),
         }
     }
+}
+
+fn check_bytes(events: &[Event]) -> Result<(), Rejection> {
+    let (given, max) = (events.iter().map(Event::weight).sum(), limits::BATCH_BYTES_MAX);
+    if given > max { Err(Rejection::TooLarge { what: "bytes", given, max }) } else { Ok(()) }
 }
 
 /// Everything of a space but the entries: small, and therefore copied at once.

@@ -36,6 +36,18 @@ pub enum Error {
         /// What there is.
         newest: Revision,
     },
+    /// A watcher took too long, and events were waiting for it up to the limit.
+    #[error("the watch fell behind; resume from revision {resume_from}")]
+    Lagged {
+        /// The first revision that was not delivered.
+        resume_from: Revision,
+    },
+    /// The workspace was dropped from memory after a failed write, or the engine was closed.
+    #[error("the watch was interrupted; resume from revision {resume_from}")]
+    Interrupted {
+        /// The first revision that was not delivered.
+        resume_from: Revision,
+    },
     /// A watch would have to begin with more entries than fit into one answer.
     #[error("the snapshot to begin with has more than {max} entries")]
     SnapshotTooLarge {
@@ -101,6 +113,8 @@ impl Error {
             Self::Rejected(rejection) => rejection.code(),
             Self::Gone { .. } => "history.gone",
             Self::NotYet { .. } => "history.not_yet",
+            Self::Lagged { .. } => "watch.lagged",
+            Self::Interrupted { .. } => "watch.interrupted",
             Self::SnapshotTooLarge { .. } => "watch.snapshot_too_large",
             Self::DiffTooLarge { .. } => "history.diff_too_large",
             Self::Full => "engine.full",
@@ -120,8 +134,10 @@ impl Error {
             Self::Rejected(rejection) => rejection.kind(),
             Self::Gone { .. } => Kind::NotFound,
             Self::NotYet { .. } => Kind::Invalid,
+            Self::Lagged { .. } => Kind::Exhausted,
             Self::SnapshotTooLarge { .. } | Self::DiffTooLarge { .. } => Kind::TooLarge,
-            Self::Full
+            Self::Interrupted { .. }
+            | Self::Full
             | Self::Unknown { .. }
             | Self::Stopped { .. }
             | Self::Closed
@@ -138,6 +154,7 @@ impl Error {
             Self::Rejected(rejection) => rejection.hint(),
             Self::Gone { .. } => "ask from the oldest revision on, or read the present",
             Self::NotYet { .. } => "read the present to learn the newest revision",
+            Self::Lagged { .. } | Self::Interrupted { .. } => "watch again from that revision",
             Self::SnapshotTooLarge { .. } => "watch a narrower pattern, or page with state.snapshot",
             Self::DiffTooLarge { .. } => "name a namespace, or revisions closer to each other",
             Self::Full => "free space on the disk, then repeat",

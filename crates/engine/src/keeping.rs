@@ -148,6 +148,14 @@ impl<L: Log> Shard<L> {
         {
             let mut machine = self.machine();
             let Some(resident) = machine.resident(workspace) else { return Ok(()) };
+            let runs = &resident.history.runs;
+            let kept = runs.len().checked_sub(replaced.len());
+            let same = |(one, other): (&Arc<Run>, &Arc<Run>)| Arc::ptr_eq(one, other);
+            let unchanged = kept.is_some_and(|kept| runs[kept..].iter().zip(&replaced).all(same));
+            if !unchanged || resident.history.tail.first() != first {
+                // It was loaded anew meanwhile, and found the run on disk.
+                return Ok(());
+            }
             resident.history.archive(replaced.len(), run);
         }
         for run in replaced {
@@ -204,7 +212,7 @@ impl<L: Log> Shard<L> {
         let group = resident.undurable(revision, durable);
         let deadline = deadline_of(resident.space.next_deadline());
         let head = resident.space.head();
-        let bytes = resident.bytes_since_snapshot;
+        let (bytes, stay) = (resident.bytes_since_snapshot, resident.stay);
         let mut namespaces = resident.space.state.begin_capture();
         namespaces.reverse();
         drop(machine);
@@ -216,7 +224,7 @@ impl<L: Log> Shard<L> {
         match begin() {
             Ok(writer) => {
                 let (workspace, writer) = (workspace.clone(), Some(writer));
-                Ok(Some(Capture { workspace, revision, group, bytes, namespaces, writer }))
+                Ok(Some(Capture { workspace, revision, stay, group, bytes, namespaces, writer }))
             }
             Err(error) => {
                 self.abort_snapshot(workspace);
@@ -248,7 +256,7 @@ impl<L: Log> Shard<L> {
         let entries = {
             let mut machine = self.machine();
             let Some(resident) = machine.resident(&capture.workspace) else { return Ok(true) };
-            if resident.space.revision() < capture.revision {
+            if resident.stay != capture.stay {
                 // It was abandoned and loaded again; what was captured may never have been.
                 return Ok(true);
             }
@@ -279,9 +287,11 @@ impl<L: Log> Shard<L> {
         capture.writer.take().expect("a capture is finished once").finish()?;
         {
             let mut machine = self.machine();
-            let Some(resident) = machine.resident(&capture.workspace) else { return Ok(true) };
-            resident.snapshot = capture.revision;
-            resident.bytes_since_snapshot -= capture.bytes.min(resident.bytes_since_snapshot);
+            let resident = machine.resident(&capture.workspace);
+            if let Some(resident) = resident.filter(|resident| resident.stay == capture.stay) {
+                resident.snapshot = capture.revision;
+                resident.bytes_since_snapshot -= capture.bytes.min(resident.bytes_since_snapshot);
+            }
         }
         for old in self.files_of(&capture.workspace)? {
             match old {
@@ -326,6 +336,10 @@ impl<L: Log> Shard<L> {
         {
             let mut machine = self.machine();
             let Some(resident) = machine.resident(workspace) else { return Ok(()) };
+            let first = resident.history.runs.first();
+            if !first.is_some_and(|first| Arc::ptr_eq(first, &run)) {
+                return Ok(());
+            }
             resident.history.base = Some(folded);
             resident.history.runs.remove(0);
             resident.history.check();
@@ -343,6 +357,7 @@ impl<L: Log> Shard<L> {
 pub struct Capture {
     workspace: WorkspaceName,
     revision: Revision,
+    stay: u64,
     group: u64,
     bytes: u64,
     /// Those that are still to be captured, the next one last.

@@ -1,15 +1,68 @@
-//! Baton.
+//! Baton: where a fleet of AI agents works together. This crate is the engine, to be embedded.
+//!
+//! A folder holds workspaces; a workspace is one ordered history of shared, versioned state,
+//! namespaces and agents. What was acknowledged is durable; everyone sees changes in the same
+//! order; the past can be read, and watched from any revision on.
+//!
+//! ```
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! # let folder = folder.path();
+//! let baton = baton::open(folder).await?;
+//! let ada = baton.workspace("research")?.as_agent("ada")?;
+//! let plan = ada.state("shared");
+//!
+//! // A write is acknowledged when it is durable, and carries its version.
+//! let first = plan.set("plan", serde_json::json!({"step": 1})).await?;
+//! assert_eq!(first.version().0, 1);
+//!
+//! // Whoever comes second learns what the winner wrote, and nothing is overwritten.
+//! let bob = baton.workspace("research")?.as_agent("bob")?;
+//! bob.state("shared").set("plan", serde_json::json!({"step": 2})).expected_version(1).await?;
+//! let late = plan.set("plan", serde_json::json!({"step": 9})).expected_version(1).await;
+//! assert_eq!(late.unwrap_err().code(), "state.version_conflict");
+//!
+//! // Nothing is forgotten: read as it was, or watch from the beginning.
+//! let before = plan.get_at("plan", first.revision()).await?;
+//! assert_eq!(before.value(), br#"{"step":1}"#);
+//! let mut watch = ada.watch("state/shared/**").from(1).await?;
+//! let event = watch.next().await.expect("two events are there")?;
+//! assert!(matches!(event, baton::Item::Event(notice) if notice.agent().as_str() == "ada"));
+//!
+//! baton.close().await;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Inside
+//!
+//! [`machine`] decides without I/O; [`shard`] puts a log under it; the crank turns it from the
+//! callers' futures and a few threads. [`history`], [`snapshot`] and [`frames`] are the past and
+//! its files; [`keeping`] looks after them.
+
 pub mod clock;
 pub mod codec;
+mod crank;
 pub mod error;
 pub mod files;
 pub mod frames;
+mod handle;
 pub mod history;
 pub mod keeping;
-pub mod loading;
+mod loading;
 pub mod machine;
 pub mod options;
 pub mod settled;
 pub mod shard;
 pub mod snapshot;
 pub mod watch;
+
+pub use baton_core as core;
+pub use baton_log as log;
+pub use error::Error;
+pub use handle::{
+    Agents, Baton, CreateNamespace, Item, Namespaces, Patching, Registration, Setting, State,
+    Transaction, Watch, Watching, Workspace, open, open_with,
+};
+pub use options::Options;

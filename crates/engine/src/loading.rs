@@ -20,9 +20,12 @@ const BATCHES_AT_ONCE: usize = 4_096;
 const READ_BYTES: usize = 4 << 20;
 
 impl<L: Log> Shard<L> {
-    /// Puts a workspace into memory. One that never was begins empty. Nobody else may load the
-    /// same workspace meanwhile.
+    /// Puts a workspace into memory. One that never was begins empty.
     pub fn load(&self, workspace: &WorkspaceName) -> Result<(), Error> {
+        self.alone(workspace, || self.load_alone(workspace))
+    }
+
+    fn load_alone(&self, workspace: &WorkspaceName) -> Result<(), Error> {
         if self.machine().resident(workspace).is_some() {
             return Ok(());
         }

@@ -85,6 +85,8 @@ pub struct Resident {
     pub snapshot: Revision,
     /// Log bytes since then.
     pub bytes_since_snapshot: u64,
+    /// Tells this stay in memory from an earlier one of the same workspace.
+    pub stay: u64,
     deadline: Option<Timestamp>,
     // The last two groups that changed it, each with the revision before. Two suffice: one group
     // is open and at most one is in flight.
@@ -126,6 +128,7 @@ pub struct Machine {
     spare: Group,
     durable: u64,
     tail: Position,
+    stays: u64,
 }
 
 impl Machine {
@@ -140,6 +143,7 @@ impl Machine {
             spare: Group::default(),
             durable: 0,
             tail,
+            stays: 0,
         }
     }
 
@@ -328,7 +332,9 @@ impl Machine {
         }
         history.check();
         space.wake(now);
+        self.stays += 1;
         let mut resident = Resident {
+            stay: self.stays,
             deadline: None,
             space,
             history,
@@ -377,9 +383,13 @@ impl Machine {
         self.deadlines.first().map(|(moment, _)| *moment)
     }
 
-    /// Lets time cause what is due in a workspace.
+    /// Lets time cause what is due in a workspace. One that is not in memory tells its deadline
+    /// again when it is loaded.
     pub fn expire(&mut self, workspace: &WorkspaceName, now: Timestamp) -> Result<(), Absent<()>> {
-        let resident = self.residents.get(workspace).ok_or(Absent(()))?;
+        let Some(resident) = self.residents.get(workspace) else {
+            self.deadlines.retain(|(_, name)| name != workspace);
+            return Err(Absent(()));
+        };
         for command in resident.space.due(now) {
             let held = self.submit(workspace, command.into(), &AgentId::engine(), now);
             // Nobody waits for it; what time causes is seen by its events.

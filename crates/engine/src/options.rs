@@ -8,6 +8,8 @@ use std::time::Duration;
 pub struct Options {
     /// Groups up to this many batches are written by whoever asked, without waking a thread.
     pub inline_batches_max: usize,
+    /// And up to this many bytes.
+    pub inline_bytes_max: usize,
     /// And only while a write takes at most this long; a slow disk must not hold up an executor.
     pub inline_write_max: Duration,
     /// Bytes gathered in one group before callers wait for it. It must fit into a log record.
@@ -37,6 +39,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             inline_batches_max: 64,
+            inline_bytes_max: 64 << 10,
             inline_write_max: Duration::from_micros(250),
             group_bytes_max: 7 << 20,
             watch_queue_max: 4_096,

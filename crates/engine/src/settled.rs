@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
@@ -9,7 +10,7 @@ use crate::error::Error;
 
 /// More waiters than this are woken by the first of them. Waking a task from a foreign thread
 /// costs several times what it costs from a task of the same executor.
-const HERALD_FROM: usize = 8;
+const HERALD_FROM: usize = 4;
 
 #[derive(Default)]
 struct Inner {
@@ -23,56 +24,62 @@ struct Inner {
 
 /// The fate of groups.
 #[derive(Default)]
-pub struct Settled(Mutex<Inner>);
+pub struct Settled {
+    inner: Mutex<Inner>,
+    // Copies for those who only look. `troubled` is set before `upto` passes a lost group.
+    upto: AtomicU64,
+    troubled: AtomicBool,
+    heralds: AtomicBool,
+}
 
 impl Settled {
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Everything up to this group is durable, unless it was lost before.
     pub fn reach(&self, group: u64) {
         let mut inner = self.lock();
         inner.upto = inner.upto.max(group);
-        inner.release();
+        self.release(inner);
     }
 
     /// These groups are lost.
     pub fn lose(&self, groups: RangeInclusive<u64>, error: Error) {
         let mut inner = self.lock();
+        self.troubled.store(true, Ordering::SeqCst);
         if let Error::Unknown { reason } = &error {
             inner.stopped = Some(Error::Stopped { reason: reason.clone() });
         }
         inner.upto = inner.upto.max(*groups.end());
         inner.lost.push((groups, error));
-        inner.release();
+        self.release(inner);
     }
 
     /// Nothing will be settled any more.
     pub fn close(&self) {
         let mut inner = self.lock();
+        self.troubled.store(true, Ordering::SeqCst);
         inner.stopped.get_or_insert(Error::Closed);
         inner.closed = true;
-        inner.release();
+        self.release(inner);
     }
 
     /// Why nothing more is taken, if so.
     pub fn stopped(&self) -> Option<Error> {
-        self.lock().stopped.clone()
+        if self.troubled.load(Ordering::SeqCst) { self.lock().stopped.clone() } else { None }
     }
 
-    /// The newest group that is settled, for opening what is held.
-    pub fn upto(&self) -> u64 {
-        self.lock().upto
-    }
-
-    /// What became of a group; none while that is open.
+    /// What became of a group: durable, and how far; or lost. None while that is open.
     pub fn fate(&self, group: u64) -> Option<Result<u64, Error>> {
         if group == 0 {
             return Some(Ok(0));
         }
-        let inner = self.lock();
-        inner.fate(group)
+        let upto = self.upto.load(Ordering::SeqCst);
+        if !self.troubled.load(Ordering::SeqCst) {
+            return (group <= upto).then_some(Ok(upto));
+        }
+        self.lock().fate(group)
     }
 
     /// What became of a group, or the waker is kept until that is known.
@@ -85,13 +92,17 @@ impl Settled {
         fate
     }
 
+    /// Whether somebody still waits for a herald.
+    pub fn has_heralds(&self) -> bool {
+        self.heralds.load(Ordering::SeqCst)
+    }
+
     /// Wakes those that a herald was to wake. Whoever finds a group settled calls this.
     pub fn pass_on(&self) {
-        let heralded = {
-            let mut inner = self.lock();
-            std::mem::take(&mut inner.heralded)
-        };
-        heralded.into_iter().for_each(Waker::wake);
+        if self.heralds.swap(false, Ordering::SeqCst) {
+            let heralded = std::mem::take(&mut self.lock().heralded);
+            heralded.into_iter().for_each(Waker::wake);
+        }
     }
 
     /// Wakes one that waits for a later group, so that it sees to it.
@@ -100,6 +111,22 @@ impl Settled {
         if let Some(waker) = next {
             waker.wake();
         }
+    }
+
+    fn release(&self, mut inner: MutexGuard<'_, Inner>) {
+        let later = if inner.closed {
+            BTreeMap::new()
+        } else {
+            let next = inner.upto + 1;
+            inner.waiting.split_off(&next)
+        };
+        let mut ready = std::mem::replace(&mut inner.waiting, later).into_values().flatten();
+        let first: Vec<Waker> = ready.by_ref().take(HERALD_FROM).collect();
+        inner.heralded.extend(ready);
+        self.heralds.store(!inner.heralded.is_empty(), Ordering::SeqCst);
+        self.upto.store(inner.upto, Ordering::SeqCst);
+        drop(inner);
+        first.into_iter().for_each(Waker::wake);
     }
 }
 
@@ -113,17 +140,5 @@ impl Inner {
         }
         let reason = "the engine was closed first".to_owned();
         self.closed.then_some(Err(Error::Unknown { reason }))
-    }
-
-    fn release(&mut self) {
-        let later = if self.closed {
-            BTreeMap::new()
-        } else {
-            self.waiting.split_off(&(self.upto + 1))
-        };
-        let mut ready = std::mem::replace(&mut self.waiting, later).into_values().flatten();
-        let first: Vec<Waker> = ready.by_ref().take(HERALD_FROM).collect();
-        self.heralded.extend(ready);
-        first.into_iter().for_each(Waker::wake);
     }
 }

@@ -3,11 +3,13 @@
 //! Every method is synchronous and does its own I/O outside the machine's lock, so the embedded
 //! engine calls them from its threads and the simulator calls them one by one.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use baton_core::{AgentId, Answer, Query, Rejection, Request, Revision, WorkspaceName};
+use baton_core::{
+    AgentId, Answer, Entry, Pattern, Query, Rejection, Request, Revision, WorkspaceName,
+};
 use baton_log::{AppendError, Log, Position, ReadError};
 
 use crate::clock::{Clock, Stopwatch};
@@ -17,7 +19,7 @@ use crate::history::{Place, Tail, Whereabouts};
 use crate::machine::{Absent, Asked, Held, Machine};
 use crate::options::Options;
 use crate::settled::Settled;
-use crate::watch::{Filter, Queue};
+use crate::watch::{Filter, Queue, Wakers};
 
 /// How much of the log is read at once when it is opened.
 const READ_BYTES: usize = 4 << 20;
@@ -31,6 +33,14 @@ pub struct Shard<L> {
     pub(crate) options: Options,
     machine: Mutex<Machine>,
     settled: Settled,
+    loading: Loading,
+}
+
+/// Workspaces that somebody is loading, and how to wait for that.
+#[derive(Default)]
+pub(crate) struct Loading {
+    names: Mutex<BTreeSet<WorkspaceName>>,
+    done: Condvar,
 }
 
 /// What became of a flush.
@@ -53,8 +63,8 @@ impl<L: Log> Shard<L> {
         for workspace in machine.sleeping() {
             machine.remember_deadline(workspace, clock.now());
         }
-        let shard =
-            Self { log, clock, options, machine: Mutex::new(machine), settled: Settled::default() };
+        let (machine, settled) = (Mutex::new(machine), Settled::default());
+        let shard = Self { log, clock, options, machine, settled, loading: Loading::default() };
         shard.find_deadlines()?;
         Ok(shard)
     }
@@ -64,8 +74,23 @@ impl<L: Log> Shard<L> {
         self.machine.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn settled(&self) -> &Settled {
+    /// Which groups are durable or lost.
+    pub fn settled(&self) -> &Settled {
         &self.settled
+    }
+
+    /// Runs something while nobody else loads the same workspace.
+    pub(crate) fn alone<T>(&self, workspace: &WorkspaceName, load: impl FnOnce() -> T) -> T {
+        let Loading { names, done } = &self.loading;
+        let mut busy = names.lock().unwrap_or_else(PoisonError::into_inner);
+        while !busy.insert(workspace.clone()) {
+            busy = done.wait(busy).unwrap_or_else(PoisonError::into_inner);
+        }
+        drop(busy);
+        let result = load();
+        names.lock().unwrap_or_else(PoisonError::into_inner).remove(workspace);
+        done.notify_all();
+        result
     }
 
     /// Decides a request; the answer opens when its group is durable.
@@ -138,6 +163,51 @@ impl<L: Log> Shard<L> {
         let revision = resident.space.revision();
         let group = resident.undurable(revision, durable);
         Ok(Held::new((queue, revision), group))
+    }
+
+    /// Tells everyone who watches where to resume.
+    pub fn close_watches(&self) {
+        let mut machine = self.machine();
+        let mut wakers = Wakers::default();
+        for workspace in machine.residents() {
+            if let Some(resident) = machine.resident(&workspace) {
+                let resume_from = resident.history.tail.next();
+                resident.watchers.close(resume_from, &mut wakers);
+            }
+        }
+        drop(machine);
+        wakers.wake();
+    }
+
+    /// The entries that a pattern of subjects matches, as they are now.
+    pub fn matching(
+        &self,
+        workspace: &WorkspaceName,
+        pattern: &Pattern,
+    ) -> Result<Held<(Vec<Entry>, Revision)>, Error> {
+        let max = self.options.watch_snapshot_max;
+        let mut machine = self.machine();
+        let durable = machine.durable();
+        let absent = || Error::Storage { what: format!("`{workspace}` left memory meanwhile") };
+        let resident = machine.resident(workspace).ok_or_else(absent)?;
+        let state = &resident.space.state;
+        let mut entries = Vec::new();
+        for (namespace, table) in state.namespaces() {
+            let prefix = format!("state/{namespace}/");
+            if !pattern.reaches(&prefix) {
+                continue;
+            }
+            for packed in table.iter() {
+                if pattern.matches(&format!("{prefix}{}", packed.key())) {
+                    if entries.len() == max {
+                        return Err(Error::SnapshotTooLarge { max });
+                    }
+                    entries.push(state.shown(namespace, packed));
+                }
+            }
+        }
+        let revision = resident.space.revision();
+        Ok(Held::new((entries, revision), resident.undurable(revision, durable)))
     }
 
     /// The frame of one durable batch.

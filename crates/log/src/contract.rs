@@ -135,3 +135,50 @@ pub trait Blob: Send + Sync {
     /// The log keeps no checksum of a blob: its writer puts one inside.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), BlobError>;
 }
+
+/// A shared log is a log, so that an engine and those who watch over it can hold the same one.
+impl<T: Log + ?Sized> Log for Arc<T> {
+    fn start(&self) -> Position {
+        (**self).start()
+    }
+
+    fn tail(&self) -> Position {
+        (**self).tail()
+    }
+
+    fn append(&self, expected: Position, body: &[u8]) -> Result<Position, AppendError> {
+        (**self).append(expected, body)
+    }
+
+    fn read(&self, from: Position, bytes_max: usize) -> Result<Vec<Record>, ReadError> {
+        (**self).read(from, bytes_max)
+    }
+
+    fn read_part(&self, record: Position, offset: u32, buffer: &mut [u8]) -> Result<(), ReadError> {
+        (**self).read_part(record, offset, buffer)
+    }
+
+    fn truncate(&self, before: Position) -> Result<(), TruncateError> {
+        (**self).truncate(before)
+    }
+
+    fn create_blob(&self, name: &str) -> Result<Box<dyn BlobWriter>, BlobError> {
+        (**self).create_blob(name)
+    }
+
+    fn open_blob(&self, name: &str) -> Result<Option<Arc<dyn Blob>>, BlobError> {
+        (**self).open_blob(name)
+    }
+
+    fn list_blobs(&self, prefix: &str) -> Result<Vec<String>, BlobError> {
+        (**self).list_blobs(prefix)
+    }
+
+    fn delete_blob(&self, name: &str) -> Result<(), BlobError> {
+        (**self).delete_blob(name)
+    }
+
+    fn description(&self) -> String {
+        (**self).description()
+    }
+}

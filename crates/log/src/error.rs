@@ -233,3 +233,41 @@ impl OpenError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_read_well_and_keep_their_codes() {
+        let (one, two) = (Position(1), Position(2));
+        let folder = || PathBuf::from("/data");
+        let said = [
+            AppendError::Fenced { expected: one, tail: two }.to_string(),
+            AppendError::TooLarge { bytes: 2, bytes_max: 1 }.to_string(),
+            AppendError::Failed("no answer".to_owned()).to_string(),
+            ReadError::Truncated { position: one, start: two }.to_string(),
+            ReadError::BeyondTail { position: two, tail: one }.to_string(),
+            BlobError::Exists { name: "a/b".to_owned() }.to_string(),
+            BlobError::OutOfRange { offset: 4, end: 7, length: 6 }.to_string(),
+            OpenError::InUse { folder: folder(), holder: "process 7".to_owned() }.to_string(),
+            OpenError::Newer { found: 2, supported: 1 }.to_string(),
+            OpenError::Full { folder: folder() }.to_string(),
+        ];
+        let expected = [
+            "the log goes on at position 2, not at 1: another writer appended",
+            "a record of 2 bytes exceeds the limit of 1 bytes",
+            "the log failed and takes no more records until it is opened again: no answer",
+            "position 1 was truncated, the log starts at 2",
+            "position 2 is beyond the tail at 1",
+            "blob `a/b` exists",
+            "bytes 4 to 7 are beyond the end of a blob of 6 bytes",
+            "`/data` is in use by process 7",
+            "the log has format 2, this program reads formats up to 1",
+            "no space is left for the log in `/data`",
+        ];
+        assert_eq!(said, expected);
+        assert_eq!(AppendError::Full.code(), "log.full");
+        assert_eq!(OpenError::Newer { found: 2, supported: 1 }.code(), "log.newer");
+    }
+}

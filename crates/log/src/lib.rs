@@ -17,7 +17,7 @@
 //! | `contract` | [`Log`], [`Blob`], [`BlobWriter`], [`Position`], [`Record`] |
 //! | `error` | what can go wrong, each with a stable code |
 //! | `memory` | [`MemoryLog`]: for tests and for work that may be lost |
-//! | [`file`] | [`FileLog`]: segments in a folder, the default |
+//! | [`mod@file`] | [`FileLog`]: segments in a folder, the default |
 //! | [`disk`] | the few file operations [`FileLog`] needs, and the system's |
 //! | [`faulty`] | the same operations with torn writes, full disks, flipped bits and power cuts |
 //! | [`planted`] | known bugs that tests switch on to prove that they would be found |
@@ -40,5 +40,5 @@ mod memory;
 
 pub use contract::{Blob, BlobWriter, Log, Position, RECORD_BYTES_MAX, Record};
 pub use error::{AppendError, BlobError, OpenError, ReadError, TruncateError};
-pub use file::{FileLog, Options, Prepare, SyncMethod};
+pub use file::{Damage, FileLog, Options, Prepare, Report, SyncMethod, repair, verify};
 pub use memory::MemoryLog;

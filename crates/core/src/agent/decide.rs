@@ -88,7 +88,7 @@ fn leave(table: &Table, agent: AgentId, token: Option<Token>) -> Result<Decided,
 }
 
 fn expire(table: &Table, stamp: &Stamp) -> Decided {
-    let silent = table.silent(stamp.now).take(limits::EXPIRIES_PER_BATCH_MAX);
+    let silent = table.silent(stamp.now).take(limits::LOST_PER_BATCH_MAX);
     let events = silent.map(|agent| Event::Lost { agent: agent.clone() }).collect();
     Decided { events, about: None }
 }

@@ -68,13 +68,12 @@ impl Table {
 
     fn replace(&mut self, id: &AgentId, after: Option<Agent>) {
         if let Some(before) = self.by_id.get(id) {
-            match before.ended_at {
-                Some(moment) => self.ended.remove(&(moment, id.clone())),
-                None => {
-                    let moment = self.deadline(before);
-                    self.deadlines.remove(&(moment, id.clone()))
-                }
-            };
+            if let Some(moment) = before.ended_at {
+                self.ended.remove(&(moment, id.clone()));
+            } else {
+                let moment = self.deadline(before);
+                self.deadlines.remove(&(moment, id.clone()));
+            }
         }
         let Some(after) = after else {
             self.by_id.remove(id);

@@ -6,9 +6,9 @@
 //!                       cursor
 //! ```
 //!
-//! What lies before the cursor has been handed out, and its changes no longer matter. What lies
-//! behind it is as it was unless stashed. The stash grows with the keys changed behind the cursor,
-//! each counted once, and shrinks as the cursor passes them.
+//! What the cursor has passed has been handed out, and its changes no longer matter. What lies ahead
+//! is as it was unless stashed. The stash grows with the keys changed ahead of the cursor, each
+//! counted once, and shrinks as the cursor passes them.
 
 use std::borrow::Borrow;
 use std::cmp::Ordering;
@@ -65,7 +65,7 @@ impl Capture {
         self.passed.as_ref()
     }
 
-    /// To be told of every change. Only a key's first change behind the cursor counts.
+    /// To be told of every change. Only a key's first change ahead of the cursor counts.
     pub(super) fn stash(&mut self, entry: &Entry, then: Then) {
         let passed = self.passed.as_ref().is_some_and(|last| entry.key_bytes() <= last.key_bytes());
         if !passed && !self.stash.contains_key(entry.key_bytes()) {
@@ -73,7 +73,7 @@ impl Capture {
         }
     }
 
-    /// The next entries, given the live ones behind the cursor. It looks at `limit` keys, and at
+    /// The next entries, given the live ones ahead of the cursor. It looks at `limit` keys, and at
     /// more only until it has found something: an empty answer means the end.
     pub(super) fn advance<'a>(
         &mut self,
@@ -109,7 +109,7 @@ impl Capture {
     pub(super) fn check(&self) {
         let first = self.stash.first_key_value().map(|(ByKey(entry), _)| entry.key_bytes());
         if let (Some(passed), Some(first)) = (&self.passed, first) {
-            assert!(passed.key_bytes() < first, "a stashed entry lies before the cursor");
+            assert!(passed.key_bytes() < first, "the cursor has passed a stashed entry");
         }
     }
 }

@@ -4,10 +4,10 @@
 //! the hash index and one slot number with eight bytes of its key in the order index.
 //!
 //! ```text
-//!                    key ──hash──▶ slot                key ──search──▶ chunk ──search──▶ slot
+//!                    key ──hash──▶ slot                key ──▶ group ──▶ chunk ──▶ slot
 //!                 ┌──────────────────────┐          ┌──────────────────────────────────────────┐
 //!   get, put ───▶ │ hash index           │  range ▶ │ order index                              │
-//!                 │ HashTable of slots   │          │ directory of chunks, chunks of slots     │
+//!                 │ HashTable of slots   │          │ groups of chunks of slots                │
 //!                 └───────────┬──────────┘          └────────────────────┬─────────────────────┘
 //!                             ▼                                          ▼
 //!                 ┌────────────────────────────────────────────────────────────────────────────┐
@@ -24,10 +24,10 @@
 //! Invariants, checked by [`Entries::check`]:
 //!
 //! 1. Every used slot is in both indexes once, under the key of its entry; a free slot is in none.
-//! 2. The order index holds the keys in strictly ascending byte order, in chunks that are neither
+//! 2. The order index holds the keys in strictly ascending byte order, in nodes that are neither
 //!    empty nor full.
 //! 3. [`Entries::bytes`] is the sum of the packed sizes.
-//! 4. While a capture runs, what is stashed lies behind its cursor, in the part not yet handed out.
+//! 4. While a capture runs, what is stashed lies in the part that its cursor has yet to reach.
 //!
 //! Behaviour does not depend on the hasher's seed: the hash index is asked, never walked.
 //!
@@ -38,6 +38,7 @@
 
 mod capture;
 mod entry;
+mod node;
 mod order;
 mod run;
 mod slab;

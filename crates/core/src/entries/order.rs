@@ -1,57 +1,38 @@
-//! The slots in the order of their keys: a directory of chunks, each a run of slots.
+//! The slots in the order of their keys: groups of chunks of slots.
 //!
 //! ```text
-//!   directory   low  "agent/ada"     "task/01"          "task/02"
-//!                        │               │                  │
-//!   chunks         agent/ada … ops   task/01 … 0199     task/02 … zoe
+//!   groups    agent/ada                       task/02
+//!                 │                               │
+//!   chunks    agent/ada   agent/o   task/01   task/02   task/05
+//!                 │          │         │         │         │
+//!   slots     agent/ada …    …         …         …      … task/zoe
 //! ```
 //!
-//! 1. A key lives in the last chunk whose low is not above it, or in the first chunk.
-//! 2. Lows ascend; the first one is a fill-in without a meaning, since nothing lies before it.
-//! 3. A chunk holds at least one slot and fewer than [`CHUNK_ITEMS_MAX`].
+//! Three levels, however many keys there are: with nodes of up to 128 items the groups of a hundred
+//! million keys are some ten thousand, few enough for one run. Each run has a prefix of its own, so
+//! that digests tell keys apart on every level even if all begin with the same path.
 //!
-//! A full chunk is cut where keys keep arriving, and in the middle only if they arrive all over it:
-//! ascending or descending keys leave full chunks behind.
+//! Chunks join when keys leave, groups do not: a group of one chunk is as large as that chunk.
 
 use std::ops::Bound;
+use std::slice;
 
 use super::entry::Entry;
-use super::run::{Keys, Run, common_prefix_bytes};
+use super::node::{Lows, NODE_ITEMS_LOADED, NODE_ITEMS_MAX, Node, Parent};
+use super::run::{Keys, Run};
 use super::slab::Slab;
 
-/// Longer chunks make an insert move more, shorter ones make the directory larger.
-pub(super) const CHUNK_ITEMS_MAX: usize = 512;
-
-/// Chunks of a bulk load have room left, lest the first inserts afterwards split them all.
-const CHUNK_ITEMS_LOADED: usize = CHUNK_ITEMS_MAX / 8 * 7;
-
 /// A chunk this short is joined with a neighbour, unless both together would soon be full again.
-const CHUNK_ITEMS_MIN: usize = CHUNK_ITEMS_MAX / 8;
-const CHUNK_ITEMS_JOINED: usize = CHUNK_ITEMS_MAX / 2;
+const CHUNK_ITEMS_MIN: usize = NODE_ITEMS_MAX / 8;
+const CHUNK_ITEMS_JOINED: usize = NODE_ITEMS_MAX / 2;
 
-struct Chunk {
-    low: Box<[u8]>,
-    slots: Run<u64, u32>,
-    /// Where the latest slot was inserted, to notice keys arriving in sequence.
-    latest: usize,
-}
-
-struct Lows;
-
-impl Keys<Box<Chunk>> for Lows {
-    #[inline]
-    fn key<'a>(&'a self, chunk: &'a Box<Chunk>) -> &'a [u8] {
-        &chunk.low
-    }
-}
+type Chunk = Node<u64, u32>;
+type Group = Node<u128, Box<Chunk>>;
 
 /// The order index. It holds slot numbers and asks the slab for their keys.
-///
-/// Chunks are boxed so that a split moves pointers, and their digests are twice as wide as those of
-/// slots because lows are few and lie far apart.
 #[derive(Default)]
 pub(super) struct Order {
-    chunks: Run<u128, Box<Chunk>>,
+    groups: Parent<u128, Box<Chunk>>,
 }
 
 impl Order {
@@ -59,170 +40,146 @@ impl Order {
     pub(super) fn from_sorted(slab: &Slab) -> Order {
         let slots_end = u32::try_from(slab.len()).expect("the slab numbers its slots in 32 bits");
         let slots: Vec<u32> = (0..slots_end).collect();
-        let mut chunks: Vec<Box<Chunk>> = Vec::new();
-        for slots in slots.chunks(CHUNK_ITEMS_LOADED) {
-            let low = match slots[0].checked_sub(1) {
-                Some(before) => separator(slab.key(&before), slab.key(&slots[0])),
-                None => slab.key(&slots[0]),
-            };
-            let slots = Run::from_sorted(slots.to_vec(), slab);
-            chunks.push(Box::new(Chunk { low: low.into(), slots, latest: 0 }));
+        let mut groups: Vec<Box<Group>> = Vec::new();
+        for slots in slots.chunks(NODE_ITEMS_LOADED * NODE_ITEMS_LOADED) {
+            let mut chunks: Vec<Box<Chunk>> = Vec::with_capacity(NODE_ITEMS_LOADED);
+            for slots in slots.chunks(NODE_ITEMS_LOADED) {
+                let first = slab.key(&slots[0]);
+                let before = slots[0].checked_sub(1).map(|before| slab.get(before).key_bytes());
+                let low = before.map_or(first, |before| slab.separator(before, first));
+                chunks.push(Box::new(Node::new(low, Run::from_sorted(slots.to_vec(), slab))));
+            }
+            let low = chunks[0].low.clone();
+            groups.push(Box::new(Node::new(&low, Run::from_sorted(chunks, &Lows))));
         }
-        Order { chunks: Run::from_sorted(chunks, &Lows) }
+        Order { groups: Run::from_sorted(groups, &Lows) }
     }
 
     /// Adds a slot whose key is not in the index.
     pub(super) fn insert(&mut self, slot: u32, slab: &Slab) {
         let key = slab.key(&slot);
-        if self.chunks.len() == 0 {
-            let chunk = Chunk { low: key.into(), slots: Run::default(), latest: 0 };
-            self.chunks.insert(0, key, Box::new(chunk), &Lows);
+        if self.groups.len() == 0 {
+            self.insert_first(slot, slab);
+            return;
         }
-        let number = self.chunk_of(key);
-        let chunk = self.chunks.item_mut(number);
-        let at = chunk.slots.find(key, slab).expect_err("only new keys are inserted");
-        chunk.slots.insert(at, key, slot, slab);
-        if chunk.slots.len() == CHUNK_ITEMS_MAX {
-            self.split(number, at, slab);
-        } else {
-            chunk.latest = at;
-        }
+        let group_number = self.groups.node_of(key);
+        let group = self.groups.item_mut(group_number);
+        let chunk_number = group.run.node_of(key);
+        let chunk = group.run.item_mut(chunk_number);
+        let at = chunk.run.find(key, slab).expect_err("only new keys are inserted");
+        let Some(at) = chunk.insert(at, key, slot, slab) else { return };
+        let (at, chunk) = group.run.split_node(chunk_number, at, slab);
+        let Some(at) = group.insert(at, &chunk.low.clone(), chunk, &Lows) else { return };
+        let (at, group) = self.groups.split_node(group_number, at, &Lows);
+        self.groups.insert(at, &group.low.clone(), group, &Lows);
+    }
+
+    fn insert_first(&mut self, slot: u32, slab: &Slab) {
+        let key = slab.key(&slot);
+        let chunk = Box::new(Node::new(key, Run::from_sorted(vec![slot], slab)));
+        let group = Box::new(Node::new(key, Run::from_sorted(vec![chunk], &Lows)));
+        self.groups.insert(0, key, group, &Lows);
     }
 
     /// Takes out a slot whose entry is still in the slab.
     pub(super) fn remove(&mut self, slot: u32, slab: &Slab) {
         let key = slab.key(&slot);
-        let number = self.chunk_of(key);
-        let chunk = self.chunks.item_mut(number);
-        let at = chunk.slots.find(key, slab).expect("every used slot is in the index");
-        let removed = chunk.slots.remove(at);
+        let group_number = self.groups.node_of(key);
+        let group = self.groups.item_mut(group_number);
+        let chunk_number = group.run.node_of(key);
+        let chunk = group.run.item_mut(chunk_number);
+        let at = chunk.run.find(key, slab).expect("every used slot is in the index");
+        let removed = chunk.run.remove(at);
         assert_eq!(removed, slot, "two slots have the same key");
-        match chunk.slots.len() {
-            0 => drop(self.chunks.remove(number)),
-            1..CHUNK_ITEMS_MIN => self.join(number, slab),
+        match chunk.run.len() {
+            0 => drop(group.run.remove(chunk_number)),
+            1..CHUNK_ITEMS_MIN => join(&mut group.run, chunk_number, slab),
             _ => {}
+        }
+        if group.run.len() == 0 {
+            self.groups.remove(group_number);
         }
     }
 
     /// All entries from a key on.
     pub(super) fn range<'a>(&'a self, from: Bound<&str>, slab: &'a Slab) -> Range<'a> {
-        let (chunk, at) = match from {
-            Bound::Unbounded => (0, 0),
-            Bound::Included(key) => self.position(key.as_bytes(), 0, slab),
-            Bound::Excluded(key) => self.position(key.as_bytes(), 1, slab),
+        let (key, skip_if_there) = match from {
+            Bound::Unbounded => ("", 0),
+            Bound::Included(key) => (key, 0),
+            Bound::Excluded(key) => (key, 1),
         };
-        let mut chunks = self.chunks.items()[chunk..].iter();
-        let slots = chunks.next().map_or(&[][..], |chunk| &chunk.slots.items()[at..]);
-        Range { slab, chunks, slots: slots.iter() }
-    }
-
-    fn position(&self, key: &[u8], skip_if_there: usize, slab: &Slab) -> (usize, usize) {
-        let number = self.chunk_of(key);
-        let at = self.chunks.items().get(number).map_or(0, |chunk| {
-            chunk.slots.find(key, slab).map_or_else(|at| at, |at| at + skip_if_there)
-        });
-        (number, at)
-    }
-
-    #[inline]
-    fn chunk_of(&self, key: &[u8]) -> usize {
-        self.chunks.find(key, &Lows).unwrap_or_else(|after| after.saturating_sub(1))
-    }
-
-    fn split(&mut self, number: usize, at: usize, slab: &Slab) {
-        if number == 0 {
-            self.set_first_low(slab);
+        let key = key.as_bytes();
+        let mut range =
+            Range { slab, groups: self.groups.items().iter(), chunks: [].iter(), slots: [].iter() };
+        let group_number = self.groups.node_of(key);
+        if let Some(group) = range.groups.nth(group_number) {
+            let chunk_number = group.run.node_of(key);
+            let chunk = &group.run.items()[chunk_number];
+            let found = chunk.run.find(key, slab);
+            let at = found.map_or_else(|at| at, |at| at + skip_if_there);
+            range.chunks = group.run.items()[chunk_number + 1..].iter();
+            range.slots = chunk.run.items()[at..].iter();
         }
-        let chunk = self.chunks.item_mut(number);
-        let cut = cut(chunk.slots.len(), at, chunk.latest);
-        let slots = chunk.slots.split_off(cut, slab);
-        chunk.latest = 0;
-        let last = chunk.slots.items().last().expect("a cut leaves both sides at least one");
-        let first = slots.items().first().expect("a cut leaves both sides at least one");
-        let low: Box<[u8]> = separator(slab.key(last), slab.key(first)).into();
-        let chunk = Chunk { low: low.clone(), slots, latest: 0 };
-        self.chunks.insert(number + 1, &low, Box::new(chunk), &Lows);
-        self.chunks.tell_apart(&Lows);
-    }
-
-    /// The first low may have fallen behind the keys of its chunk, and then a new low could come
-    /// before it.
-    fn set_first_low(&mut self, slab: &Slab) {
-        let mut chunk = self.chunks.remove(0);
-        let first = chunk.slots.items().first().expect("chunks are not empty");
-        let low: Box<[u8]> = slab.key(first).into();
-        chunk.low.clone_from(&low);
-        self.chunks.insert(0, &low, chunk, &Lows);
-    }
-
-    fn join(&mut self, number: usize, slab: &Slab) {
-        let len = |number: usize| self.chunks.items().get(number).map(|chunk| chunk.slots.len());
-        let fits = |left, right| {
-            let (left, right) = (len(left)?, len(right)?);
-            (left + right <= CHUNK_ITEMS_JOINED).then_some(())
-        };
-        let left = if fits(number, number + 1).is_some() {
-            number
-        } else if number > 0 && fits(number - 1, number).is_some() {
-            number - 1
-        } else {
-            return;
-        };
-        let right = self.chunks.remove(left + 1);
-        self.chunks.item_mut(left).slots.append(right.slots, slab);
+        range
     }
 
     #[cfg(test)]
     pub(super) fn chunks(&self) -> usize {
-        self.chunks.len()
+        self.groups.items().iter().map(|group| group.run.len()).sum()
     }
 
     pub(super) fn check(&self, slab: &Slab) {
-        self.chunks.check(&Lows);
+        self.groups.check(&Lows);
         let mut before: Option<&[u8]> = None;
-        for (number, chunk) in self.chunks.items().iter().enumerate() {
-            let slots = chunk.slots.items();
-            chunk.slots.check(slab);
-            assert!(!slots.is_empty(), "a chunk is empty");
-            assert!(slots.len() < CHUNK_ITEMS_MAX, "a chunk of {} slots is full", slots.len());
-            let first = slots.first().map(|slot| slab.key(slot));
-            assert!(before < first, "chunks overlap");
-            if number > 0 {
-                assert!(before < Some(&*chunk.low), "a low is not above the chunk before");
-                assert!(Some(&*chunk.low) <= first, "a low is above its chunk");
+        for (group_number, group) in self.groups.items().iter().enumerate() {
+            group.run.check(&Lows);
+            check_length(group.run.len());
+            for (chunk_number, chunk) in group.run.items().iter().enumerate() {
+                chunk.run.check(slab);
+                check_length(chunk.run.len());
+                let slots = chunk.run.items();
+                let first = slots.first().map(|slot| slab.key(slot));
+                let low = match (group_number, chunk_number) {
+                    (0, 0) => None,
+                    (_, 0) => Some(&*group.low),
+                    (_, _) => Some(&*chunk.low),
+                };
+                assert!(low.is_none() || before < low, "a low is not above the chunk before");
+                assert!(low <= first, "a low is above its chunk");
+                assert!(before < first, "chunks overlap");
+                before = slots.last().map(|slot| slab.key(slot));
             }
-            before = slots.last().map(|slot| slab.key(slot));
         }
     }
 }
 
-/// Where to cut a chunk of `len` slots after an insert at `at`: between the slots that stay and the
-/// slots that leave.
-fn cut(len: usize, at: usize, latest: usize) -> usize {
-    let last = len - 1;
-    if at == last {
-        last
-    } else if at == 0 {
-        1
-    } else if at == latest + 1 && at >= len / 2 {
-        // The sequence goes on in the left part, and its next key finds itself at the end.
-        at + 1
-    } else {
-        len / 2
-    }
+fn check_length(items: usize) {
+    assert!((1..NODE_ITEMS_MAX).contains(&items), "a node has {items} items");
 }
 
-/// The shortest beginning of `right` that is above `left`.
-fn separator<'a>(left: &[u8], right: &'a [u8]) -> &'a [u8] {
-    &right[..=common_prefix_bytes(left, right)]
+fn join(chunks: &mut Parent<u64, u32>, number: usize, slab: &Slab) {
+    let fits = |left: usize| {
+        let pair = chunks.items().get(left..left + 2);
+        pair.is_some_and(|pair| pair[0].run.len() + pair[1].run.len() <= CHUNK_ITEMS_JOINED)
+    };
+    let left = if fits(number) {
+        number
+    } else if number > 0 && fits(number - 1) {
+        number - 1
+    } else {
+        return;
+    };
+    let right = chunks.remove(left + 1);
+    chunks.item_mut(left).run.append(right.run, slab);
 }
 
 /// Entries in the order of their keys, made by [`Entries::range`](super::Entries::range).
 #[derive(Clone)]
 pub struct Range<'a> {
     slab: &'a Slab,
-    chunks: std::slice::Iter<'a, Box<Chunk>>,
-    slots: std::slice::Iter<'a, u32>,
+    groups: slice::Iter<'a, Box<Group>>,
+    chunks: slice::Iter<'a, Box<Chunk>>,
+    slots: slice::Iter<'a, u32>,
 }
 
 impl<'a> Iterator for Range<'a> {
@@ -233,7 +190,11 @@ impl<'a> Iterator for Range<'a> {
             if let Some(slot) = self.slots.next() {
                 return Some(self.slab.get(*slot));
             }
-            self.slots = self.chunks.next()?.slots.items().iter();
+            if let Some(chunk) = self.chunks.next() {
+                self.slots = chunk.run.items().iter();
+            } else {
+                self.chunks = self.groups.next()?.run.items().iter();
+            }
         }
     }
 }

@@ -13,50 +13,77 @@
 //! 1. Items are in strictly ascending order of their keys.
 //! 2. Every key starts with the prefix, and its digest is that of the rest. The prefix need not be
 //!    the longest: it is shortened when a key without it comes, and lengthened only when
-//!    a run is split and too many digests are equal, because every change reads all keys.
+//!    a run is split and too many digests are equal, because either way all keys are read.
 
 use std::mem;
+use std::ops::Range;
 
-/// Runs this short grow by doubling, longer ones by as many items, so a namespace of few keys is
-/// small and a large one has no half-empty vectors.
+/// Short runs double, so that a namespace of few keys is small; longer ones grow by a fixed number of
+/// items, so that a large one has no half-empty vectors.
 const GROWTH_ITEMS_MIN: usize = 4;
-const GROWTH_ITEMS: usize = 64;
+const GROWTH_ITEMS: usize = 32;
 
 /// From one equal pair of neighbours in this many items on, a split looks for a longer prefix.
 const ITEMS_PER_TIE_MIN: usize = 8;
 
+/// How many digests of slots fit a cache line, and how many digests are searched line by line.
+const LINE_ITEMS: usize = 8;
+const SCAN_ITEMS_MAX: usize = 128;
+
 /// The first bytes of a key, as a number that orders like they do.
 pub(super) trait Digest: Copy + Ord {
     fn of(suffix: &[u8]) -> Self;
+
+    /// How many bits two digests have in common before they differ.
+    fn common_bits(self, other: Self) -> u32;
 }
 
 impl Digest for u64 {
+    /// Shorter keys are padded with zeroes, in registers: a copy to a padded array would be read
+    /// back while its stores still queue behind those of the new entry, which miss the cache.
     #[inline]
     fn of(suffix: &[u8]) -> u64 {
-        u64::from_be_bytes(padded(suffix))
+        if let Some(whole) = suffix.first_chunk() {
+            return u64::from_be_bytes(*whole);
+        }
+        if suffix.is_empty() {
+            return 0;
+        }
+        let unused_bits = 64 - 8 * suffix.len();
+        if let (Some(first), Some(last)) = (suffix.first_chunk(), suffix.last_chunk()) {
+            let first = u64::from(u32::from_be_bytes(*first)) << 32;
+            let last = u64::from(u32::from_be_bytes(*last)) << unused_bits;
+            // The two overlap where they hold the same bytes.
+            return first | last;
+        }
+        suffix.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)) << unused_bits
+    }
+
+    #[inline]
+    fn common_bits(self, other: u64) -> u32 {
+        (self ^ other).leading_zeros()
     }
 }
 
 impl Digest for u128 {
     #[inline]
     fn of(suffix: &[u8]) -> u128 {
-        u128::from_be_bytes(padded(suffix))
+        let rest = suffix.get(8..).unwrap_or(&[]);
+        u128::from(u64::of(suffix)) << 64 | u128::from(u64::of(rest))
     }
-}
 
-#[inline]
-fn padded<const BYTES: usize>(suffix: &[u8]) -> [u8; BYTES] {
-    if let Some(whole) = suffix.first_chunk() {
-        return *whole;
+    #[inline]
+    fn common_bits(self, other: u128) -> u32 {
+        (self ^ other).leading_zeros()
     }
-    let mut bytes = [0; BYTES];
-    bytes[..suffix.len()].copy_from_slice(suffix);
-    bytes
 }
 
 /// Where the key of an item is.
 pub(super) trait Keys<T> {
     fn key<'a>(&'a self, item: &'a T) -> &'a [u8];
+
+    /// A beginning of `right` that is above `left` and above all that may lie with it.
+    fn separator<'a>(&self, left: &[u8], right: &'a [u8]) -> &'a [u8];
 }
 
 pub(super) fn common_prefix_bytes(left: &[u8], right: &[u8]) -> usize {
@@ -108,7 +135,7 @@ impl<D: Digest, T> Run<D, T> {
             return Err(if *key < *self.prefix { 0 } else { self.len() });
         };
         let digest = D::of(suffix);
-        let from = self.digests.partition_point(|other| *other < digest);
+        let from = first_not_below(&self.digests, digest);
         if self.digests.get(from) != Some(&digest) {
             return Err(from);
         }
@@ -140,6 +167,17 @@ impl<D: Digest, T> Run<D, T> {
         let item = self.items.remove(at);
         self.give_back();
         item
+    }
+
+    /// The place in `places` where an item differs most from the one before, as the digests tell;
+    /// of several the one nearest to the middle.
+    pub(super) fn widest_gap(&self, places: Range<usize>) -> usize {
+        let middle = usize::midpoint(places.start, places.end);
+        places
+            .min_by_key(|at| {
+                (self.digests[at - 1].common_bits(self.digests[*at]), at.abs_diff(middle))
+            })
+            .unwrap_or(middle)
     }
 
     /// Cuts the run in two. The second part starts with the item at `at`.
@@ -209,7 +247,32 @@ impl<D: Digest, T> Run<D, T> {
 }
 
 fn growth_items(len: usize) -> usize {
-    // The eighth is for the directory, which has no upper limit: growing it by a fixed number would
-    // make filling it quadratic.
+    // The eighth is for the groups, which have no upper limit: growing them by a fixed number would
+    // make filling them quadratic.
     len.clamp(GROWTH_ITEMS_MIN, GROWTH_ITEMS).max(len / 8)
+}
+
+/// The place of the first digest that is not below `digest`.
+///
+/// A search by halves waits for one cache miss after the other. So the last part is searched by
+/// looking at one digest of each cache line, all of which can be under way at once.
+#[inline]
+fn first_not_below<D: Digest>(digests: &[D], digest: D) -> usize {
+    let count_below = |digests: &[D], step: usize| -> usize {
+        digests.iter().step_by(step).map(|other| usize::from(*other < digest)).sum()
+    };
+    let mut rest = digests;
+    let mut skipped = 0;
+    while rest.len() > SCAN_ITEMS_MAX {
+        let (left, right) = rest.split_at(rest.len() / 2);
+        if right[0] < digest {
+            skipped += left.len();
+            rest = right;
+        } else {
+            rest = left;
+        }
+    }
+    let line = count_below(rest, LINE_ITEMS).saturating_sub(1) * LINE_ITEMS;
+    let line_end = rest.len().min(line + LINE_ITEMS);
+    skipped + line + count_below(&rest[line..line_end], 1)
 }

@@ -2,7 +2,7 @@
 //! four bytes instead of a pointer; freed numbers are given out again, the newest first.
 
 use super::entry::Entry;
-use super::run::Keys;
+use super::run::{Keys, common_prefix_bytes};
 
 #[derive(Default)]
 pub(super) struct Slab {
@@ -50,5 +50,9 @@ impl Keys<u32> for Slab {
     #[inline]
     fn key<'a>(&'a self, slot: &'a u32) -> &'a [u8] {
         self.get(*slot).key_bytes()
+    }
+
+    fn separator<'a>(&self, left: &[u8], right: &'a [u8]) -> &'a [u8] {
+        &right[..=common_prefix_bytes(left, right)]
     }
 }

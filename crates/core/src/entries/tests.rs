@@ -4,7 +4,7 @@ use std::ops::Bound;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::order::CHUNK_ITEMS_MAX;
+use super::node::NODE_ITEMS_MAX;
 use super::{Entries, Entry, Head};
 
 type Model = BTreeMap<String, Entry>;
@@ -119,8 +119,8 @@ fn an_empty_table_answers_everything() {
 
 #[test]
 fn ascending_and_descending_keys_fill_their_chunks() {
-    let count = 20 * CHUNK_ITEMS_MAX;
-    let fewest = count / (CHUNK_ITEMS_MAX - 1) + 1;
+    let count = 20 * NODE_ITEMS_MAX;
+    let fewest = count / (NODE_ITEMS_MAX - 1) + 1;
     let ascending = filled((0..count).map(numbered));
     assert_eq!(ascending.chunks(), fewest);
     let descending = filled((0..count).rev().map(numbered));
@@ -130,15 +130,15 @@ fn ascending_and_descending_keys_fill_their_chunks() {
 
 #[test]
 fn ascending_keys_before_others_fill_their_chunks_too() {
-    let count = 20 * CHUNK_ITEMS_MAX;
+    let count = 20 * NODE_ITEMS_MAX;
     let others = (0..10).map(|number| entry(&format!("z{number}"), 1));
     let table = filled(others.chain((0..count).map(numbered)));
-    assert!(table.chunks() <= count / (CHUNK_ITEMS_MAX - 1) + 3, "{} chunks", table.chunks());
+    assert!(table.chunks() <= count / (NODE_ITEMS_MAX - 1) + 3, "{} chunks", table.chunks());
 }
 
 #[test]
 fn scattered_keys_end_up_in_order() {
-    let count = 20 * CHUNK_ITEMS_MAX + 1;
+    let count = 20 * NODE_ITEMS_MAX + 1;
     let table = filled(scattered(count).map(numbered));
     let expected: Vec<_> = (0..count).map(|number| format!("k:{number:08}")).collect();
     assert!(keys(&table) == expected);
@@ -148,7 +148,7 @@ fn scattered_keys_end_up_in_order() {
 fn keys_that_differ_late_and_odd_ones_among_them_stay_in_order() {
     // Sixteen equal bytes and more outlast the digests of slots and of chunks.
     let long = "a-very-long-prefix-that-all-of-them-share/";
-    let count = 6 * CHUNK_ITEMS_MAX + 1;
+    let count = 6 * NODE_ITEMS_MAX + 1;
     let mut expected = Vec::new();
     let mut table = Entries::new();
     for number in scattered(count) {
@@ -168,7 +168,7 @@ fn keys_that_differ_late_and_odd_ones_among_them_stay_in_order() {
 
 #[test]
 fn chunks_join_as_keys_leave_and_go_with_their_last_key() {
-    let count = 20 * CHUNK_ITEMS_MAX;
+    let count = 20 * NODE_ITEMS_MAX;
     let mut table = filled((0..count).map(numbered));
     let full = table.chunks();
     for number in (0..count).filter(|number| number % 64 != 0) {
@@ -188,7 +188,7 @@ fn chunks_join_as_keys_leave_and_go_with_their_last_key() {
 
 #[test]
 fn a_bulk_load_equals_the_same_puts() {
-    for count in [0, 1, CHUNK_ITEMS_MAX - 1, CHUNK_ITEMS_MAX, 5 * CHUNK_ITEMS_MAX + 1] {
+    for count in [0, 1, NODE_ITEMS_MAX - 1, NODE_ITEMS_MAX, 5 * NODE_ITEMS_MAX + 1] {
         let mut loaded = Entries::from_sorted((0..count).map(numbered).collect());
         loaded.check();
         let put = filled((0..count).map(numbered));
@@ -346,12 +346,16 @@ impl Pair {
             Step::Remove(key) => self.remove(&key),
             Step::RemoveNth(number) => {
                 let key = self.model.keys().nth(number % self.model.len().max(1)).cloned();
-                key.iter().for_each(|key| self.remove(key));
+                if let Some(key) = key {
+                    self.remove(&key);
+                }
             }
             Step::Clear(key, count) => {
                 let keys: Vec<_> = self.model.range(key..).take(count).collect();
                 let keys: Vec<_> = keys.into_iter().map(|(key, _)| key.clone()).collect();
-                keys.iter().for_each(|key| self.remove(key));
+                for key in keys {
+                    self.remove(&key);
+                }
             }
             Step::Range(from) => {
                 let range = self.table.range(from.as_ref().map(String::as_str));

@@ -76,16 +76,18 @@ fn check_rules(name: &NamespaceName, rules: &Rules) -> Result<(), Rejection> {
     }
 }
 
-/// Two writers who both change a schema must notice each other: a changed schema needs a newer
-/// version, where versions are used at all.
+/// Two writers who both change a schema must notice each other: where versions are used, a changed
+/// schema needs a newer one, and none at all counts as 0.
 fn check_schema_version(
     name: &NamespaceName,
     before: &Rules,
     after: &Rules,
 ) -> Result<(), Rejection> {
-    let (Some(current), Some(given)) = (before.schema_version, after.schema_version) else {
+    let Some(current) = before.schema_version else { return Ok(()) };
+    if after.schema.is_none() && after.schema_version.is_none() {
         return Ok(());
-    };
+    }
+    let given = after.schema_version.unwrap_or_default();
     if given > current || (given == current && before.schema == after.schema) {
         return Ok(());
     }

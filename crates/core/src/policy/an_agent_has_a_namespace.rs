@@ -7,7 +7,7 @@ use crate::namespace;
 
 /// The namespace outlives the session: its state can still be read, and transferred to whoever
 /// takes over.
-pub fn an_agent_has_a_namespace(event: &Event) -> Vec<Command> {
+pub(super) fn an_agent_has_a_namespace(event: &Event) -> Vec<Command> {
     match event {
         Event::Joined { agent, .. } => {
             vec![namespace::Command::Ensure { name: NamespaceName::of_agent(agent) }.into()]

@@ -6,7 +6,7 @@ use crate::state;
 
 /// Every primitive that ties something to a session adds its command here, so that everything
 /// goes in the one batch that ends the session.
-pub fn an_ended_session_lets_go(event: &Event) -> Vec<Command> {
+pub(super) fn an_ended_session_lets_go(event: &Event) -> Vec<Command> {
     match event {
         #[cfg(feature = "planted")]
         Event::Lost { .. } if crate::planted::is("policy.lost_agent_keeps") => Vec::new(),

@@ -404,17 +404,13 @@ fn expiry(ttl_ms: Option<u64>, now: Timestamp) -> Result<Option<Timestamp>, Reje
 /// A flat map of plain fields survives a hand-off; nested documents tend to be misread.
 fn warn_if_nested(key: &Key, value: &Json) -> Vec<Warning> {
     let is_compound = |value: &serde_json::Value| value.is_object() || value.is_array();
-    let nested = match value.to_value() {
-        serde_json::Value::Object(fields) => fields
-            .into_iter()
-            .find(|(_, value)| match value {
-                serde_json::Value::Array(items) => items.iter().any(is_compound),
-                other => is_compound(other),
-            })
-            .map(|(name, _)| name),
-        _ => None,
+    let is_nested = |value: &serde_json::Value| match value.as_array() {
+        Some(items) => items.iter().any(is_compound),
+        None => value.is_object(),
     };
-    let warning = |name: String| Warning {
+    let value = value.to_value();
+    let nested = value.as_object().into_iter().flatten().find(|(_, value)| is_nested(value));
+    let warning = |(name, _): (&String, &serde_json::Value)| Warning {
         code: "state.nested_value".into(),
         detail: format!("field `{name}` of `{key}` is not flat; receivers expect plain fields"),
     };

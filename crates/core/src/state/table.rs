@@ -51,6 +51,8 @@ pub enum Undo {
         entry: Option<entries::Entry>,
         /// When it would have ended.
         ending: Option<Ending>,
+        /// How many authors there were.
+        authors: usize,
         /// The revision of the last removal before.
         last_removal: Revision,
     },
@@ -72,6 +74,7 @@ impl Table {
     pub fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Undo {
         let (namespace, key) = event.place();
         let last_removal = self.last_removal;
+        let authors = self.authors.len();
         let (entry, ending) = match event {
             Event::Set { value, version, expires_at, bound_to, .. } => {
                 let head = Head {
@@ -97,7 +100,8 @@ impl Table {
                 (before, self.set_ending(namespace, key, None))
             }
         };
-        Undo::Entry { namespace: namespace.clone(), key: key.clone(), entry, ending, last_removal }
+        let (namespace, key) = (namespace.clone(), key.clone());
+        Undo::Entry { namespace, key, entry, ending, authors, last_removal }
     }
 
     /// Drops all entries of a namespace that is no more.
@@ -111,19 +115,28 @@ impl Table {
         });
         let endings = endings.collect();
         let last_removal = self.last_removal;
-        self.last_removal = revision;
+        // An empty shelf is no fact: whether there is one depends on what was refused before.
+        if !entries.is_empty() {
+            self.last_removal = revision;
+        }
         Some(Undo::Namespace { namespace: namespace.clone(), entries, endings, last_removal })
     }
 
     /// Takes back one change; the latest must be taken back first.
     pub fn undo(&mut self, undo: Undo) {
         match undo {
-            Undo::Entry { namespace, key, entry, ending, last_removal } => {
+            Undo::Entry { namespace, key, entry, ending, authors, last_removal } => {
                 self.last_removal = last_removal;
+                self.authors.truncate(authors);
+                let shelf = self.shelf(&namespace);
                 match entry {
-                    Some(entry) => self.shelf(&namespace).put(entry),
-                    None => self.shelf(&namespace).remove(key.as_str()),
+                    Some(entry) => shelf.put(entry),
+                    None => shelf.remove(key.as_str()),
                 };
+                // The namespace may have come with the change that is taken back.
+                if shelf.is_empty() && !shelf.is_capturing() {
+                    self.by_namespace.remove(&namespace);
+                }
                 self.set_ending(&namespace, &key, ending);
             }
             Undo::Namespace { namespace, entries, endings, last_removal } => {
@@ -358,8 +371,8 @@ impl Table {
 
     /// Asserts the invariants of the module's story.
     pub fn check(&self, revision: Revision) {
-        for (_, entries) in &self.by_namespace {
-            for entry in entries.iter() {
+        for entries in self.by_namespace.values() {
+            for entry in entries {
                 assert!(entry.version() >= 1, "versions begin at 1");
                 assert!(entry.revision() <= revision.0, "no entry is newer than its workspace");
             }

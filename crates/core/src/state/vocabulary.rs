@@ -361,6 +361,7 @@ pub enum Operation {
 }
 
 impl Operation {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
     fn is_set(&self) -> bool {
         *self == Self::Set
     }

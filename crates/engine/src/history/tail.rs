@@ -164,7 +164,7 @@ impl Tail {
 }
 
 /// The hashes of the subjects that a batch touched.
-pub fn hashes(batch: &Batch) -> impl Iterator<Item = u32> {
+pub(super) fn hashes(batch: &Batch) -> impl Iterator<Item = u32> {
     batch.events.iter().map(|event: &Event| subject_hash(&event.subject_parts()))
 }
 

@@ -5,14 +5,14 @@
 //!   names ──▶ cache ──sync──▶ disk          chance keeps: all, nothing, or some sectors
 //! ```
 //!
-//! It models what the file log may rely on (see [`Disk`](crate::disk::Disk)) and takes away all
+//! It models what the file log may rely on (see [`Disk`]) and takes away all
 //! else. Between two syncs every write and every change of a name is kept, dropped or, if it is a
 //! write, torn at sectors of 512 bytes, each independently of the others. Real disks and file
 //! systems are kinder than that.
 //!
 //! | fault | how |
 //! |---|---|
-//! | power cut | [`crash`](FaultyDisk::crash), or [`stop_at`](FaultyDisk::stop_at) an operation first |
+//! | power cut | [`crash`](FaultyDisk::crash), after [`stop_at`](FaultyDisk::stop_at) or not |
 //! | failed operation | [`fail_nth`](FaultyDisk::fail_nth), [`fail_at`](FaultyDisk::fail_at) |
 //! | full disk | [`set_capacity`](FaultyDisk::set_capacity) |
 //! | rotten bit | [`flip_bit`](FaultyDisk::flip_bit) |

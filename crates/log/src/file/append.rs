@@ -8,10 +8,10 @@
 //!   buffer    [ kept      ┊ header body ······ 0000000]                 one write, block-aligned
 //! ```
 //!
-//! An append is one write of whole blocks: the bytes of the last block that are durable already, the
-//! new record, and zeros up to the end of its last block. Through a direct file that is all; through
-//! a buffered one a sync follows. Rewriting the durable bytes is harmless even if the write tears,
-//! because every sector holds them before and after.
+//! An append is one write of whole blocks: the bytes of the last block that are durable already,
+//! the new record, and zeros up to the end of its last block. Through a direct file that is all;
+//! through a buffered one a sync follows. Rewriting the durable bytes is harmless even if the write
+//! tears, because every sector holds them before and after.
 //!
 //! Invariants:
 //!

@@ -92,12 +92,16 @@ pub(crate) fn create_folders<D: Disk>(disk: &D, places: &Places) -> Result<(), O
         (&places.log, Some(&*places.folder)),
         (&places.blobs, Some(&*places.folder)),
     ] {
-        disk.create_folder(folder).map_err(cannot_create(places))?;
-        // A relative folder of one segment has the current one for its parent. The sync happens
-        // even if the folder was there: whoever created it may not have come that far.
+        let is_new = disk.create_folder(folder).map_err(cannot_create(places))?;
+        // A relative folder of one segment has the current one for its parent.
         let parent = parent.filter(|parent| !parent.as_os_str().is_empty());
         let parent = parent.unwrap_or(Path::new("."));
-        sync_folder(disk, parent).map_err(failed(parent))?;
+        // The sync happens even if the folder was there: whoever created it may not have come that
+        // far. Only a parent that is closed to us was surely not the place where we created it.
+        match sync_folder(disk, parent) {
+            Err(error) if !is_new && error.kind() == io::ErrorKind::PermissionDenied => {}
+            synced => synced.map_err(failed(parent))?,
+        }
     }
     Ok(())
 }

@@ -153,7 +153,7 @@ fn cut<D: Disk>(disk: &D, places: &Places, survey: &Survey<D::File>) -> io::Resu
     let (base, path) = &survey.paths[damage.index];
     let mut kept = Vec::new();
     let is_header = damage.offset < SEGMENT_HEADER_BYTES;
-    // A log without any segment would begin anew at position 0, so its first one stays in some form.
+    // A log without any segment would begin anew at position 0, so the first one stays somehow.
     let stays = !is_header || damage.index == 0;
     if stays {
         // Copied before anything goes, because the original is about to be wiped.

@@ -77,8 +77,8 @@ fn check_flip(disk: &FaultyDisk, path: &PathBuf, bit: u64, expected: &[Vec<u8>],
             let found = bodies(&log);
             assert!(expected.starts_with(&found), "bit {bit}: a wrong body");
             // The very last record cannot be told from a torn one.
-            let lost = expected.len() - found.len();
-            assert!(lost <= usize::from(last), "bit {bit}: {lost} records lost in silence");
+            let missing = expected.len() - found.len();
+            assert!(missing <= usize::from(last), "bit {bit}: {missing} records lost in silence");
             log
         }
         Err(OpenError::Corrupt { file, .. }) => {

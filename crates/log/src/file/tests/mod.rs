@@ -3,6 +3,7 @@
 mod conformance;
 mod crash;
 mod damage;
+mod format;
 #[cfg(feature = "planted")]
 mod planted;
 mod segments;

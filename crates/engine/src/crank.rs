@@ -1,0 +1,452 @@
+//! Who turns the crank of an embedded engine: its callers, and a few threads behind them.
+//!
+//! ```text
+//!   caller ── submit ── yields once, so that others join the group ──┐
+//!                                                                    ▼
+//!                 small group, quick disk: the caller writes it itself, no thread is woken
+//!                 otherwise: the sync thread writes it, one wake-up out and one back a group
+//! ```
+//!
+//! The threads: `baton-sync` writes large groups and lets time cause what is due; `baton-keep`
+//! archives, snapshots and evicts; two `baton-load` put workspaces into memory.
+//!
+//! Whoever has submitted something must not forget it: a group that was gathered is written even
+//! if every caller that waits for it is dropped. So a waiting caller that goes away wakes the
+//! sync thread.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use baton_core::{AgentId, Answer, Rejection, Request, WorkspaceName};
+use baton_log::Log;
+
+use crate::clock::Clock;
+use crate::error::Error;
+use crate::machine::{Absent, Held};
+use crate::options::Options;
+use crate::shard::{Flushed, Shard};
+
+/// How long waiting callers are left to a herald that does not come.
+const HERALD_PATIENCE: Duration = Duration::from_micros(300);
+/// How long the sync thread sleeps when nothing has a deadline.
+const SLEEP_MAX: Duration = Duration::from_secs(3_600);
+/// Threads that load workspaces.
+const LOADERS: usize = 2;
+/// Weight of the newest write in the moving average of how long writes take: one eighth.
+const AVERAGE_SHIFT: u32 = 3;
+
+type AnyLog = Arc<dyn Log>;
+
+/// A shard with the threads that serve it.
+pub(crate) struct Crank {
+    pub(crate) shard: Shard<AnyLog>,
+    sync: Bell,
+    keep: Bell,
+    loads: Loads,
+    /// When the sync thread will wake by itself.
+    wakes_at: AtomicU64,
+    write_nanoseconds: AtomicU64,
+}
+
+/// Wakes a thread.
+#[derive(Default)]
+struct Bell {
+    rung: AtomicBool,
+    state: Mutex<BellState>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct BellState {
+    rung: bool,
+    stop: bool,
+}
+
+impl Bell {
+    fn lock(&self) -> MutexGuard<'_, BellState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ring(&self) {
+        if !self.rung.swap(true, Ordering::SeqCst) {
+            self.lock().rung = true;
+            self.changed.notify_one();
+        }
+    }
+
+    fn stop(&self) {
+        self.lock().stop = true;
+        self.changed.notify_all();
+    }
+
+    /// Waits until it rings or the time is over; false when the thread shall stop.
+    fn wait(&self, longest: Duration) -> bool {
+        let mut state = self.lock();
+        if !state.rung && !state.stop {
+            let waited = self.changed.wait_timeout(state, longest);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        state.rung = false;
+        self.rung.store(false, Ordering::SeqCst);
+        !state.stop
+    }
+}
+
+/// Workspaces that shall be loaded.
+#[derive(Default)]
+struct Loads {
+    state: Mutex<LoadState>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct LoadState {
+    wanted: VecDeque<(WorkspaceName, Option<Arc<Ticket>>)>,
+    stop: bool,
+}
+
+/// Tells one caller when its workspace is in memory.
+#[derive(Default)]
+pub(crate) struct Ticket(Mutex<(Option<Result<(), Error>>, Option<Waker>)>);
+
+impl Ticket {
+    fn lock(&self) -> MutexGuard<'_, (Option<Result<(), Error>>, Option<Waker>)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn settle(&self, outcome: Result<(), Error>) {
+        let waker = {
+            let mut ticket = self.lock();
+            ticket.0 = Some(outcome);
+            ticket.1.take()
+        };
+        waker.into_iter().for_each(Waker::wake);
+    }
+
+    fn poll(&self, context: &Context<'_>) -> Poll<Result<(), Error>> {
+        let mut ticket = self.lock();
+        match ticket.0.take() {
+            Some(outcome) => Poll::Ready(outcome),
+            None => {
+                ticket.1 = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+/// What became of a request.
+pub(crate) enum Submitted {
+    /// It was decided.
+    Held(Held<Result<Answer, Rejection>>),
+    /// The workspace must be loaded first.
+    Absent(Request),
+    /// The group is full; wait for it.
+    Crowded(Request, u64),
+}
+
+impl Crank {
+    /// Opens a shard on a log and starts its threads.
+    pub(crate) fn start(
+        log: AnyLog,
+        clock: Arc<dyn Clock>,
+        options: Options,
+    ) -> Result<(Arc<Self>, Threads), Error> {
+        let shard = Shard::open(log, clock, options)?;
+        let crank = Arc::new(Self {
+            shard,
+            sync: Bell::default(),
+            keep: Bell::default(),
+            loads: Loads::default(),
+            wakes_at: AtomicU64::new(0),
+            write_nanoseconds: AtomicU64::new(0),
+        });
+        let mut jobs = vec![
+            spawn("baton-sync", &crank, Self::sync_loop)?,
+            spawn("baton-keep", &crank, Self::keep_loop)?,
+        ];
+        for _ in 0..LOADERS {
+            jobs.push(spawn("baton-load", &crank, Self::load_loop)?);
+        }
+        let threads = Threads { crank: Arc::clone(&crank), jobs: Mutex::new(jobs) };
+        Ok((crank, threads))
+    }
+
+    fn sync_loop(&self) {
+        loop {
+            while self.write() {}
+            for workspace in self.shard.expire() {
+                self.want(workspace, None);
+            }
+            if self.shard.machine().gathered().0 > 0 {
+                continue;
+            }
+            let asleep = if self.shard.settled().has_heralds() {
+                HERALD_PATIENCE
+            } else {
+                self.until_deadline()
+            };
+            let goes_on = self.sync.wait(asleep);
+            self.shard.settled().pass_on();
+            if !goes_on {
+                while self.write() {}
+                return;
+            }
+        }
+    }
+
+    fn until_deadline(&self) -> Duration {
+        let deadline = self.shard.machine().next_deadline();
+        self.wakes_at.store(deadline.map_or(u64::MAX, |moment| moment.0), Ordering::SeqCst);
+        let now = self.shard.clock.now();
+        deadline.map_or(SLEEP_MAX, |moment| {
+            Duration::from_millis(moment.since(now)).clamp(Duration::from_millis(1), SLEEP_MAX)
+        })
+    }
+
+    /// Writes what was gathered; false if there was nothing.
+    fn write(&self) -> bool {
+        match self.shard.flush() {
+            Flushed::Nothing => false,
+            Flushed::Durable(took) => {
+                let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+                let average = self.write_nanoseconds.load(Ordering::Relaxed);
+                let average = average - (average >> AVERAGE_SHIFT) + (took >> AVERAGE_SHIFT);
+                self.write_nanoseconds.store(average, Ordering::Relaxed);
+                true
+            }
+            Flushed::Lost => true,
+        }
+    }
+
+    fn keep_loop(&self) {
+        while self.keep.wait(self.shard.options.keep_every) {
+            // What cannot be done now, for want of space perhaps, is tried again next time.
+            while matches!(self.shard.keep(), Ok(true)) && !self.keep.lock().stop {}
+        }
+    }
+
+    fn load_loop(&self) {
+        loop {
+            let mut state = self.loads.state.lock().unwrap_or_else(PoisonError::into_inner);
+            let (workspace, ticket) = loop {
+                if state.stop {
+                    let waiting = std::mem::take(&mut state.wanted);
+                    let tickets = waiting.into_iter().filter_map(|(_, ticket)| ticket);
+                    tickets.for_each(|ticket| ticket.settle(Err(Error::Closed)));
+                    return;
+                }
+                match state.wanted.pop_front() {
+                    Some(wanted) => break wanted,
+                    None => {
+                        let waited = self.loads.changed.wait(state);
+                        state = waited.unwrap_or_else(PoisonError::into_inner);
+                    }
+                }
+            };
+            drop(state);
+            let outcome = self.shard.load(&workspace);
+            // Its deadline may be the next.
+            self.sync.ring();
+            ticket.into_iter().for_each(|ticket| ticket.settle(outcome.clone()));
+        }
+    }
+
+    fn want(&self, workspace: WorkspaceName, ticket: Option<Arc<Ticket>>) {
+        let mut state = self.loads.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.wanted.push_back((workspace, ticket));
+        drop(state);
+        self.loads.changed.notify_one();
+    }
+
+    /// Waits until a workspace is in memory.
+    pub(crate) async fn loaded(&self, workspace: &WorkspaceName) -> Result<(), Error> {
+        if let Some(stopped) = self.shard.settled().stopped() {
+            return Err(stopped);
+        }
+        let ticket = Arc::new(Ticket::default());
+        self.want(workspace.clone(), Some(Arc::clone(&ticket)));
+        std::future::poll_fn(move |context| ticket.poll(context)).await
+    }
+
+    /// Waits until a group is durable; an error if it was lost.
+    pub(crate) fn durable(&self, group: u64) -> Durable<'_> {
+        Durable { crank: self, group, stage: Stage::Fresh }
+    }
+
+    /// Decides a request, if there is room in the group and the workspace is in memory.
+    pub(crate) fn submit(
+        &self,
+        workspace: &WorkspaceName,
+        request: Request,
+        agent: &AgentId,
+    ) -> Result<Submitted, Error> {
+        if let Some(stopped) = self.shard.settled().stopped() {
+            return Err(stopped);
+        }
+        let now = self.shard.clock.now();
+        let mut machine = self.shard.machine();
+        if machine.gathered().1 >= self.shard.options.group_bytes_max {
+            return Ok(Submitted::Crowded(request, machine.open_group()));
+        }
+        let submitted = machine.submit(workspace, request, agent, now);
+        let deadline = machine.next_deadline();
+        drop(machine);
+        // The commit may have brought a deadline that is earlier than the sync thread knows.
+        if deadline.is_some_and(|moment| moment.0 < self.wakes_at.load(Ordering::SeqCst)) {
+            self.sync.ring();
+        }
+        Ok(match submitted {
+            Ok(held) => Submitted::Held(held),
+            Err(Absent(request)) => Submitted::Absent(request),
+        })
+    }
+
+    /// Sees to the gathered group: writes it here if it is small and the disk quick, else wakes
+    /// the sync thread.
+    fn lead(&self) {
+        let options = &self.shard.options;
+        if self.sync.rung.load(Ordering::SeqCst) {
+            return;
+        }
+        let (batches, bytes) = {
+            let machine = self.shard.machine();
+            if machine.is_flying() {
+                return;
+            }
+            machine.gathered()
+        };
+        if batches == 0 {
+            return;
+        }
+        let average = Duration::from_nanos(self.write_nanoseconds.load(Ordering::Relaxed));
+        let small = batches <= options.inline_batches_max && bytes <= options.inline_bytes_max;
+        if !small || average > options.inline_write_max {
+            self.sync.ring();
+            return;
+        }
+        self.write();
+        if self.shard.machine().gathered().0 > 0 {
+            self.shard.settled().nudge();
+        }
+    }
+}
+
+fn spawn(
+    name: &str,
+    crank: &Arc<Crank>,
+    body: impl FnOnce(&Crank) + Send + 'static,
+) -> Result<JoinHandle<()>, Error> {
+    let crank = Arc::clone(crank);
+    let job = std::thread::Builder::new().name(name.to_owned()).spawn(move || body(&crank));
+    job.map_err(|error| Error::Storage { what: format!("no thread could be started: {error}") })
+}
+
+/// The threads of an engine; they end when this is dropped.
+pub(crate) struct Threads {
+    crank: Arc<Crank>,
+    jobs: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Threads {
+    /// Writes what was gathered, then ends the threads.
+    pub(crate) fn stop(&self) {
+        let crank = &self.crank;
+        crank.keep.stop();
+        crank.sync.stop();
+        {
+            let mut state = crank.loads.state.lock().unwrap_or_else(PoisonError::into_inner);
+            state.stop = true;
+        }
+        crank.loads.changed.notify_all();
+        let jobs = std::mem::take(&mut *self.jobs.lock().unwrap_or_else(PoisonError::into_inner));
+        for job in jobs {
+            // A thread that panicked has already said so; the others must still be waited for.
+            let _ = job.join();
+        }
+        crank.shard.settled().close();
+        crank.shard.close_watches();
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// Waits for a group, and helps to write it.
+pub(crate) struct Durable<'a> {
+    crank: &'a Crank,
+    group: u64,
+    stage: Stage,
+}
+
+enum Stage {
+    /// Not polled yet.
+    Fresh,
+    /// Others have had their chance to join the group.
+    Waiting,
+    /// The fate of the group is known.
+    Done,
+}
+
+impl Future for Durable<'_> {
+    type Output = Result<u64, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let settled = self.crank.shard.settled();
+        let mut fate = settled.fate(self.group);
+        if fate.is_none() {
+            match self.stage {
+                Stage::Fresh => {
+                    self.stage = Stage::Waiting;
+                    context.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
+                Stage::Waiting => {}
+                Stage::Done => panic!("a future was polled after it was done"),
+            }
+            self.crank.lead();
+            fate = settled.fate(self.group);
+        }
+        if fate.is_none() {
+            fate = settled.fate_or_wait(self.group, context.waker());
+        }
+        if fate.is_none() {
+            // A group that was in flight may have landed before we were on the list.
+            self.crank.lead();
+            fate = settled.fate(self.group);
+        }
+        match fate {
+            Some(fate) => {
+                self.stage = Stage::Done;
+                settled.pass_on();
+                Poll::Ready(fate)
+            }
+            None => Poll::Pending,
+        }
+    }
+}
+
+impl Drop for Durable<'_> {
+    fn drop(&mut self) {
+        match self.stage {
+            Stage::Done => {}
+            // What was submitted is written even if nobody waits for it any more, and whoever
+            // counted on this one as a herald is woken all the same.
+            Stage::Fresh | Stage::Waiting => {
+                if self.group > 0 {
+                    self.crank.sync.ring();
+                    self.crank.shard.settled().pass_on();
+                }
+            }
+        }
+    }
+}

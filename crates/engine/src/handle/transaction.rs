@@ -1,0 +1,43 @@
+//! Several commands, all or nothing.
+
+use baton_core::{Command, Precondition, Reply, Revision, Wish};
+
+use super::{Workspace, odd};
+use crate::error::Error;
+
+/// Commands that are carried out together, or not at all.
+#[derive(Clone, Debug)]
+#[must_use = "nothing is done before this is committed"]
+pub struct Transaction {
+    workspace: Workspace,
+    require: Vec<Precondition>,
+    commands: Vec<Command>,
+}
+
+impl Transaction {
+    pub(super) fn new(workspace: Workspace) -> Self {
+        Self { workspace, require: Vec::new(), commands: Vec::new() }
+    }
+
+    /// Something that must hold.
+    pub fn require(mut self, precondition: Precondition) -> Self {
+        self.require.push(precondition);
+        self
+    }
+
+    /// The next command. It sees what the ones before it did.
+    pub fn command(mut self, command: impl Into<Command>) -> Self {
+        self.commands.push(command.into());
+        self
+    }
+
+    /// Carries them out, as one revision; answers with one reply for each.
+    pub async fn commit(self) -> Result<(Revision, Vec<Reply>), Error> {
+        let wish = Wish::Transaction { require: self.require, commands: self.commands };
+        let answer = self.workspace.fulfil(wish).await?;
+        match answer.reply {
+            Reply::Transaction(replies) => Ok((answer.revision, replies)),
+            reply => odd(&reply),
+        }
+    }
+}
