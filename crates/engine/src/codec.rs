@@ -42,7 +42,9 @@ pub enum CodecError {
         what: String,
     },
     /// A newer program wrote them.
-    #[error("a batch has codec {codec} and schema {schema}, this program knows {CODEC} and {SCHEMA}")]
+    #[error(
+        "a batch has codec {codec} and schema {schema}, this program knows {CODEC} and {SCHEMA}"
+    )]
     Newer {
         /// The codec found.
         codec: u8,

@@ -35,7 +35,7 @@ use crate::shard::{Flushed, Shard};
 /// How long waiting callers are left to a herald that does not come.
 const HERALD_PATIENCE: Duration = Duration::from_micros(300);
 /// How long the sync thread sleeps when nothing has a deadline.
-const SLEEP_MAX: Duration = Duration::from_secs(3_600);
+const SLEEP_MAX: Duration = Duration::from_hours(1);
 /// Threads that load workspaces.
 const LOADERS: usize = 2;
 /// Weight of the newest write in the moving average of how long writes take: one eighth.
@@ -107,34 +107,50 @@ struct Loads {
 
 #[derive(Default)]
 struct LoadState {
-    wanted: VecDeque<(WorkspaceName, Option<Arc<Ticket>>)>,
+    wanted: VecDeque<(Errand, Option<Arc<Ticket>>)>,
     stop: bool,
+}
+
+/// What shall be done off the callers' threads.
+enum Errand {
+    /// Put a workspace into memory.
+    Load(WorkspaceName),
+    /// Archive its tail, because somebody asks about the past.
+    Archive(WorkspaceName),
 }
 
 /// Tells one caller when its workspace is in memory.
 #[derive(Default)]
-pub(crate) struct Ticket(Mutex<(Option<Result<(), Error>>, Option<Waker>)>);
+struct Ticket(Mutex<TicketState>);
+
+#[derive(Default)]
+struct TicketState {
+    outcome: Option<Result<(), Error>>,
+    waker: Option<Waker>,
+}
 
 impl Ticket {
-    fn lock(&self) -> MutexGuard<'_, (Option<Result<(), Error>>, Option<Waker>)> {
+    fn lock(&self) -> MutexGuard<'_, TicketState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn settle(&self, outcome: Result<(), Error>) {
         let waker = {
             let mut ticket = self.lock();
-            ticket.0 = Some(outcome);
-            ticket.1.take()
+            ticket.outcome = Some(outcome);
+            ticket.waker.take()
         };
-        waker.into_iter().for_each(Waker::wake);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
     }
 
     fn poll(&self, context: &Context<'_>) -> Poll<Result<(), Error>> {
         let mut ticket = self.lock();
-        match ticket.0.take() {
+        match ticket.outcome.take() {
             Some(outcome) => Poll::Ready(outcome),
             None => {
-                ticket.1 = Some(context.waker().clone());
+                ticket.waker = Some(context.waker().clone());
                 Poll::Pending
             }
         }
@@ -182,7 +198,7 @@ impl Crank {
         loop {
             while self.write() {}
             for workspace in self.shard.expire() {
-                self.want(workspace, None);
+                self.want(Errand::Load(workspace), None);
             }
             if self.shard.machine().gathered().0 > 0 {
                 continue;
@@ -235,7 +251,7 @@ impl Crank {
     fn load_loop(&self) {
         loop {
             let mut state = self.loads.state.lock().unwrap_or_else(PoisonError::into_inner);
-            let (workspace, ticket) = loop {
+            let (errand, ticket) = loop {
                 if state.stop {
                     let waiting = std::mem::take(&mut state.wanted);
                     let tickets = waiting.into_iter().filter_map(|(_, ticket)| ticket);
@@ -251,27 +267,49 @@ impl Crank {
                 }
             };
             drop(state);
-            let outcome = self.shard.load(&workspace);
-            // Its deadline may be the next.
+            let outcome = match errand {
+                Errand::Load(workspace) => self.shard.load(&workspace),
+                Errand::Archive(workspace) => self.shard.archive(&workspace),
+            };
+            // A loaded workspace's deadline may be the next.
             self.sync.ring();
-            ticket.into_iter().for_each(|ticket| ticket.settle(outcome.clone()));
+            if let Some(ticket) = ticket {
+                ticket.settle(outcome);
+            }
         }
     }
 
-    fn want(&self, workspace: WorkspaceName, ticket: Option<Arc<Ticket>>) {
+    fn want(&self, errand: Errand, ticket: Option<Arc<Ticket>>) {
         let mut state = self.loads.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.wanted.push_back((workspace, ticket));
+        state.wanted.push_back((errand, ticket));
         drop(state);
         self.loads.changed.notify_one();
     }
 
     /// Waits until a workspace is in memory.
     pub(crate) async fn loaded(&self, workspace: &WorkspaceName) -> Result<(), Error> {
+        self.run(Errand::Load(workspace.clone())).await
+    }
+
+    /// Waits until questions about a workspace's past can be answered from an index.
+    pub(crate) async fn archived(&self, workspace: &WorkspaceName) -> Result<(), Error> {
+        let limit = self.shard.options.tail_batches_asked_max;
+        let is_long = |shard: &Shard<AnyLog>| {
+            let mut machine = shard.machine();
+            machine.resident(workspace).is_some_and(|there| there.history.tail.len() > limit)
+        };
+        while is_long(&self.shard) {
+            self.run(Errand::Archive(workspace.clone())).await?;
+        }
+        Ok(())
+    }
+
+    async fn run(&self, errand: Errand) -> Result<(), Error> {
         if let Some(stopped) = self.shard.settled().stopped() {
             return Err(stopped);
         }
         let ticket = Arc::new(Ticket::default());
-        self.want(workspace.clone(), Some(Arc::clone(&ticket)));
+        self.want(errand, Some(Arc::clone(&ticket)));
         std::future::poll_fn(move |context| ticket.poll(context)).await
     }
 

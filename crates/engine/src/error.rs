@@ -155,10 +155,14 @@ impl Error {
             Self::Gone { .. } => "ask from the oldest revision on, or read the present",
             Self::NotYet { .. } => "read the present to learn the newest revision",
             Self::Lagged { .. } | Self::Interrupted { .. } => "watch again from that revision",
-            Self::SnapshotTooLarge { .. } => "watch a narrower pattern, or page with state.snapshot",
+            Self::SnapshotTooLarge { .. } => {
+                "watch a narrower pattern, or page with state.snapshot"
+            }
             Self::DiffTooLarge { .. } => "name a namespace, or revisions closer to each other",
             Self::Full => "free space on the disk, then repeat",
-            Self::Unknown { .. } => "open the data again, then repeat under the same idempotency key",
+            Self::Unknown { .. } => {
+                "open the data again, then repeat under the same idempotency key"
+            }
             Self::Stopped { .. } => "look at the disk, then open the data again",
             Self::Closed => "open the data again",
             Self::Corrupt { .. } => "keep a copy of the folder, then run `baton log verify`",

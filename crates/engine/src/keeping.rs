@@ -114,6 +114,10 @@ impl<L: Log> Shard<L> {
 
     /// Moves the tail of a workspace, or the oldest part of it, into a run.
     pub fn archive(&self, workspace: &WorkspaceName) -> Result<(), Error> {
+        self.alone(workspace, || self.archive_alone(workspace))
+    }
+
+    fn archive_alone(&self, workspace: &WorkspaceName) -> Result<(), Error> {
         let (first, count, replaced) = {
             let mut machine = self.machine();
             let Some(resident) = machine.resident(workspace) else { return Ok(()) };
@@ -187,16 +191,21 @@ impl<L: Log> Shard<L> {
             machine.oldest_need().map_or(machine.tail(), |(position, _)| position)
         };
         #[cfg(feature = "planted")]
-        let before =
-            if baton_core::planted::is("keeping.truncate_too_far") { self.log.tail() } else { before };
+        let before = if baton_core::planted::is("keeping.truncate_too_far") {
+            self.log.tail()
+        } else {
+            before
+        };
         self.log.truncate(before).map_err(|error| Error::Storage { what: error.to_string() })
     }
 
     /// Writes a snapshot of a workspace while it goes on changing.
     pub fn snapshot(&self, workspace: &WorkspaceName) -> Result<(), Error> {
-        let Some(mut capture) = self.begin_snapshot(workspace)? else { return Ok(()) };
-        while !self.continue_snapshot(&mut capture)? {}
-        Ok(())
+        self.alone(workspace, || {
+            let Some(mut capture) = self.begin_snapshot(workspace)? else { return Ok(()) };
+            while !self.continue_snapshot(&mut capture)? {}
+            Ok(())
+        })
     }
 
     /// Begins an exact picture of a workspace; none if it is not in memory.
@@ -306,6 +315,10 @@ impl<L: Log> Shard<L> {
 
     /// Folds the oldest run into the base: the past before its end is gone then.
     pub fn fold(&self, workspace: &WorkspaceName) -> Result<(), Error> {
+        self.alone(workspace, || self.fold_alone(workspace))
+    }
+
+    fn fold_alone(&self, workspace: &WorkspaceName) -> Result<(), Error> {
         let (base, run) = {
             let mut machine = self.machine();
             let Some(resident) = machine.resident(workspace) else { return Ok(()) };
@@ -327,7 +340,7 @@ impl<L: Log> Shard<L> {
         let output = self.log.create_blob(&file.name(workspace))?;
         let mut writer = SnapshotWriter::begin(output, &space.head())?;
         for (namespace, entries) in space.state.namespaces() {
-            for entry in entries.iter() {
+            for entry in entries {
                 writer.entry(namespace, entry)?;
             }
         }
@@ -344,7 +357,8 @@ impl<L: Log> Shard<L> {
             resident.history.runs.remove(0);
             resident.history.check();
         }
-        self.log.delete_blob(&File::Run { first: run.first(), last: run.last() }.name(workspace))?;
+        self.log
+            .delete_blob(&File::Run { first: run.first(), last: run.last() }.name(workspace))?;
         if let Some(base) = base {
             let file = File::Base { revision: base.revision().0 };
             self.log.delete_blob(&file.name(workspace))?;

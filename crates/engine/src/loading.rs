@@ -47,11 +47,10 @@ impl<L: Log> Shard<L> {
             None => Space::default(),
         };
         let loaded_from = space.revision();
-        let mut bytes = self.replay_runs(workspace, &mut space, &history)?;
+        let mut bytes = replay_runs(workspace, &mut space, &history)?;
         bytes += self.replay_tail(workspace, &mut space)?;
         let now = self.clock.now();
-        let loaded =
-            Loaded { space, history, snapshot: loaded_from, bytes_since_snapshot: bytes };
+        let loaded = Loaded { space, history, snapshot: loaded_from, bytes_since_snapshot: bytes };
         self.machine().install(workspace, loaded, now);
         Ok(())
     }
@@ -134,27 +133,6 @@ impl<L: Log> Shard<L> {
         let name = file.name(workspace);
         let missing = || Error::Corrupt { what: format!("`{name}` has disappeared") };
         self.log.open_blob(&name)?.ok_or_else(missing)
-    }
-
-    fn replay_runs(
-        &self,
-        workspace: &WorkspaceName,
-        space: &mut Space,
-        history: &History,
-    ) -> Result<u64, Error> {
-        let mut bytes = 0;
-        for run in &history.runs {
-            let from = space.revision().next().0;
-            if run.last() < from {
-                continue;
-            }
-            for batch in run.batches(from) {
-                let (_, frame) = batch?;
-                bytes += frame.len() as u64;
-                replay(workspace, space, &frame)?;
-            }
-        }
-        Ok(bytes)
     }
 
     fn replay_tail(&self, workspace: &WorkspaceName, space: &mut Space) -> Result<u64, Error> {
@@ -255,6 +233,26 @@ impl<L: Log> Shard<L> {
         }
         Ok(())
     }
+}
+
+fn replay_runs(
+    workspace: &WorkspaceName,
+    space: &mut Space,
+    history: &History,
+) -> Result<u64, Error> {
+    let mut bytes = 0;
+    for run in &history.runs {
+        let from = space.revision().next().0;
+        if run.last() < from {
+            continue;
+        }
+        for batch in run.batches(from) {
+            let (_, frame) = batch?;
+            bytes += frame.len() as u64;
+            replay(workspace, space, &frame)?;
+        }
+    }
+    Ok(bytes)
 }
 
 fn replay(workspace: &WorkspaceName, space: &mut Space, frame: &[u8]) -> Result<(), Error> {

@@ -186,7 +186,8 @@ impl Machine {
         }
         let group = self.open.number;
         #[cfg(feature = "planted")]
-        let group = if baton_core::planted::is("machine.answer_before_durable") { 0 } else { group };
+        let group =
+            if baton_core::planted::is("machine.answer_before_durable") { 0 } else { group };
         Ok(Held::new(Ok(committed.answer), group))
     }
 

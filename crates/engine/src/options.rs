@@ -20,6 +20,9 @@ pub struct Options {
     pub watch_snapshot_max: usize,
     /// Batches that only the log has before they are archived.
     pub tail_batches_max: usize,
+    /// Batches that only the log has before a question about the past has them archived first, so
+    /// that it and all that follow are answered from an index.
+    pub tail_batches_asked_max: usize,
     /// Bytes of log before the workspace that needs the oldest is archived.
     pub log_bytes_max: u64,
     /// Largest run of archived batches, in bytes.
@@ -45,11 +48,12 @@ impl Default for Options {
             watch_queue_max: 4_096,
             watch_snapshot_max: 100_000,
             tail_batches_max: 500_000,
+            tail_batches_asked_max: 20_000,
             log_bytes_max: 512 << 20,
             run_bytes_max: 64 << 20,
             snapshot_bytes_min: 64 << 20,
             snapshot_chunk: 1_024,
-            idle: Duration::from_secs(300),
+            idle: Duration::from_mins(5),
             keep_every: Duration::from_millis(500),
         }
     }

@@ -33,12 +33,12 @@ pub struct Shard<L> {
     pub(crate) options: Options,
     machine: Mutex<Machine>,
     settled: Settled,
-    loading: Loading,
+    busy: Busy,
 }
 
-/// Workspaces that somebody is loading, and how to wait for that.
+/// Workspaces whose files somebody is working on, and how to wait for that.
 #[derive(Default)]
-pub(crate) struct Loading {
+struct Busy {
     names: Mutex<BTreeSet<WorkspaceName>>,
     done: Condvar,
 }
@@ -64,7 +64,7 @@ impl<L: Log> Shard<L> {
             machine.remember_deadline(workspace, clock.now());
         }
         let (machine, settled) = (Mutex::new(machine), Settled::default());
-        let shard = Self { log, clock, options, machine, settled, loading: Loading::default() };
+        let shard = Self { log, clock, options, machine, settled, busy: Busy::default() };
         shard.find_deadlines()?;
         Ok(shard)
     }
@@ -79,15 +79,15 @@ impl<L: Log> Shard<L> {
         &self.settled
     }
 
-    /// Runs something while nobody else loads the same workspace.
-    pub(crate) fn alone<T>(&self, workspace: &WorkspaceName, load: impl FnOnce() -> T) -> T {
-        let Loading { names, done } = &self.loading;
+    /// Runs something while nobody else loads the same workspace or writes its files.
+    pub(crate) fn alone<T>(&self, workspace: &WorkspaceName, work: impl FnOnce() -> T) -> T {
+        let Busy { names, done } = &self.busy;
         let mut busy = names.lock().unwrap_or_else(PoisonError::into_inner);
         while !busy.insert(workspace.clone()) {
             busy = done.wait(busy).unwrap_or_else(PoisonError::into_inner);
         }
         drop(busy);
-        let result = load();
+        let result = work();
         names.lock().unwrap_or_else(PoisonError::into_inner).remove(workspace);
         done.notify_all();
         result
@@ -197,7 +197,7 @@ impl<L: Log> Shard<L> {
             if !pattern.reaches(&prefix) {
                 continue;
             }
-            for packed in table.iter() {
+            for packed in table {
                 if pattern.matches(&format!("{prefix}{}", packed.key())) {
                     if entries.len() == max {
                         return Err(Error::SnapshotTooLarge { max });
@@ -241,17 +241,15 @@ impl<L: Log> Shard<L> {
     /// The frame at a place in the log; none if the log has let go of it.
     pub(crate) fn read_place(&self, place: Place) -> Result<Option<Vec<u8>>, Error> {
         let mut prefix = [0; 8];
-        let read = |offset: u32, buffer: &mut [u8]| match self.log.read_part(
-            place.record,
-            offset,
-            buffer,
-        ) {
-            Ok(()) => Ok(true),
-            Err(ReadError::Truncated { .. } | ReadError::BeyondTail { .. }) => Ok(false),
-            Err(error @ (ReadError::Corrupt { .. } | ReadError::Failed(_))) => {
-                Err(Error::from(error))
-            }
-        };
+        let read =
+            |offset: u32, buffer: &mut [u8]| match self.log.read_part(place.record, offset, buffer)
+            {
+                Ok(()) => Ok(true),
+                Err(ReadError::Truncated { .. } | ReadError::BeyondTail { .. }) => Ok(false),
+                Err(error @ (ReadError::Corrupt { .. } | ReadError::Failed(_))) => {
+                    Err(Error::from(error))
+                }
+            };
         if !read(place.offset, &mut prefix)? {
             return Ok(None);
         }

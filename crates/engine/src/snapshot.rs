@@ -64,7 +64,11 @@ impl SnapshotWriter {
     }
 
     /// The next entry.
-    pub fn entry(&mut self, namespace: &NamespaceName, entry: &Packed) -> Result<(), SnapshotError> {
+    pub fn entry(
+        &mut self,
+        namespace: &NamespaceName,
+        entry: &Packed,
+    ) -> Result<(), SnapshotError> {
         write_key(&mut self.key, namespace, entry.key());
         Ok(self.frames.push(&self.key, entry.as_bytes())?)
     }
@@ -126,7 +130,11 @@ impl Snapshot {
     }
 
     /// One entry as it was.
-    pub fn entry(&self, namespace: &NamespaceName, key: &Key) -> Result<Option<Entry>, SnapshotError> {
+    pub fn entry(
+        &self,
+        namespace: &NamespaceName,
+        key: &Key,
+    ) -> Result<Option<Entry>, SnapshotError> {
         let mut name = Vec::new();
         write_key(&mut name, namespace, key.as_str());
         let Some(value) = self.frames.get(&name)? else { return Ok(None) };
@@ -134,23 +142,27 @@ impl Snapshot {
             Packed::from_bytes(&value).ok_or_else(|| corrupt("an entry of a snapshot is odd"))?;
         let author = self.head.authors.get(packed.author() as usize);
         let author = author.ok_or_else(|| corrupt("an entry of a snapshot has no author"))?;
-        let mut endings = self.head.endings.iter();
-        let ending = endings.find(|(there, name, _)| there == namespace && name == key);
         let entry = Entry::new(packed, namespace.clone(), author.clone());
-        Ok(Some(match ending {
-            Some((_, _, ending)) => entry.ending(ending.expires_at, ending.bound_to.is_some()),
-            None => entry,
+        let endings = &self.head.endings;
+        let found =
+            endings.binary_search_by(|(there, name, _)| (there, name).cmp(&(namespace, key)));
+        Ok(Some(match found {
+            Ok(index) => {
+                let ending = &endings[index].2;
+                entry.ending(ending.expires_at, ending.bound_to.is_some())
+            }
+            Err(_) => entry,
         }))
     }
 
     /// Keys of a namespace from this one on, in order.
-    pub fn keys<'a>(
-        &'a self,
-        namespace: &'a NamespaceName,
+    pub fn keys(
+        &self,
+        namespace: NamespaceName,
         from: &str,
-    ) -> impl Iterator<Item = Result<String, SnapshotError>> + 'a {
+    ) -> impl Iterator<Item = Result<String, SnapshotError>> + use<'_> {
         let mut first = Vec::new();
-        write_key(&mut first, namespace, from);
+        write_key(&mut first, &namespace, from);
         let range = self.frames.range(Bound::Included(&first));
         range.map_while(move |item| match item {
             Err(error) => Some(Err(error.into())),

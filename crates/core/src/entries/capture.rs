@@ -6,9 +6,9 @@
 //!                       cursor
 //! ```
 //!
-//! What the cursor has passed has been handed out, and its changes no longer matter. What lies ahead
-//! is as it was unless stashed. The stash grows with the keys changed ahead of the cursor, each
-//! counted once, and shrinks as the cursor passes them.
+//! What the cursor has passed has been handed out, and its changes no longer matter. What lies
+//! ahead is as it was unless stashed. The stash grows with the keys changed ahead of the cursor,
+//! each counted once, and shrinks as the cursor passes them.
 
 use std::borrow::Borrow;
 use std::cmp::Ordering;

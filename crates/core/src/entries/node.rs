@@ -14,8 +14,8 @@
 
 use super::run::{Digest, Keys, Run};
 
-/// Longer nodes make an insert read and move more, shorter ones cost more memory per key. Tests have
-/// short ones, so that a few hundred keys fill all levels.
+/// Longer nodes make an insert read and move more, shorter ones cost more memory per key. Tests
+/// have short ones, so that a few hundred keys fill all levels.
 pub(super) const NODE_ITEMS_MAX: usize = if cfg!(test) { 16 } else { 128 };
 
 /// Nodes of a bulk load have room left, lest the first inserts afterwards split them all.

@@ -18,8 +18,8 @@
 use std::mem;
 use std::ops::Range;
 
-/// Short runs double, so that a namespace of few keys is small; longer ones grow by a fixed number of
-/// items, so that a large one has no half-empty vectors.
+/// Short runs double, so that a namespace of few keys is small; longer ones grow by a fixed number
+/// of items, so that a large one has no half-empty vectors.
 const GROWTH_ITEMS_MIN: usize = 4;
 const GROWTH_ITEMS: usize = 32;
 
@@ -197,7 +197,7 @@ impl<D: Digest, T> Run<D, T> {
     pub(super) fn append(&mut self, mut other: Run<D, T>, keys: &impl Keys<T>) {
         let common = common_prefix_bytes(&self.prefix, &other.prefix);
         let prefix = mem::take(&mut self.prefix);
-        // Both end up with the same prefix, so that the digests of one can stand behind the other's.
+        // Both end up with the same prefix, so that the digests of one can follow the other's.
         self.set_prefix(&prefix, common, keys);
         other.set_prefix(&prefix, common, keys);
         self.digests.append(&mut other.digests);

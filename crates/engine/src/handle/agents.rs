@@ -1,5 +1,6 @@
 //! Agents of a workspace.
 
+use std::collections::BTreeSet;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 
@@ -25,7 +26,7 @@ impl Agents {
     pub fn register(&self) -> Registration {
         let agent = self.workspace.agent.clone();
         let register =
-            Register { agent, capabilities: Default::default(), metadata: None, ttl_ms: None };
+            Register { agent, capabilities: BTreeSet::new(), metadata: None, ttl_ms: None };
         Registration { workspace: self.workspace.clone(), register: Ok(register) }
     }
 

@@ -45,13 +45,11 @@ impl std::fmt::Debug for Baton {
 /// Opens the data in a folder, which is created if it is not there.
 ///
 /// Only one process, and only one engine in it, can have a folder open at a time.
-#[expect(clippy::unused_async, reason = "a log elsewhere is opened by talking to it")]
 pub async fn open(folder: impl AsRef<Path>) -> Result<Baton, Error> {
     open_with(folder, Options::default()).await
 }
 
 /// As [`open`], with settings.
-#[expect(clippy::unused_async, reason = "a log elsewhere is opened by talking to it")]
 pub async fn open_with(folder: impl AsRef<Path>, options: Options) -> Result<Baton, Error> {
     let log = FileLog::open(FileOptions::new(folder.as_ref()))?;
     Baton::on(log, SystemClock::default(), options)
@@ -78,7 +76,6 @@ impl Baton {
 
     /// Finishes what was begun, closes the data, and refuses everything from now on. The folder is
     /// free when the last clone of the engine is dropped.
-    #[expect(clippy::unused_async, reason = "a log elsewhere is closed by talking to it")]
     pub async fn close(self) {
         self.threads.stop();
     }
@@ -198,7 +195,9 @@ impl Workspace {
                 }
                 Ok(Asked::Past(held)) => {
                     let durable = crank.durable(held.group()).await?;
-                    return self.ask_past(&query, held.open(durable));
+                    let present = held.open(durable);
+                    crank.archived(&self.name).await?;
+                    return self.ask_past(&query, present);
                 }
                 Err(Absent(())) => crank.loaded(&self.name).await?,
             }

@@ -5,8 +5,8 @@ use std::pin::Pin;
 
 use baton_core::merge::Patch;
 use baton_core::state::{
-    Change, Command, Delete, Diff, Get, History, List, Page, PatchEntry, Query, Reply as StateReply,
-    Set, Snapshot, Transfer,
+    Change, Command, Delete, Diff, Get, History, List, Page, PatchEntry, Query,
+    Reply as StateReply, Set, Snapshot, Transfer,
 };
 use baton_core::{Entry, Json, Key, NamespaceName, Pattern, Reply, Revision, Version};
 use serde::Serialize;
@@ -75,9 +75,7 @@ impl State {
     pub fn append(&self, key: &str, value: impl Serialize) -> Patching {
         match Json::of(&value) {
             Ok(value) => self.patch(key, Patch::Append(value)),
-            Err(error) => {
-                Patching { workspace: self.workspace.clone(), patch: Err(error.into()) }
-            }
+            Err(error) => Patching { workspace: self.workspace.clone(), patch: Err(error.into()) },
         }
     }
 
@@ -243,9 +241,7 @@ impl IntoFuture for Setting {
     type IntoFuture = Sent<Entry>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move {
-            entry(self.workspace.execute(Command::Set(self.set?)).await?.reply)
-        })
+        Box::pin(async move { entry(self.workspace.execute(Command::Set(self.set?)).await?.reply) })
     }
 }
 
@@ -270,8 +266,8 @@ impl IntoFuture for Patching {
     type IntoFuture = Sent<Entry>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move {
-            entry(self.workspace.execute(Command::Patch(self.patch?)).await?.reply)
-        })
+        Box::pin(
+            async move { entry(self.workspace.execute(Command::Patch(self.patch?)).await?.reply) },
+        )
     }
 }

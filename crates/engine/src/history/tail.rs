@@ -32,7 +32,9 @@ pub struct Tail {
 /// whoever finds one.
 pub fn subject_hash(parts: &[&str]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
-    parts.iter().for_each(|part| hasher.update(part.as_bytes()));
+    for part in parts {
+        hasher.update(part.as_bytes());
+    }
     hasher.finalize()
 }
 

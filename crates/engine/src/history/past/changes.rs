@@ -1,0 +1,218 @@
+//! Changes: the history of entries, and what differs between two revisions.
+
+use std::collections::BTreeSet;
+
+use baton_core::state::{self, Change, Diff, History as HistoryQuery, List};
+use baton_core::{Batch, Event, Json, Key, NamespaceName, Revision, limits, namespace};
+use baton_log::Log;
+
+use super::{Past, deletes, refused};
+use crate::error::Error;
+
+/// Most batches that one page of history looks at; a filter that lets little through gets its
+/// results in several pages.
+const SCANNED_MAX: u64 = 10_000;
+
+impl<L: Log> Past<'_, L> {
+    /// `state.history`: changes, newest first.
+    pub fn history(&self, query: &HistoryQuery) -> Result<(Vec<Change>, Option<String>), Error> {
+        let limit = state::page_limit(query.limit).map_err(refused)?;
+        if query.key.is_some() && query.namespace.is_none() {
+            return Err(refused(state::Rejection::KeyWithoutNamespace {}));
+        }
+        let newest = match &query.cursor {
+            Some(cursor) => {
+                let given =
+                    || state::Rejection::BadCursor { given: cursor.chars().take(80).collect() };
+                Revision(cursor.parse().map_err(|_| refused(given()))?)
+            }
+            None => query.to.unwrap_or(self.present).min(self.present),
+        };
+        let oldest = match query.from {
+            Some(from) => {
+                // The changes of a revision can be told if the state before it is known.
+                self.check(Revision(from.0.saturating_sub(1)).min(self.present))?;
+                from.max(Revision(1))
+            }
+            None => self.floor.next(),
+        };
+        let mut changes = Vec::new();
+        let mut scanned = 0;
+        let mut next = Some(newest).filter(|newest| *newest >= oldest);
+        while let Some(revision) = next.filter(|_| changes.len() < limit && scanned < SCANNED_MAX) {
+            let revision = match (&query.namespace, &query.key) {
+                (Some(namespace), Some(key)) => match self.last_touch(namespace, key, revision)? {
+                    Some(found) if found >= oldest => found,
+                    Some(_) | None => {
+                        next = None;
+                        break;
+                    }
+                },
+                _ => revision,
+            };
+            self.changes_of(revision, query, &mut changes)?;
+            scanned += 1;
+            next = revision.0.checked_sub(1).map(Revision).filter(|below| *below >= oldest);
+        }
+        Ok((changes, next.map(|revision| revision.to_string())))
+    }
+
+    /// Adds the changes of one batch that a query wants, newest first.
+    fn changes_of(
+        &self,
+        revision: Revision,
+        query: &HistoryQuery,
+        changes: &mut Vec<Change>,
+    ) -> Result<(), Error> {
+        let batch = self.batch(revision)?;
+        if query.author.as_ref().is_some_and(|author| *author != batch.agent) {
+            return Ok(());
+        }
+        let mut found = Vec::new();
+        let mut seen: Vec<(&NamespaceName, &Key, Option<Json>)> = Vec::new();
+        for event in &batch.events {
+            let Event::State(changed) = event else {
+                self.namespace_change(&batch, event, query, &mut found)?;
+                continue;
+            };
+            let (namespace, key) = changed.place();
+            if !wants(query, namespace, key) {
+                continue;
+            }
+            let before =
+                seen.iter().rposition(|(there, name, _)| *there == namespace && *name == key);
+            let old_value = match before {
+                Some(index) => seen[index].2.clone(),
+                None => self.value(namespace, key, Revision(revision.0 - 1))?,
+            };
+            let (new_value, source) = match changed {
+                state::Event::Set { value, source, .. } => (Some(value.clone()), source.clone()),
+                state::Event::Deleted { .. } => (None, None),
+            };
+            seen.push((namespace, key, new_value.clone()));
+            found.push(change(&batch, event, namespace, key, (old_value, new_value), source));
+        }
+        changes.extend(found.into_iter().rev());
+        Ok(())
+    }
+
+    /// A deleted namespace takes the key along that a query is about.
+    fn namespace_change(
+        &self,
+        batch: &Batch,
+        event: &Event,
+        query: &HistoryQuery,
+        found: &mut Vec<Change>,
+    ) -> Result<(), Error> {
+        let (Some(namespace), Some(key)) = (&query.namespace, &query.key) else { return Ok(()) };
+        if !deletes(event, namespace) {
+            return Ok(());
+        }
+        let before = self.value(namespace, key, Revision(batch.revision.0 - 1))?;
+        if before.is_some() {
+            found.push(change(batch, event, namespace, key, (before, None), None));
+        }
+        Ok(())
+    }
+
+    fn value(
+        &self,
+        namespace: &NamespaceName,
+        key: &Key,
+        at: Revision,
+    ) -> Result<Option<Json>, Error> {
+        Ok(self.entry(namespace, key, at)?.map(|entry| entry.json()))
+    }
+
+    /// `state.diff`: what differs between two revisions, by namespace and key.
+    pub fn diff(&self, diff: &Diff) -> Result<Vec<Change>, Error> {
+        let to = diff.to.unwrap_or(self.present);
+        self.check(diff.from)?;
+        self.check(to)?;
+        let (from, to) = (diff.from.min(to), diff.from.max(to));
+        let mut places: BTreeSet<(NamespaceName, Key)> = BTreeSet::new();
+        for revision in from.0 + 1..=to.0 {
+            let batch = self.batch(Revision(revision))?;
+            for event in &batch.events {
+                self.differing(event, diff.namespace.as_ref(), from, &mut places)?;
+            }
+            if places.len() > limits::PAGE_MAX {
+                return Err(Error::DiffTooLarge { from, to, max: limits::PAGE_MAX });
+            }
+        }
+        let mut changes = Vec::new();
+        for (namespace, key) in places {
+            let old_value = self.value(&namespace, &key, diff.from)?;
+            let new_value = self.value(&namespace, &key, diff.to.unwrap_or(self.present))?;
+            if old_value == new_value {
+                continue;
+            }
+            if let Some(revision) = self.last_touch(&namespace, &key, to)? {
+                let batch = self.batch(revision)?;
+                let event = batch.events.iter().rev().find(|event| match event {
+                    Event::State(event) => event.place() == (&namespace, &key),
+                    event => deletes(event, &namespace),
+                });
+                let event = event.expect("the batch touched this entry");
+                let values = (old_value, new_value);
+                changes.push(change(&batch, event, &namespace, &key, values, None));
+            }
+        }
+        Ok(changes)
+    }
+
+    /// Adds the places where an event may have made a difference.
+    fn differing(
+        &self,
+        event: &Event,
+        only: Option<&NamespaceName>,
+        from: Revision,
+        places: &mut BTreeSet<(NamespaceName, Key)>,
+    ) -> Result<(), Error> {
+        match event {
+            Event::State(event) => {
+                let (namespace, key) = event.place();
+                if only.is_none_or(|only| only == namespace) {
+                    places.insert((namespace.clone(), key.clone()));
+                }
+            }
+            Event::Namespace(namespace::Event::Deleted { name })
+                if only.is_none_or(|only| only == name) =>
+            {
+                let (runs, list) = (self.runs().clone(), List::all(name.clone()));
+                for key in self.keys(&runs, &list, None, from)? {
+                    places.insert((name.clone(), Key::parse(&key?)?));
+                }
+            }
+            Event::Namespace(_) | Event::Agent(_) | Event::Workspace(_) | Event::Receipt(_) => {}
+        }
+        Ok(())
+    }
+}
+
+fn wants(query: &HistoryQuery, namespace: &NamespaceName, key: &Key) -> bool {
+    query.namespace.as_ref().is_none_or(|only| only == namespace)
+        && query.key.as_ref().is_none_or(|only| only == key)
+        && query.pattern.as_ref().is_none_or(|pattern| pattern.matches(key.as_str()))
+}
+
+fn change(
+    batch: &Batch,
+    event: &Event,
+    namespace: &NamespaceName,
+    key: &Key,
+    (old_value, new_value): (Option<Json>, Option<Json>),
+    source: Option<state::Source>,
+) -> Change {
+    Change {
+        revision: batch.revision,
+        time: batch.time,
+        agent: batch.agent.clone(),
+        operation: event.kind().to_owned(),
+        namespace: namespace.clone(),
+        key: key.clone(),
+        old_value,
+        new_value,
+        source,
+    }
+}

@@ -1,0 +1,299 @@
+//! Questions about the past, answered from base, runs and tail.
+//!
+//! Whether an entry was there at a revision, and with which value, is decided by the newest batch
+//! up to then that touched it, or that deleted its namespace; if there is none, by the base. So a
+//! look-up costs one search per run, whatever the length of the log.
+
+mod changes;
+mod pages;
+
+use std::cell::{Cell, Ref, RefCell};
+use std::sync::Arc;
+
+use baton_core::entries::{Entry as Packed, Head};
+use baton_core::{
+    Batch, Entry, Event, Key, NamespaceName, Rejection, Revision, WorkspaceName, namespace, state,
+};
+use baton_log::Log;
+
+use super::run::Run;
+use super::tail::hashes;
+use super::{Whereabouts, subject_hash};
+use crate::codec;
+use crate::error::Error;
+use crate::shard::Shard;
+use crate::snapshot::Snapshot as Base;
+
+/// One workspace's past, as of one durable revision.
+pub struct Past<'a, L> {
+    shard: &'a Shard<L>,
+    workspace: &'a WorkspaceName,
+    base: Option<Arc<Base>>,
+    // Archiving goes on meanwhile: when the tail begins later, the runs are looked up again.
+    runs: RefCell<Vec<Arc<Run>>>,
+    tail_first: Cell<Revision>,
+    floor: Revision,
+    present: Revision,
+}
+
+impl<L: Log> Shard<L> {
+    /// A workspace's past as of a revision that is durable. The workspace must be in memory.
+    pub fn past<'a>(
+        &'a self,
+        workspace: &'a WorkspaceName,
+        present: Revision,
+    ) -> Result<Past<'a, L>, Error> {
+        self.look_at_unseen(workspace)?;
+        let mut machine = self.machine();
+        let absent = || Error::Storage { what: format!("`{workspace}` left memory meanwhile") };
+        let resident = machine.resident(workspace).ok_or_else(absent)?;
+        let count = resident.space.workspace.retention().history_count;
+        let history = &resident.history;
+        Ok(Past {
+            shard: self,
+            workspace,
+            base: history.base.clone(),
+            runs: RefCell::new(history.runs.clone()),
+            tail_first: Cell::new(history.tail.first()),
+            floor: history.floor.max(Revision(present.0.saturating_sub(count))),
+            present,
+        })
+    }
+
+    /// Looks inside batches that were found when the log was opened.
+    fn look_at_unseen(&self, workspace: &WorkspaceName) -> Result<(), Error> {
+        let unseen = |shard: &Self| {
+            shard.machine().resident(workspace).and_then(|resident| resident.history.tail.unseen())
+        };
+        let Some(range) = unseen(self) else { return Ok(()) };
+        let mut touched = Vec::new();
+        let mut decoded = Ok(());
+        self.visit_tail(workspace, Revision(range.start), |frame| match codec::decode(frame) {
+            Ok(batch) if batch.revision.0 < range.end => {
+                touched.extend(hashes(&batch).map(|hash| (hash, batch.revision.0)));
+                true
+            }
+            Ok(_) => false,
+            Err(error) => {
+                decoded = Err(error);
+                false
+            }
+        })?;
+        decoded?;
+        let mut machine = self.machine();
+        if let Some(resident) = machine.resident(workspace) {
+            let tail = &mut resident.history.tail;
+            // Somebody else may have looked meanwhile.
+            if tail.unseen().is_some_and(|now| now.end == range.end) {
+                tail.seen(range.end, &touched);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<L: Log> Past<'_, L> {
+    /// Refuses revisions that are gone or have not happened.
+    pub fn check(&self, asked: Revision) -> Result<(), Error> {
+        let workspace = || self.workspace.clone();
+        if asked < self.floor {
+            return Err(Error::Gone { workspace: workspace(), asked, oldest: self.floor });
+        }
+        if asked > self.present {
+            return Err(Error::NotYet { workspace: workspace(), asked, newest: self.present });
+        }
+        Ok(())
+    }
+
+    fn batch(&self, revision: Revision) -> Result<Batch, Error> {
+        let frame = self.shard.frame(self.workspace, revision)?;
+        Ok(codec::decode(&frame)?)
+    }
+
+    /// The newest batch, at most this one, that touched a subject.
+    fn last_change(&self, subject: &str, at_most: Revision) -> Result<Option<Revision>, Error> {
+        let hash = subject_hash(&[subject]);
+        let mut below = at_most;
+        while let Some(found) = self.touch_in_tail(hash, below) {
+            // Another subject may have the same hash.
+            if self.batch(found)?.events.iter().any(|event| event.subject() == subject) {
+                return Ok(Some(found));
+            }
+            below = Revision(found.0 - 1);
+        }
+        for run in self.runs().iter().rev().filter(|run| run.first() <= at_most.0) {
+            if let Some(found) = run.last_change(subject, at_most.0)? {
+                return Ok(Some(Revision(found)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn touch_in_tail(&self, hash: u32, at_most: Revision) -> Option<Revision> {
+        let mut machine = self.shard.machine();
+        let history = &machine.resident(self.workspace)?.history;
+        if history.tail.first() != self.tail_first.get() {
+            self.tail_first.set(history.tail.first());
+            self.runs.replace(history.runs.clone());
+        }
+        history.tail.last_touch(hash, at_most.min(self.present))
+    }
+
+    fn runs(&self) -> Ref<'_, Vec<Arc<Run>>> {
+        self.runs.borrow()
+    }
+
+    /// The newest batch, at most this one, after which a namespace was gone.
+    fn last_deletion(
+        &self,
+        namespace: &NamespaceName,
+        at_most: Revision,
+    ) -> Result<Option<Revision>, Error> {
+        let subject = format!("namespaces/{namespace}");
+        let mut below = at_most;
+        while let Some(found) = self.last_change(&subject, below)? {
+            if self.batch(found)?.events.iter().any(|event| deletes(event, namespace)) {
+                return Ok(Some(found));
+            }
+            below = Revision(found.0 - 1);
+        }
+        Ok(None)
+    }
+
+    /// The newest batch, at most this one, that decided whether an entry is there.
+    fn last_touch(
+        &self,
+        namespace: &NamespaceName,
+        key: &Key,
+        at_most: Revision,
+    ) -> Result<Option<Revision>, Error> {
+        let changed = self.last_change(&format!("state/{namespace}/{key}"), at_most)?;
+        let deleted = self.last_deletion(namespace, at_most)?;
+        Ok(changed.max(deleted))
+    }
+
+    /// An entry as it was after a revision.
+    pub fn entry(
+        &self,
+        namespace: &NamespaceName,
+        key: &Key,
+        at: Revision,
+    ) -> Result<Option<Entry>, Error> {
+        match self.last_touch(namespace, key, at)? {
+            Some(revision) => {
+                let batch = self.batch(revision)?;
+                Ok(steps(&batch, namespace, key).last().and_then(|(_, after)| after))
+            }
+            None => match &self.base {
+                Some(base) => Ok(base.entry(namespace, key)?),
+                None => Ok(None),
+            },
+        }
+    }
+
+    fn namespace_exists(&self, namespace: &NamespaceName, at: Revision) -> Result<bool, Error> {
+        if *namespace == NamespaceName::shared() {
+            return Ok(true);
+        }
+        match self.last_change(&format!("namespaces/{namespace}"), at)? {
+            Some(revision) => {
+                let batch = self.batch(revision)?;
+                let about = batch.events.iter().rev().find_map(|event| match event {
+                    Event::Namespace(event) if event.name() == namespace => Some(event),
+                    _ => None,
+                });
+                Ok(!matches!(about, Some(namespace::Event::Deleted { .. })))
+            }
+            None => Ok(self.base.as_ref().is_some_and(|base| {
+                base.head().namespaces.iter().any(|there| there.name == *namespace)
+            })),
+        }
+    }
+
+    fn require_namespace(&self, namespace: &NamespaceName, at: Revision) -> Result<(), Error> {
+        if self.namespace_exists(namespace, at)? {
+            return Ok(());
+        }
+        Err(refused(state::Rejection::UnknownNamespace { namespace: namespace.clone() }))
+    }
+}
+
+impl<L: Log> Shard<L> {
+    /// Some batches from a revision on, for a watcher that catches up: at most so many bytes, and
+    /// none that is not durable. Empty when there is no more up to `last`.
+    pub fn batches(
+        &self,
+        workspace: &WorkspaceName,
+        from: Revision,
+        last: Revision,
+        bytes_max: usize,
+    ) -> Result<Vec<Batch>, Error> {
+        let mut batches = Vec::new();
+        let mut bytes = 0;
+        let mut next = from;
+        while next <= last && bytes < bytes_max {
+            let whereabouts = {
+                let mut machine = self.machine();
+                machine.resident(workspace).map(|resident| resident.history.find(next))
+            };
+            if let Some(Whereabouts::Run(run)) = whereabouts {
+                for item in run.batches(next.0) {
+                    let (revision, frame) = item?;
+                    if Revision(revision) > last || bytes >= bytes_max {
+                        break;
+                    }
+                    bytes += frame.len();
+                    batches.push(codec::decode(&frame)?);
+                    next = Revision(revision + 1);
+                }
+            } else {
+                let frame = self.frame(workspace, next)?;
+                bytes += frame.len();
+                batches.push(codec::decode(&frame)?);
+                next = next.next();
+            }
+        }
+        Ok(batches)
+    }
+}
+
+fn refused(rejection: state::Rejection) -> Error {
+    Error::Rejected(Rejection::State(rejection))
+}
+
+fn deletes(event: &Event, namespace: &NamespaceName) -> bool {
+    matches!(event, Event::Namespace(namespace::Event::Deleted { name }) if name == namespace)
+}
+
+/// What each event of a batch made of an entry, for those that touched it.
+fn steps<'a>(
+    batch: &'a Batch,
+    namespace: &'a NamespaceName,
+    key: &'a Key,
+) -> impl Iterator<Item = (&'a Event, Option<Entry>)> {
+    batch.events.iter().filter_map(move |event| match event {
+        Event::State(changed) if changed.place() == (namespace, key) => {
+            Some((event, made(batch, changed)))
+        }
+        event if deletes(event, namespace) => Some((event, None)),
+        _ => None,
+    })
+}
+
+/// The entry that an event made.
+fn made(batch: &Batch, event: &state::Event) -> Option<Entry> {
+    match event {
+        state::Event::Set { namespace, key, value, version, expires_at, bound_to, .. } => {
+            let head = Head {
+                revision: batch.revision.0,
+                time_ms: batch.time.0,
+                version: u32::try_from(version.0).unwrap_or(u32::MAX),
+                author: 0,
+            };
+            let packed = Packed::new(head, key.as_str(), value.as_bytes());
+            let entry = Entry::new(packed, namespace.clone(), batch.agent.clone());
+            Some(entry.ending(*expires_at, bound_to.is_some()))
+        }
+        state::Event::Deleted { .. } => None,
+    }
+}
