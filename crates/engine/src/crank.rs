@@ -19,7 +19,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -31,6 +31,7 @@ use crate::error::Error;
 use crate::machine::{Absent, Held};
 use crate::options::Options;
 use crate::shard::{Flushed, Shard};
+use crate::ticket::Ticket;
 
 /// How long waiting callers are left to a herald that does not come.
 const HERALD_PATIENCE: Duration = Duration::from_micros(300);
@@ -42,6 +43,8 @@ const LOADERS: usize = 2;
 const AVERAGE_SHIFT: u32 = 3;
 
 type AnyLog = Arc<dyn Log>;
+/// Tells one caller when its errand is done.
+type Done = Arc<Ticket<Result<(), Error>>>;
 
 /// A shard with the threads that serve it.
 pub(crate) struct Crank {
@@ -107,7 +110,7 @@ struct Loads {
 
 #[derive(Default)]
 struct LoadState {
-    wanted: VecDeque<(Errand, Option<Arc<Ticket>>)>,
+    wanted: VecDeque<(Errand, Option<Done>)>,
     stop: bool,
 }
 
@@ -117,44 +120,6 @@ enum Errand {
     Load(WorkspaceName),
     /// Archive its tail, because somebody asks about the past.
     Archive(WorkspaceName),
-}
-
-/// Tells one caller when its workspace is in memory.
-#[derive(Default)]
-struct Ticket(Mutex<TicketState>);
-
-#[derive(Default)]
-struct TicketState {
-    outcome: Option<Result<(), Error>>,
-    waker: Option<Waker>,
-}
-
-impl Ticket {
-    fn lock(&self) -> MutexGuard<'_, TicketState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn settle(&self, outcome: Result<(), Error>) {
-        let waker = {
-            let mut ticket = self.lock();
-            ticket.outcome = Some(outcome);
-            ticket.waker.take()
-        };
-        if let Some(waker) = waker {
-            waker.wake();
-        }
-    }
-
-    fn poll(&self, context: &Context<'_>) -> Poll<Result<(), Error>> {
-        let mut ticket = self.lock();
-        match ticket.outcome.take() {
-            Some(outcome) => Poll::Ready(outcome),
-            None => {
-                ticket.waker = Some(context.waker().clone());
-                Poll::Pending
-            }
-        }
-    }
 }
 
 /// What became of a request.
@@ -279,7 +244,7 @@ impl Crank {
         }
     }
 
-    fn want(&self, errand: Errand, ticket: Option<Arc<Ticket>>) {
+    fn want(&self, errand: Errand, ticket: Option<Done>) {
         let mut state = self.loads.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.wanted.push_back((errand, ticket));
         drop(state);
@@ -308,9 +273,9 @@ impl Crank {
         if let Some(stopped) = self.shard.settled().stopped() {
             return Err(stopped);
         }
-        let ticket = Arc::new(Ticket::default());
+        let ticket = Ticket::new();
         self.want(errand, Some(Arc::clone(&ticket)));
-        std::future::poll_fn(move |context| ticket.poll(context)).await
+        ticket.answer().await
     }
 
     /// Waits until a group is durable; an error if it was lost.

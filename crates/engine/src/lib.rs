@@ -56,6 +56,7 @@ pub mod options;
 pub mod settled;
 pub mod shard;
 pub mod snapshot;
+mod ticket;
 pub mod watch;
 
 pub use baton_core as core;

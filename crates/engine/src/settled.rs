@@ -56,6 +56,13 @@ impl Settled {
         self.release(inner);
     }
 
+    /// Nothing more is taken, for this reason.
+    pub fn stop(&self, reason: &str) {
+        let mut inner = self.lock();
+        self.troubled.store(true, Ordering::SeqCst);
+        inner.stopped.get_or_insert(Error::Stopped { reason: reason.to_owned() });
+    }
+
     /// Nothing will be settled any more.
     pub fn close(&self) {
         let mut inner = self.lock();

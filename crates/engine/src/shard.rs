@@ -70,8 +70,12 @@ impl<L: Log> Shard<L> {
     }
 
     pub(crate) fn machine(&self) -> MutexGuard<'_, Machine> {
-        // A panic while deciding poisons the lock; what it left behind must not be trusted.
-        self.machine.lock().unwrap_or_else(PoisonError::into_inner)
+        self.machine.lock().unwrap_or_else(|poisoned| {
+            // An assertion failed while deciding. What is in memory cannot be trusted any more;
+            // what is in the log can.
+            self.settled.stop("an assertion failed; the log is intact");
+            poisoned.into_inner()
+        })
     }
 
     /// Which groups are durable or lost.

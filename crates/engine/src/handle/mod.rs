@@ -28,6 +28,7 @@ use crate::crank::{Crank, Submitted, Threads};
 use crate::error::Error;
 use crate::machine::{Absent, Asked};
 use crate::options::Options;
+use crate::ticket::aside;
 
 /// The engine. Cheap to clone; it stops when the last clone, and everything made from it, is gone.
 #[derive(Clone)]
@@ -51,8 +52,12 @@ pub async fn open(folder: impl AsRef<Path>) -> Result<Baton, Error> {
 
 /// As [`open`], with settings.
 pub async fn open_with(folder: impl AsRef<Path>, options: Options) -> Result<Baton, Error> {
-    let log = FileLog::open(FileOptions::new(folder.as_ref()))?;
-    Baton::on(log, SystemClock::default(), options)
+    let folder = folder.as_ref().to_owned();
+    aside(move || {
+        let log = FileLog::open(FileOptions::new(&folder))?;
+        Baton::on(log, SystemClock::default(), options)
+    })
+    .await?
 }
 
 impl Baton {
@@ -77,15 +82,23 @@ impl Baton {
     /// Finishes what was begun, closes the data, and refuses everything from now on. The folder is
     /// free when the last clone of the engine is dropped.
     pub async fn close(self) {
-        self.threads.stop();
+        // Without a thread for it the work is done here; closing must not fail.
+        let threads = Arc::clone(&self.threads);
+        if aside(move || threads.stop()).await.is_err() {
+            self.threads.stop();
+        }
     }
 
     /// Writes a snapshot of a workspace now, and archives its past. Nobody needs to: the engine
     /// does it by itself when it is worth while.
     pub async fn compact(&self, workspace: &Workspace) -> Result<(), Error> {
         self.crank.loaded(&workspace.name).await?;
-        self.crank.shard.archive(&workspace.name)?;
-        self.crank.shard.snapshot(&workspace.name)
+        let (crank, name) = (Arc::clone(&self.crank), workspace.name.clone());
+        aside(move || {
+            crank.shard.archive(&name)?;
+            crank.shard.snapshot(&name)
+        })
+        .await?
     }
 
     /// How many workspaces are in memory.
