@@ -203,6 +203,11 @@ impl Queue {
         }
     }
 
+    /// Whether the next notice is of this revision.
+    pub fn begins_with(&self, revision: Revision) -> bool {
+        self.lock().notices.front().is_some_and(|notice| notice.revision() == revision)
+    }
+
     /// The next arrival, waited for.
     pub fn poll_next(&self, context: &Context<'_>) -> Poll<Arrival> {
         if let Some(arrival) = self.try_next() {

@@ -188,7 +188,10 @@ impl Stream for Watch {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Arrival::Notice(notice)) => {
                     if notice.revision() >= self.next {
-                        self.next = self.next.max(notice.revision());
+                        // A commit arrives whole, so what is left of it is in the queue now.
+                        let revision = notice.revision();
+                        let is_last = !self.queue.begins_with(revision);
+                        self.next = if is_last { revision.next() } else { revision };
                         return Poll::Ready(Some(Ok(Item::Event(notice))));
                     }
                 }
