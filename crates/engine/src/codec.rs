@@ -11,6 +11,7 @@
 //! | 2 | schema version | raised when old programs could misread |
 //! | 8 | revision | |
 //! | 8 | time | milliseconds since 1970 |
+//! | 8 | deadline | when time next causes something in the workspace; 0 if never |
 //! | 1 | length of the workspace's name | |
 //! | n | workspace | |
 //! | rest | `{agent, events}` | |
@@ -30,7 +31,7 @@ pub const SCHEMA: u16 = 1;
 /// Length and checksum.
 const PREFIX: usize = 8;
 /// What stands before the workspace's name.
-const FIXED: usize = 20;
+const FIXED: usize = 28;
 
 /// Why bytes are not a batch.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -74,18 +75,27 @@ pub struct Outline<'a> {
     pub revision: Revision,
     /// The batch's time.
     pub time: Timestamp,
+    /// When, after this batch, time was next to cause something in the workspace.
+    pub deadline: Option<Timestamp>,
     /// Bytes of the whole frame.
     pub bytes: usize,
 }
 
-/// Appends a batch to a group.
-pub fn encode(group: &mut Vec<u8>, workspace: &WorkspaceName, batch: &Batch) {
+/// Appends a batch to a group. The deadline tells a program that opens the log when it must load
+/// the workspace although nobody asks for it.
+pub fn encode(
+    group: &mut Vec<u8>,
+    workspace: &WorkspaceName,
+    batch: &Batch,
+    deadline: Option<Timestamp>,
+) {
     let start = group.len();
     group.extend_from_slice(&[0; PREFIX]);
     group.push(CODEC);
     group.extend_from_slice(&SCHEMA.to_le_bytes());
     group.extend_from_slice(&batch.revision.0.to_le_bytes());
     group.extend_from_slice(&batch.time.0.to_le_bytes());
+    group.extend_from_slice(&deadline.map_or(0, |moment| moment.0).to_le_bytes());
     let name = workspace.as_str().as_bytes();
     group.push(u8::try_from(name.len()).expect("names are shorter than 256 bytes"));
     group.extend_from_slice(name);
@@ -122,11 +132,12 @@ fn open(bytes: &[u8]) -> Result<(Outline<'_>, &[u8]), CodecError> {
         let bytes = fixed[from..from + 8].try_into().expect("eight bytes are eight bytes");
         u64::from_le_bytes(bytes)
     };
-    let name_end = FIXED + usize::from(fixed[19]);
+    let name_end = FIXED + usize::from(fixed[FIXED - 1]);
     let name = frame.get(FIXED..name_end).ok_or_else(|| corrupt("its name is cut off"))?;
     let workspace = std::str::from_utf8(name).map_err(|_| corrupt("its name is not text"))?;
     let (revision, time) = (Revision(number(3)), Timestamp(number(11)));
-    let outline = Outline { workspace, revision, time, bytes: length };
+    let deadline = Some(Timestamp(number(19))).filter(|moment| moment.0 > 0);
+    let outline = Outline { workspace, revision, time, deadline, bytes: length };
     Ok((outline, &frame[name_end..]))
 }
 
@@ -178,14 +189,15 @@ mod tests {
     fn a_record_gives_back_its_batches() {
         let (name, batch) = example();
         let mut record = Vec::new();
-        encode(&mut record, &name, &batch);
+        encode(&mut record, &name, &batch, Some(Timestamp(99)));
         let second = u32::try_from(record.len()).unwrap();
-        encode(&mut record, &name, &batch);
+        encode(&mut record, &name, &batch, Some(Timestamp(99)));
         let found: Vec<_> = outlines(&record).map(Result::unwrap).collect();
         assert_eq!(found.len(), 2);
         assert_eq!(found[1].0, second);
         assert_eq!(found[1].1.workspace, "research");
         assert_eq!(found[1].1.revision, Revision(7));
+        assert_eq!(found[1].1.deadline, Some(Timestamp(99)));
         assert_eq!(decode(&record[second as usize..]), Ok(batch));
     }
 
@@ -193,7 +205,7 @@ mod tests {
     fn every_flipped_bit_and_every_cut_is_noticed() {
         let (name, batch) = example();
         let mut record = Vec::new();
-        encode(&mut record, &name, &batch);
+        encode(&mut record, &name, &batch, Some(Timestamp(99)));
         for end in 0..record.len() {
             assert!(decode(&record[..end]).is_err(), "cut at {end}");
         }
@@ -208,7 +220,7 @@ mod tests {
     fn a_newer_schema_is_refused_not_guessed() {
         let (name, batch) = example();
         let mut record = Vec::new();
-        encode(&mut record, &name, &batch);
+        encode(&mut record, &name, &batch, Some(Timestamp(99)));
         record[PREFIX + 1] = 200;
         let checksum = crc32fast::hash(&record[PREFIX..]);
         record[4..8].copy_from_slice(&checksum.to_le_bytes());

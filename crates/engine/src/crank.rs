@@ -16,6 +16,7 @@
 
 use std::collections::VecDeque;
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -209,7 +210,7 @@ impl Crank {
     fn keep_loop(&self) {
         while self.keep.wait(self.shard.options.keep_every) {
             // What cannot be done now, for want of space perhaps, is tried again next time.
-            while matches!(self.shard.keep(), Ok(true)) && !self.keep.lock().stop {}
+            self.shard.sweep(|| self.keep.lock().stop);
         }
     }
 
@@ -232,10 +233,13 @@ impl Crank {
                 }
             };
             drop(state);
-            let outcome = match errand {
+            // Whoever waits must be answered even if an assertion fails on what was stored.
+            let outcome = catch_unwind(AssertUnwindSafe(|| match errand {
                 Errand::Load(workspace) => self.shard.load(&workspace),
                 Errand::Archive(workspace) => self.shard.archive(&workspace),
-            };
+            }));
+            let broken = |_| Err(Error::Corrupt { what: "an assertion failed on it".to_owned() });
+            let outcome = outcome.unwrap_or_else(broken);
             // A loaded workspace's deadline may be the next.
             self.sync.ring();
             if let Some(ticket) = ticket {
@@ -347,7 +351,13 @@ fn spawn(
     body: impl FnOnce(&Crank) + Send + 'static,
 ) -> Result<JoinHandle<()>, Error> {
     let crank = Arc::clone(crank);
-    let job = std::thread::Builder::new().name(name.to_owned()).spawn(move || body(&crank));
+    let job = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+        if catch_unwind(AssertUnwindSafe(|| body(&crank))).is_err() {
+            // Nobody may wait for a thread that is no more.
+            crank.shard.settled().stop("an assertion failed; the log is intact");
+            crank.shard.settled().close();
+        }
+    });
     job.map_err(|error| Error::Storage { what: format!("no thread could be started: {error}") })
 }
 

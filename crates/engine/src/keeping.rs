@@ -48,7 +48,32 @@ pub enum Chore {
 impl<L: Log> Shard<L> {
     /// Does what is most worth doing; false if there is nothing.
     pub fn keep(&self) -> Result<bool, Error> {
-        let Some(chore) = self.next_chore() else { return Ok(false) };
+        match self.next_chore() {
+            Some(chore) => self.carry_out(chore),
+            None => Ok(false),
+        }
+    }
+
+    /// Does what is worth doing, one workspace after another, until told to stop. What fails for
+    /// one workspace does not keep the others from their turn.
+    pub fn sweep(&self, stop: impl Fn() -> bool) {
+        let mut names = self.machine().residents();
+        names.sort();
+        for workspace in names {
+            while let Some(chore) = self.chore_of(&workspace) {
+                if stop() || !matches!(self.carry_out(chore), Ok(true)) {
+                    break;
+                }
+            }
+        }
+        while let Some(chore) = self.relief() {
+            if stop() || !matches!(self.carry_out(chore), Ok(true)) {
+                break;
+            }
+        }
+    }
+
+    fn carry_out(&self, chore: Chore) -> Result<bool, Error> {
         match chore {
             Chore::Archive(workspace) => {
                 self.load(&workspace)?;
@@ -65,21 +90,26 @@ impl<L: Log> Shard<L> {
 
     /// What is most worth doing.
     pub fn next_chore(&self) -> Option<Chore> {
+        let mut names = self.machine().residents();
+        names.sort();
+        self.relief().or_else(|| names.iter().find_map(|workspace| self.chore_of(workspace)))
+    }
+
+    /// Shortens a log that has become too long.
+    fn relief(&self) -> Option<Chore> {
+        let log_bytes = self.log.tail().0 - self.log.start().0;
+        if log_bytes <= self.options.log_bytes_max {
+            return None;
+        }
+        self.machine().oldest_need().map(|(_, workspace)| Chore::Archive(workspace))
+    }
+
+    /// What is worth doing for a workspace in memory.
+    fn chore_of(&self, workspace: &WorkspaceName) -> Option<Chore> {
         let now = self.clock.now();
         let mut machine = self.machine();
-        let log_bytes = self.log.tail().0 - self.log.start().0;
-        if log_bytes > self.options.log_bytes_max
-            && let Some((_, workspace)) = machine.oldest_need()
-        {
-            return Some(Chore::Archive(workspace));
-        }
-        for workspace in machine.residents() {
-            let resident = machine.resident(&workspace).expect("it was just listed");
-            if let Some(chore) = self.chore_for(&workspace, resident, now) {
-                return Some(chore);
-            }
-        }
-        None
+        let resident = machine.resident(workspace)?;
+        self.chore_for(workspace, resident, now)
     }
 
     fn chore_for(
@@ -100,16 +130,13 @@ impl<L: Log> Shard<L> {
         if resident.bytes_since_snapshot >= worth || (is_idle && is_behind) {
             return Some(Chore::Snapshot(workspace.clone()));
         }
-        resident.watchers.sweep();
-        if is_idle && resident.watchers.is_empty() {
-            return Some(Chore::Evict(workspace.clone()));
-        }
         raise_floor(resident, now);
         let first_run = resident.history.runs.first();
         if first_run.is_some_and(|run| run.last() <= resident.history.floor.0) {
             return Some(Chore::Fold(workspace.clone()));
         }
-        None
+        resident.watchers.sweep();
+        (is_idle && resident.watchers.is_empty()).then(|| Chore::Evict(workspace.clone()))
     }
 
     /// Moves the tail of a workspace, or the oldest part of it, into a run.

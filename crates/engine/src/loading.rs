@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use baton_core::{Revision, Space, Timestamp, WorkspaceName};
+use baton_core::{Revision, Space, WorkspaceName};
 use baton_log::{Blob, Log};
 
 use crate::codec;
@@ -217,21 +217,6 @@ impl<L: Log> Shard<L> {
             }
         }
         Ok(true)
-    }
-
-    /// Learns when time next causes something in workspaces that are only on disk.
-    pub(crate) fn find_deadlines(&self) -> Result<(), Error> {
-        let names = self.log.list_blobs(files::ROOT)?;
-        let mut machine = self.machine();
-        for (workspace, file) in names.iter().filter_map(|name| File::parse(name)) {
-            match file {
-                File::Snapshot { deadline, .. } if deadline > 0 => {
-                    machine.remember_deadline(workspace, Timestamp(deadline));
-                }
-                File::Snapshot { .. } | File::Base { .. } | File::Run { .. } => {}
-            }
-        }
-        Ok(())
     }
 }
 

@@ -123,6 +123,8 @@ pub struct Machine {
     /// Tails of workspaces that are not in memory.
     tails: HashMap<WorkspaceName, Tail>,
     deadlines: BTreeSet<(Timestamp, WorkspaceName)>,
+    /// Deadlines of workspaces that are not in memory.
+    asleep: HashMap<WorkspaceName, Timestamp>,
     open: Group,
     flying: Option<Group>,
     spare: Group,
@@ -138,6 +140,7 @@ impl Machine {
             residents: HashMap::new(),
             tails,
             deadlines: BTreeSet::new(),
+            asleep: HashMap::new(),
             open: Group { number: 1, ..Group::default() },
             flying: None,
             spare: Group::default(),
@@ -175,12 +178,12 @@ impl Machine {
             resident.earlier = resident.newest;
             resident.newest = Mark { group: self.open.number, before };
         }
-        let bytes = self.open.add(workspace, &batch);
+        let deadline = resident.space.next_deadline();
+        let bytes = self.open.add(workspace, &batch, deadline);
         resident.bytes_since_snapshot += u64::from(bytes);
         if !resident.watchers.is_empty() {
             self.open.watched.push((workspace.clone(), Arc::new(batch)));
         }
-        let deadline = resident.space.next_deadline();
         if deadline != resident.deadline {
             move_deadline(&mut self.deadlines, workspace, &mut resident.deadline, deadline);
         }
@@ -280,10 +283,11 @@ impl Machine {
         let mut wakers = Wakers::default();
         for (workspace, mut resident) in self.residents.drain() {
             resident.watchers.close(resident.history.tail.next(), &mut wakers);
+            // It is loaded again at once if anything there has a deadline.
+            self.asleep.extend(resident.deadline.map(|moment| (workspace.clone(), moment)));
             self.tails.insert(workspace, resident.history.tail);
         }
         self.flying = None;
-        self.deadlines.clear();
         self.open.clear();
         self.durable = self.open.number;
         self.open.number += 1;
@@ -305,18 +309,9 @@ impl Machine {
         self.residents.get_mut(workspace)
     }
 
-    /// Workspaces in memory, by name.
+    /// Workspaces in memory, in no order.
     pub fn residents(&self) -> Vec<WorkspaceName> {
-        let mut names: Vec<_> = self.residents.keys().cloned().collect();
-        names.sort();
-        names
-    }
-
-    /// Workspaces that are only on disk but have a tail in the log, by name.
-    pub fn sleeping(&self) -> Vec<WorkspaceName> {
-        let mut names: Vec<_> = self.tails.keys().cloned().collect();
-        names.sort();
-        names
+        self.residents.keys().cloned().collect()
     }
 
     /// Takes the tail of a workspace that is about to be loaded.
@@ -347,7 +342,7 @@ impl Machine {
             earlier: Mark::default(),
         };
         let deadline = resident.space.next_deadline();
-        self.deadlines.retain(|(_, name)| name != workspace);
+        self.forget_sleeper(workspace);
         move_deadline(&mut self.deadlines, workspace, &mut resident.deadline, deadline);
         let before = self.residents.insert(workspace.clone(), resident);
         assert!(before.is_none(), "a workspace is loaded once");
@@ -362,15 +357,26 @@ impl Machine {
             return false;
         }
         let resident = self.residents.remove(workspace).expect("it was just there");
+        self.asleep.extend(resident.deadline.map(|moment| (workspace.clone(), moment)));
         if !resident.history.tail.is_empty() {
             self.tails.insert(workspace.clone(), resident.history.tail);
         }
         true
     }
 
-    /// A workspace on disk wants to be woken at this time.
-    pub fn remember_deadline(&mut self, workspace: WorkspaceName, moment: Timestamp) {
-        self.deadlines.insert((moment, workspace));
+    /// A workspace on disk wants to be woken at this time. The last word counts.
+    pub fn remember_deadline(&mut self, workspace: WorkspaceName, moment: Option<Timestamp>) {
+        self.forget_sleeper(&workspace);
+        if let Some(moment) = moment {
+            self.deadlines.insert((moment, workspace.clone()));
+            self.asleep.insert(workspace, moment);
+        }
+    }
+
+    fn forget_sleeper(&mut self, workspace: &WorkspaceName) {
+        if let Some((name, moment)) = self.asleep.remove_entry(workspace) {
+            self.deadlines.remove(&(moment, name));
+        }
     }
 
     /// Workspaces for which time has caused something by now.
@@ -388,7 +394,7 @@ impl Machine {
     /// again when it is loaded.
     pub fn expire(&mut self, workspace: &WorkspaceName, now: Timestamp) -> Result<(), Absent<()>> {
         let Some(resident) = self.residents.get(workspace) else {
-            self.deadlines.retain(|(_, name)| name != workspace);
+            self.forget_sleeper(workspace);
             return Err(Absent(()));
         };
         for command in resident.space.due(now) {
@@ -434,9 +440,14 @@ impl Resident {
 }
 
 impl Group {
-    fn add(&mut self, workspace: &WorkspaceName, batch: &Batch) -> u32 {
+    fn add(
+        &mut self,
+        workspace: &WorkspaceName,
+        batch: &Batch,
+        deadline: Option<Timestamp>,
+    ) -> u32 {
         let offset = u32::try_from(self.bytes.len()).expect("groups are limited");
-        codec::encode(&mut self.bytes, workspace, batch);
+        codec::encode(&mut self.bytes, workspace, batch, deadline);
         let bytes = u32::try_from(self.bytes.len()).expect("groups are limited") - offset;
         let hashes = self.hashes.len();
         self.hashes.extend(batch.events.iter().map(|event| subject_hash(&event.subject_parts())));

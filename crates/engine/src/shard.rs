@@ -3,18 +3,20 @@
 //! Every method is synchronous and does its own I/O outside the machine's lock, so the embedded
 //! engine calls them from its threads and the simulator calls them one by one.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use baton_core::{
-    AgentId, Answer, Entry, Pattern, Query, Rejection, Request, Revision, WorkspaceName,
+    AgentId, Answer, Entry, Pattern, Query, Rejection, Request, Revision, Timestamp,
+    WorkspaceName,
 };
 use baton_log::{AppendError, Log, Position, ReadError};
 
 use crate::clock::{Clock, Stopwatch};
 use crate::codec;
 use crate::error::Error;
+use crate::files::{self, File};
 use crate::history::{Place, Tail, Whereabouts};
 use crate::machine::{Absent, Asked, Held, Machine};
 use crate::options::Options;
@@ -54,19 +56,32 @@ pub enum Flushed {
     Lost,
 }
 
+/// Somebody's turn with the files of a workspace; over when it is dropped.
+struct Turn<'a> {
+    busy: &'a Busy,
+    workspace: &'a WorkspaceName,
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let names = self.busy.names.lock();
+        names.unwrap_or_else(PoisonError::into_inner).remove(self.workspace);
+        self.busy.done.notify_all();
+    }
+}
+
 impl<L: Log> Shard<L> {
     /// Finds what is in the log. Workspaces are loaded when they are first used.
     pub fn open(log: L, clock: Arc<dyn Clock>, options: Options) -> Result<Self, Error> {
-        let tails = find_tails(&log)?;
+        let (tails, deadlines) = find_tails(&log)?;
         let mut machine = Machine::new(log.tail(), tails);
-        // What was active when the log was last written may have deadlines that nobody knows.
-        for workspace in machine.sleeping() {
-            machine.remember_deadline(workspace, clock.now());
+        find_deadlines(&log, &mut machine)?;
+        // What the log says is newer than what a snapshot says.
+        for (workspace, deadline) in deadlines {
+            machine.remember_deadline(workspace, deadline);
         }
         let (machine, settled) = (Mutex::new(machine), Settled::default());
-        let shard = Self { log, clock, options, machine, settled, busy: Busy::default() };
-        shard.find_deadlines()?;
-        Ok(shard)
+        Ok(Self { log, clock, options, machine, settled, busy: Busy::default() })
     }
 
     pub(crate) fn machine(&self) -> MutexGuard<'_, Machine> {
@@ -91,10 +106,8 @@ impl<L: Log> Shard<L> {
             busy = done.wait(busy).unwrap_or_else(PoisonError::into_inner);
         }
         drop(busy);
-        let result = work();
-        names.lock().unwrap_or_else(PoisonError::into_inner).remove(workspace);
-        done.notify_all();
-        result
+        let _turn = Turn { busy: &self.busy, workspace };
+        work()
     }
 
     /// Decides a request; the answer opens when its group is durable.
@@ -129,11 +142,12 @@ impl<L: Log> Shard<L> {
                 return Flushed::Durable(watch.elapsed());
             }
             Err(AppendError::Full) => Error::Full,
-            Err(
-                error @ (AppendError::Failed(_)
-                | AppendError::Fenced { .. }
-                | AppendError::TooLarge { .. }),
-            ) => Error::Unknown { reason: error.to_string() },
+            Err(error @ AppendError::TooLarge { .. }) => {
+                Error::Storage { what: error.to_string() }
+            }
+            Err(error @ (AppendError::Failed(_) | AppendError::Fenced { .. })) => {
+                Error::Unknown { reason: error.to_string() }
+            }
         };
         let (lost, wakers) = self.machine().abandon();
         self.settled.lose(lost, failed);
@@ -273,22 +287,42 @@ fn is_about(frame: &[u8], workspace: &WorkspaceName, revision: Revision) -> bool
     })
 }
 
+type Tails = HashMap<WorkspaceName, Tail>;
+type Deadlines = HashMap<WorkspaceName, Option<Timestamp>>;
+
 /// Reads the log once, to know which batches of which workspaces it has and where.
-fn find_tails(log: &impl Log) -> Result<HashMap<WorkspaceName, Tail>, Error> {
-    let mut tails: HashMap<WorkspaceName, Tail> = HashMap::new();
+fn find_tails(log: &impl Log) -> Result<(Tails, Deadlines), Error> {
+    let (mut tails, mut deadlines) = (Tails::new(), Deadlines::new());
     let mut from = log.start();
     loop {
         let records = log.read(from, READ_BYTES)?;
-        let Some(last) = records.last() else { return Ok(tails) };
+        let Some(last) = records.last() else { return Ok((tails, deadlines)) };
         from = last.next;
         for record in &records {
-            find_in_record(&mut tails, record.position, &record.body)?;
+            find_in_record(&mut tails, &mut deadlines, record.position, &record.body)?;
         }
     }
 }
 
+/// Learns when time next causes something in workspaces that are only on disk.
+fn find_deadlines(log: &impl Log, machine: &mut Machine) -> Result<(), Error> {
+    let mut snapshots: BTreeMap<WorkspaceName, (u64, u64)> = BTreeMap::new();
+    for name in log.list_blobs(files::ROOT)? {
+        if let Some((workspace, File::Snapshot { revision, deadline })) = File::parse(&name) {
+            let newest = snapshots.entry(workspace).or_default();
+            *newest = (*newest).max((revision, deadline));
+        }
+    }
+    for (workspace, (_, deadline)) in snapshots {
+        let deadline = Some(Timestamp(deadline)).filter(|moment| moment.0 > 0);
+        machine.remember_deadline(workspace, deadline);
+    }
+    Ok(())
+}
+
 fn find_in_record(
-    tails: &mut HashMap<WorkspaceName, Tail>,
+    tails: &mut Tails,
+    deadlines: &mut Deadlines,
     position: Position,
     body: &[u8],
 ) -> Result<(), Error> {
@@ -299,6 +333,7 @@ fn find_in_record(
             Some(tail) => tail,
             None => {
                 let name = WorkspaceName::parse(outline.workspace)?;
+                deadlines.insert(name.clone(), None);
                 tails.entry(name).or_insert(Tail::from(revision.0))
             }
         };
@@ -311,6 +346,7 @@ fn find_in_record(
             return Err(Error::Corrupt { what });
         }
         tail.push_unseen(Place { record: position, offset }, outline.bytes as u64);
+        *deadlines.get_mut(outline.workspace).expect("it came with the tail") = outline.deadline;
     }
     Ok(())
 }

@@ -280,9 +280,9 @@ impl Watchers {
         self.0.len()
     }
 
-    /// Drops those that have gone.
+    /// Drops those that have gone, and those whose watch was given up before it began.
     pub fn sweep(&mut self) {
-        self.0.retain(|queue| !queue.lock().left);
+        self.0.retain(|queue| Arc::strong_count(queue) > 1 && !queue.lock().left);
     }
 
     /// From the next commit on.
