@@ -7,7 +7,7 @@
 //!                    key ──hash──▶ slot                key ──▶ group ──▶ chunk ──▶ slot
 //!                 ┌──────────────────────┐          ┌──────────────────────────────────────────┐
 //!   get, put ───▶ │ hash index           │  range ▶ │ order index                              │
-//!                 │ HashTable of slots   │          │ groups of chunks of slots                │
+//!                 │ tables of slots      │          │ groups of chunks of slots                │
 //!                 └───────────┬──────────┘          └────────────────────┬─────────────────────┘
 //!                             ▼                                          ▼
 //!                 ┌────────────────────────────────────────────────────────────────────────────┐
@@ -38,6 +38,7 @@
 
 mod capture;
 mod entry;
+mod index;
 mod node;
 mod order;
 mod run;

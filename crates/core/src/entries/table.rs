@@ -1,12 +1,10 @@
 //! The table: the slab, its two indexes and the capture, kept in step.
 
-use std::hash::BuildHasher;
 use std::ops::Bound;
-
-use hashbrown::{DefaultHashBuilder, HashTable};
 
 use super::capture::{Capture, Then};
 use super::entry::Entry;
+use super::index::Index;
 use super::order::{Order, Range};
 use super::slab::Slab;
 
@@ -14,8 +12,7 @@ use super::slab::Slab;
 #[derive(Default)]
 pub struct Entries {
     slab: Slab,
-    by_hash: HashTable<u32>,
-    hasher: DefaultHashBuilder,
+    by_hash: Index,
     order: Order,
     bytes: usize,
     capture: Option<Capture>,
@@ -31,20 +28,19 @@ impl Entries {
     pub fn from_sorted(entries: Vec<Entry>) -> Entries {
         let mut bytes = 0;
         let mut before: Option<&[u8]> = None;
-        let hasher = DefaultHashBuilder::default();
-        let mut by_hash = HashTable::with_capacity(entries.len());
-        for (slot, entry) in (0_u32..).zip(&entries) {
+        for entry in &entries {
             let key = entry.key_bytes();
             assert!(before < Some(key), "entry `{}` is not after the one before", entry.key());
             before = Some(key);
             bytes += entry.as_bytes().len();
-            by_hash.insert_unique(hasher.hash_one(key), slot, |_| {
-                unreachable!("the capacity is enough for all entries")
-            });
         }
         let slab = Slab::from_entries(entries);
+        let mut by_hash = Index::with_capacity(slab.len());
+        for slot in 0..u32::try_from(slab.len()).expect("the slab has fewer than 2^32 slots") {
+            by_hash.insert(by_hash.hash(slab.get(slot).key_bytes()), slot, &slab);
+        }
         let order = Order::from_sorted(&slab);
-        Entries { slab, by_hash, hasher, order, bytes, capture: None }
+        Entries { slab, by_hash, order, bytes, capture: None }
     }
 
     /// How many keys there are.
@@ -64,13 +60,13 @@ impl Entries {
 
     /// The entry of a key.
     pub fn get(&self, key: &str) -> Option<&Entry> {
-        let slot = self.find(self.hasher.hash_one(key.as_bytes()), key.as_bytes())?;
+        let slot = self.find(self.by_hash.hash(key.as_bytes()), key.as_bytes())?;
         Some(self.slab.get(slot))
     }
 
     /// Sets the entry of its key and returns the one before.
     pub fn put(&mut self, entry: Entry) -> Option<Entry> {
-        let hash = self.hasher.hash_one(entry.key_bytes());
+        let hash = self.by_hash.hash(entry.key_bytes());
         self.bytes += entry.as_bytes().len();
         let Some(slot) = self.find(hash, entry.key_bytes()) else {
             self.add(hash, entry);
@@ -86,10 +82,8 @@ impl Entries {
 
     /// Removes a key and returns its entry.
     pub fn remove(&mut self, key: &str) -> Option<Entry> {
-        let hash = self.hasher.hash_one(key.as_bytes());
-        let slab = &self.slab;
-        let same = |slot: &u32| slab.get(*slot).key_bytes() == key.as_bytes();
-        let (slot, _) = self.by_hash.find_entry(hash, same).ok()?.remove();
+        let hash = self.by_hash.hash(key.as_bytes());
+        let slot = self.by_hash.remove(hash, key.as_bytes(), &self.slab)?;
         self.order.remove(slot, &self.slab);
         let old = self.slab.remove(slot);
         self.bytes -= old.as_bytes().len();
@@ -167,15 +161,13 @@ impl Entries {
             capture.stash(&entry, Then::Absent);
         }
         let slot = self.slab.add(entry);
-        let (slab, hasher) = (&self.slab, &self.hasher);
-        self.by_hash
-            .insert_unique(hash, slot, |other| hasher.hash_one(slab.get(*other).key_bytes()));
+        self.by_hash.insert(hash, slot, &self.slab);
         self.order.insert(slot, &self.slab);
     }
 
     #[inline]
     fn find(&self, hash: u64, key: &[u8]) -> Option<u32> {
-        self.by_hash.find(hash, |slot| self.slab.get(*slot).key_bytes() == key).copied()
+        self.by_hash.find(hash, key, &self.slab)
     }
 }
 
