@@ -187,12 +187,8 @@ impl<'de> Deserialize<'de> for Entry {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let fields = Fields::deserialize(deserializer)?;
         let version = u32::try_from(fields.version.0).map_err(serde::de::Error::custom)?;
-        let head = Head {
-            revision: fields.revision.0,
-            time_ms: fields.updated_at.0,
-            version,
-            author: 0,
-        };
+        let head =
+            Head { revision: fields.revision.0, time_ms: fields.updated_at.0, version, author: 0 };
         let packed = entries::Entry::new(head, fields.key.as_str(), fields.value.as_bytes());
         let entry = Self::new(packed, fields.namespace, fields.updated_by);
         if entry.checksum() != fields.checksum {

@@ -99,8 +99,10 @@ impl Event {
                 });
                 value.as_bytes().len() + bound + source
             }
-            Self::Namespace(namespace::Event::Created { rules, .. })
-            | Self::Namespace(namespace::Event::Configured { rules, .. }) => rules.weight(),
+            Self::Namespace(
+                namespace::Event::Created { rules, .. }
+                | namespace::Event::Configured { rules, .. },
+            ) => rules.weight(),
             Self::Agent(agent::Event::Joined { capabilities, metadata, .. }) => {
                 let names = capabilities.iter().map(|name| name.len() + 5).sum::<usize>();
                 names + metadata.as_ref().map_or(0, |metadata| metadata.as_bytes().len())

@@ -393,6 +393,12 @@ impl<'de> Deserialize<'de> for Json {
     }
 }
 
+/// Reads an optional value that was given, so that `null` is a value like any other. Serde alone
+/// would take it for none, and a comparison with `null` for no comparison.
+pub(crate) fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Json>, D::Error> {
+    Json::deserialize(deserializer).map(Some)
+}
+
 /// Where the deserializer knows the text it hands it over as a map; all others unwrap the newtype.
 struct TextVisitor;
 

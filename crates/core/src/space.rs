@@ -123,7 +123,10 @@ impl Space {
             }
         };
         if events.is_empty() {
-            return Ok(Committed { answer: Answer { revision: self.revision, reply }, batch: None });
+            return Ok(Committed {
+                answer: Answer { revision: self.revision, reply },
+                batch: None,
+            });
         }
         let answer = Answer { revision: stamp.revision, reply };
         let Stamp { now: time, agent, revision } = stamp;
@@ -254,11 +257,7 @@ impl Space {
         Ok(plan)
     }
 
-    fn decide(
-        &self,
-        command: Command,
-        stamp: &Stamp,
-    ) -> Result<(Vec<Event>, Plan), Rejection> {
+    fn decide(&self, command: Command, stamp: &Stamp) -> Result<(Vec<Event>, Plan), Rejection> {
         match command {
             Command::State(command) => {
                 let around = Neighbours { namespace: &self.namespace, agent: &self.agent };

@@ -23,7 +23,11 @@ pub enum Precondition {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         exists: Option<bool>,
         /// It has this value.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(
+            default,
+            deserialize_with = "crate::json::given",
+            skip_serializing_if = "Option::is_none"
+        )]
         value: Option<Json>,
     },
     /// A namespace is there, or it is not.

@@ -1,1 +1,269 @@
-//! Scenarios.
+//! Scenarios of agents.
+
+use std::collections::BTreeSet;
+
+use super::{Agent, Status};
+use crate::limits;
+use crate::names::AgentId;
+use crate::numbers::{Revision, Token};
+use crate::space::Space;
+use crate::testing::{World, check, check_coverage, scenarios, story};
+use crate::time::Timestamp;
+
+scenarios! {
+    a_session_begins_and_ends => [
+        (0, "ada", "agent.get ada",          "refused agent.not_found"),
+        (0, "ada", "agent.heartbeat ada",    "refused agent.not_found"),
+        (0, "ada", "agent.leave ada",        "refused agent.not_found"),
+        (5, "ada", r#"agent.register ada capabilities=["rust","write"] metadata={"model":"m"}"#,
+            "agent.joined ada token=1 ttl=60000; namespace.created agent:ada"),
+        (5, "bob", "agent.get ada",          "ada active token=1 seen=5"),
+        (6, "ada", "agent.leave ada token=1", "agent.left ada"),
+        (7, "bob", "agent.get ada",          "ada left token=1 seen=5"),
+        (7, "ada", "agent.heartbeat ada",    "refused agent.ended"),
+        (7, "ada", "agent.heartbeat ada token=1", "refused agent.ended"),
+        (7, "ada", "agent.leave ada",        "refused agent.ended"),
+        (8, "ada", "agent.register ada",     "agent.joined ada token=3 ttl=60000"),
+        (9, "ada", "agent.leave ada",        "agent.left ada"),
+    ]
+
+    whoever_was_replaced_is_told => [
+        (0, "ada", "agent.register ada",
+            "agent.joined ada token=1 ttl=60000; namespace.created agent:ada"),
+        (1, "ada", "agent.register ada",           "agent.joined ada token=2 ttl=60000"),
+        (2, "ada", "agent.heartbeat ada token=1",  "refused agent.stale_token"),
+        (2, "ada", "agent.leave ada token=1",      "refused agent.stale_token"),
+        (2, "ada", "agent.heartbeat ada token=9",  "refused agent.stale_token"),
+        (2, "ada", "agent.leave ada token=2",      "agent.left ada"),
+        (2, "ada", "agent.leave ada token=1",      "refused agent.stale_token"),
+    ]
+
+    beating_often_costs_nothing => [
+        (0,    "ada", "agent.register ada ttl_ms=1000",
+            "agent.joined ada token=1 ttl=1000; namespace.created agent:ada"),
+        (100,  "ada", "agent.heartbeat ada",       "r1: ada active token=1 seen=0"),
+        (249,  "ada", "agent.heartbeat ada token=1", "r1: ada active token=1 seen=0"),
+        (250,  "ada", "agent.heartbeat ada",       "agent.seen ada"),
+        (499,  "ada", "agent.heartbeat ada",       "r2: ada active token=1 seen=250"),
+        (500,  "ada", "agent.heartbeat ada",       "agent.seen ada"),
+    ]
+
+    nobody_is_lost_before_its_time => [
+        (0,    "ada", "agent.register ada ttl_ms=1000",
+            "agent.joined ada token=1 ttl=1000; namespace.created agent:ada"),
+        (249,  "ada", "agent.heartbeat ada",       "r1: ada active token=1 seen=0"),
+        // The beat at 249 was not written down, and still counts for a second.
+        (1248, "bob", "time",                      "nothing"),
+        (1249, "bob", "time",                      "nothing"),
+        (1250, "bob", "time",                      "agent.lost ada"),
+        (1250, "bob", "agent.get ada",             "ada lost token=1 seen=0"),
+        (1251, "ada", "agent.heartbeat ada token=1", "refused agent.ended"),
+        (1252, "ada", "agent.register ada ttl_ms=100", "agent.joined ada token=3 ttl=100"),
+        (1300, "ada", "agent.heartbeat ada",       "agent.seen ada"),
+        (1424, "bob", "time",                      "nothing"),
+        (1425, "bob", "time",                      "agent.lost ada"),
+    ]
+
+    nobody_is_lost_for_a_silence_that_nobody_could_hear => [
+        (0,     "ada", "agent.register ada ttl_ms=1000",
+            "agent.joined ada token=1 ttl=1000; namespace.created agent:ada"),
+        (0,     "bob", "agent.register bob ttl_ms=2000",
+            "agent.joined bob token=2 ttl=2000; namespace.created agent:bob"),
+        (0,     "bob", "agent.leave bob",          "agent.left bob"),
+        (90000, "baton", "wake",                   "awake"),
+        (90000, "baton", "time",                   "nothing"),
+        (90001, "cho", "agent.register cho ttl_ms=100",
+            "agent.joined cho token=4 ttl=100; namespace.created agent:cho"),
+        (90126, "baton", "time",                   "agent.lost cho"),
+        (90200, "ada", "agent.heartbeat ada",      "agent.seen ada"),
+        (91449, "baton", "time",                   "nothing"),
+        (91450, "baton", "time",                   "agent.lost ada"),
+        (95000, "baton", "wake",                   "awake"),
+        (99000, "baton", "time",                   "nothing"),
+    ]
+
+    what_is_said_about_an_agent_must_make_sense => [
+        (0, "ada", "agent.register ada ttl_ms=99",           "refused agent.ttl_out_of_range"),
+        (0, "ada", "agent.register ada ttl_ms=86400001",     "refused agent.ttl_out_of_range"),
+        (0, "ada", r#"agent.register ada capabilities=[""]"#, "refused agent.bad_capabilities"),
+        (0, "ada", r#"agent.register ada capabilities=["a\n"]"#, "refused agent.bad_capabilities"),
+        (0, "ada", "agent.register ada metadata=bytes:65537", "refused agent.metadata_too_large"),
+        (0, "ada", "agent.register ada metadata=bytes:65536 ttl_ms=86400000",
+            "agent.joined ada token=1 ttl=86400000; namespace.created agent:ada"),
+        (0, "ada", "agent.register ada ttl_ms=1",            "refused agent.ttl_out_of_range"),
+        (0, "ada", "agent.get ada",                          "ada active token=1 seen=0"),
+    ]
+
+    agents_are_found_by_what_they_can_do => [
+        (0, "ada", r#"agent.register ada capabilities=["write"]"#,
+            "agent.joined ada token=1 ttl=60000; namespace.created agent:ada"),
+        (0, "bob", r#"agent.register bob capabilities=["write","review"]"#,
+            "agent.joined bob token=2 ttl=60000; namespace.created agent:bob"),
+        (0, "cho", "agent.register cho ttl_ms=100",
+            "agent.joined cho token=3 ttl=100; namespace.created agent:cho"),
+        (1, "ada", "agent.list",                       "[ada, bob, cho]"),
+        (1, "ada", r#"agent.list capability="write""#, "[ada, bob]"),
+        (1, "ada", r#"agent.list capability="review""#, "[bob]"),
+        (1, "ada", r#"agent.list capability="fly""#,   "[]"),
+        (1, "ada", "agent.list limit=2",               "[ada, bob] next=bob"),
+        (1, "ada", r#"agent.list limit=2 cursor="bob""#, "[cho]"),
+        (1, "ada", r#"agent.list limit=1 capability="write""#, "[ada] next=ada"),
+        (1, "ada", "agent.list limit=0",               "refused agent.limit_out_of_range"),
+        (1, "ada", "agent.list limit=10001",           "refused agent.limit_out_of_range"),
+        (1, "ada", "agent.leave ada",                  "agent.left ada"),
+        (125, "ada", "time",                           "agent.lost cho"),
+        (126, "ada", r#"agent.list status="active""#,  "[bob]"),
+        (126, "ada", r#"agent.list status="left""#,    "[ada]"),
+        (126, "ada", r#"agent.list status="lost""#,    "[cho]"),
+        (126, "ada", r#"agent.list status="left" capability="review""#, "[]"),
+    ]
+}
+
+#[test]
+fn every_refusal_is_reached() {
+    let elsewhere = ["agent.too_many"];
+    check_coverage(include_str!("vocabulary.rs"), "code", SCENARIOS, World::codes, &elsewhere);
+}
+
+#[test]
+fn every_event_happens() {
+    let elsewhere = ["agent.forgotten"];
+    check_coverage(include_str!("vocabulary.rs"), "kind", SCENARIOS, World::kinds, &elsewhere);
+}
+
+/// A batch that cannot be committed would be tried again forever.
+#[test]
+fn many_are_lost_in_several_batches_that_each_hold_all_they_let_go() {
+    let joined = "11 agent.joined; 11 namespace.created";
+    let mut world = check(&[(0, "ada", "many 11 agent.register a{} ttl_ms=1000", joined)]);
+    for number in 0..11 {
+        let asked = format!("many 1000 state.set shared/{number}:{{}} 1 ephemeral");
+        assert_eq!(world.run(0, &format!("a{number}"), &asked), "1000 state.set");
+    }
+    let all = "9 agent.lost; 9000 state.let_go | 2 agent.lost; 2000 state.let_go";
+    world.check(&[(9999, "baton", "time", all)]);
+}
+
+#[test]
+fn capabilities_are_few_and_short() {
+    let mut world = check(&[]);
+    let names =
+        |count: usize| serde_json::json!((0..count).map(|n| n.to_string()).collect::<Vec<_>>());
+    let long = |bytes: usize| serde_json::json!(["x".repeat(bytes)]);
+    let mut run = |names| world.run(0, "ada", &format!("agent.register ada capabilities={names}"));
+    assert_eq!(run(names(limits::CAPABILITIES_MAX + 1)), "refused agent.bad_capabilities");
+    assert_eq!(run(long(limits::CAPABILITY_BYTES_MAX + 1)), "refused agent.bad_capabilities");
+    let joined = "agent.joined ada token=1 ttl=60000; namespace.created agent:ada";
+    assert_eq!(run(names(limits::CAPABILITIES_MAX)), joined);
+    assert_eq!(run(long(limits::CAPABILITY_BYTES_MAX)), "agent.joined ada token=2 ttl=60000");
+}
+
+/// A workspace that knows as many agents as it can.
+fn full(status: Status) -> World {
+    let mut head = Space::default().head();
+    head.revision = Revision(1);
+    head.time = Timestamp(5);
+    head.agents = (0..limits::AGENTS_MAX as u64)
+        .map(|number| Agent {
+            id: AgentId::parse(&format!("a{number}")).unwrap(),
+            status,
+            capabilities: BTreeSet::new(),
+            metadata: None,
+            ttl_ms: 60_000,
+            token: Token(1),
+            registered_at: Timestamp(0),
+            last_seen_at: Timestamp(0),
+            // The one who ended first is not the one whose name comes first.
+            ended_at: (status != Status::Active).then(|| Timestamp(u64::from(number != 7))),
+        })
+        .collect();
+    World::new(Space::restore(head, Vec::new()))
+}
+
+#[test]
+fn whoever_ended_first_makes_room() {
+    full(Status::Lost).check(&[
+        (
+            5,
+            "ada",
+            "agent.register ada",
+            "agent.forgotten a7; agent.joined ada token=2 ttl=60000; namespace.created agent:ada",
+        ),
+        (5, "ada", "agent.get a7", "refused agent.not_found"),
+        (
+            5,
+            "ada",
+            "agent.register a1",
+            "agent.joined a1 token=3 ttl=60000; namespace.created agent:a1",
+        ),
+    ]);
+}
+
+#[test]
+fn a_workspace_full_of_active_agents_takes_no_other() {
+    full(Status::Active).check(&[
+        (5, "ada", "agent.register ada", "refused agent.too_many"),
+        (5, "ada", "agent.leave a1", "agent.left a1"),
+        (
+            5,
+            "ada",
+            "agent.register ada",
+            "agent.forgotten a1; agent.joined ada token=3 ttl=60000; namespace.created agent:ada",
+        ),
+    ]);
+}
+
+#[test]
+fn the_log_of_an_agent_that_dies_reads_as_a_story() {
+    let log = story(&[
+        (
+            0,
+            "ada",
+            "agent.register ada ttl_ms=1000",
+            "agent.joined ada token=1 ttl=1000; namespace.created agent:ada",
+        ),
+        (
+            10,
+            "ada",
+            "state.set shared/leader 1 ephemeral if_absent",
+            "state.set shared/leader v1 = 1 with ada",
+        ),
+        (20, "bob", "state.set shared/leader 2 if_absent", "refused state.exists"),
+        (30, "ada", "state.set agent:ada/draft 3", "state.set agent:ada/draft v1 = 3"),
+        (1250, "baton", "time", "agent.lost ada; state.let_go shared/leader v1"),
+        (
+            1260,
+            "bob",
+            "agent.register bob",
+            "agent.joined bob token=5 ttl=60000; namespace.created agent:bob",
+        ),
+        (
+            1270,
+            "bob",
+            "all: if agent ada active=false & state.set shared/leader 2 ephemeral if_absent \
+            & state.transfer agent:ada agent:bob",
+            "state.set shared/leader v1 = 2 with bob; \
+             state.transferred agent:bob/draft v1 = 3 from agent:ada v1 r3 by ada; \
+             state.transferred_away agent:ada/draft v1",
+        ),
+    ]);
+    insta::assert_snapshot!(log, @r"
+    r1 at 0, ada:
+        agent.joined ada token=1 ttl=1000
+        namespace.created agent:ada
+    r2 at 10, ada:
+        state.set shared/leader v1 = 1 with ada
+    r3 at 30, ada:
+        state.set agent:ada/draft v1 = 3
+    r4 at 1250, baton:
+        agent.lost ada
+        state.let_go shared/leader v1
+    r5 at 1260, bob:
+        agent.joined bob token=5 ttl=60000
+        namespace.created agent:bob
+    r6 at 1270, bob:
+        state.set shared/leader v1 = 2 with bob
+        state.transferred agent:bob/draft v1 = 3 from agent:ada v1 r3 by ada
+        state.transferred_away agent:ada/draft v1
+    ");
+}

@@ -102,7 +102,11 @@ pub struct Agent {
     /// What it can do.
     pub capabilities: BTreeSet<String>,
     /// Whatever else is worth knowing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "crate::json::given",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub metadata: Option<Json>,
     /// How long it may be silent.
     pub ttl_ms: u64,
@@ -147,7 +151,11 @@ pub enum Event {
         #[serde(default)]
         capabilities: BTreeSet<String>,
         /// Whatever else is worth knowing.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(
+            default,
+            deserialize_with = "crate::json::given",
+            skip_serializing_if = "Option::is_none"
+        )]
         metadata: Option<Json>,
         /// How long it may be silent.
         ttl_ms: u64,

@@ -5,8 +5,8 @@
 //! [`POLICY_ROUNDS_MAX`](crate::limits::POLICY_ROUNDS_MAX) rounds. Primitives do not know each
 //! other; the whole coupling of the domain stands in this folder.
 
-mod an_ended_session_lets_go;
 mod an_agent_has_a_namespace;
+mod an_ended_session_lets_go;
 
 use an_agent_has_a_namespace::an_agent_has_a_namespace;
 use an_ended_session_lets_go::an_ended_session_lets_go;

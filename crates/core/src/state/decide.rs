@@ -472,8 +472,11 @@ fn page(
         return Err(Rejection::UnknownNamespace { namespace: list.namespace.clone() });
     }
     let limit = page_limit(list.limit)?;
-    let mut entries: Vec<Entry> =
-        table.listed(list).take(limit + 1).map(|there| table.shown(&list.namespace, there)).collect();
+    let mut entries: Vec<Entry> = table
+        .listed(list)
+        .take(limit + 1)
+        .map(|there| table.shown(&list.namespace, there))
+        .collect();
     let cursor = (entries.len() > limit).then(|| {
         entries.truncate(limit);
         entries.last().map(|entry| entry.key().to_owned()).unwrap_or_default()

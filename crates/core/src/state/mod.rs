@@ -32,6 +32,6 @@ pub use decide::{
 };
 pub use table::{Ending, Table, Undo};
 pub use vocabulary::{
-    Change, Command, Delete, Diff, Entry, Event, Get, History, List, Operation, Page, PatchEntry, Query,
-    Rejection, Removal, Reply, Set, Snapshot, Source, Transfer, Warning,
+    Change, Command, Delete, Diff, Entry, Event, Get, History, List, Operation, Page, PatchEntry,
+    Query, Rejection, Removal, Reply, Set, Snapshot, Source, Transfer, Warning,
 };

@@ -51,7 +51,11 @@ pub struct Set {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub if_absent: bool,
     /// Only if the entry has this value.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "crate::json::given",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub expected_value: Option<Json>,
     /// The entry goes after so many milliseconds unless written again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -296,10 +300,18 @@ pub struct Change {
     /// To which key.
     pub key: Key,
     /// The value before; none if there was no entry.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "crate::json::given",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub old_value: Option<Json>,
     /// The value after; none if the entry is gone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "crate::json::given",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub new_value: Option<Json>,
     /// Where a transferred value came from.
     #[serde(default, skip_serializing_if = "Option::is_none")]

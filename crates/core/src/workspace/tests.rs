@@ -1,1 +1,44 @@
-//! Scenarios.
+//! Scenarios of the workspace about itself.
+
+use crate::testing::{World, check_coverage, scenarios};
+
+scenarios! {
+    what_is_not_given_stays_as_it_is => [
+        (0, "ada", "workspace.get",
+            "count=10000000 age=2592000000 entries=0 namespaces=1 agents=0"),
+        (0, "ada", "workspace.configure history_count=5",
+            "workspace.configured count=5 age=2592000000"),
+        (0, "ada", "workspace.configure history_age_ms=7", "workspace.configured count=5 age=7"),
+        (0, "ada", "workspace.configure history_count=5 history_age_ms=7",
+            "r2: count=5 age=7 entries=0 namespaces=1 agents=0"),
+        (0, "ada", "workspace.configure", "r2: count=5 age=7 entries=0 namespaces=1 agents=0"),
+        (0, "ada", "workspace.configure history_count=1 history_age_ms=1",
+            "workspace.configured count=1 age=1"),
+    ]
+
+    something_is_always_kept => [
+        (0, "ada", "workspace.configure history_count=0", "refused workspace.nothing_kept"),
+        (0, "ada", "workspace.configure history_age_ms=0", "refused workspace.nothing_kept"),
+        (0, "ada", "workspace.configure history_count=1 history_age_ms=0",
+            "refused workspace.nothing_kept"),
+    ]
+
+    it_counts_what_it_has => [
+        (0, "ada", "agent.register ada",
+            "agent.joined ada token=1 ttl=60000; namespace.created agent:ada"),
+        (0, "ada", "state.set shared/a 1",    "state.set shared/a v1 = 1"),
+        (0, "ada", "state.set agent:ada/a 1", "state.set agent:ada/a v1 = 1"),
+        (0, "ada", "workspace.get",
+            "count=10000000 age=2592000000 entries=2 namespaces=2 agents=1"),
+    ]
+}
+
+#[test]
+fn every_refusal_is_reached() {
+    check_coverage(include_str!("vocabulary.rs"), "code", SCENARIOS, World::codes, &[]);
+}
+
+#[test]
+fn every_event_happens() {
+    check_coverage(include_str!("vocabulary.rs"), "kind", SCENARIOS, World::kinds, &[]);
+}

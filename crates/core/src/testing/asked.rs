@@ -1,0 +1,123 @@
+//! What is asked, read from text. The [module](super) says how it is written.
+
+use serde_json::{Map, Value, json};
+
+use crate::command::{Command, Query, Request, Wish};
+use crate::names::IdempotencyKey;
+use crate::transaction::Precondition;
+
+/// A request: a command or a transaction, perhaps with an idempotency key.
+pub(super) fn read_request(asked: &str) -> Request {
+    let (key, asked) = match asked.strip_prefix('#').and_then(|rest| rest.split_once(' ')) {
+        Some((key, rest)) => (Some(IdempotencyKey::parse(key).unwrap()), rest),
+        None => (None, asked),
+    };
+    let wish = if let Some(all) = asked.strip_prefix("all:") {
+        let parts = all.split('&').map(str::trim).filter(|part| !part.is_empty());
+        let (require, commands): (Vec<&str>, Vec<&str>) =
+            parts.partition(|part| part.starts_with("if "));
+        Wish::Transaction {
+            require: require.into_iter().map(read_precondition).collect(),
+            commands: commands.into_iter().map(read_command).collect(),
+        }
+    } else if let Some((count, what)) =
+        asked.strip_prefix("many ").and_then(|rest| rest.split_once(' '))
+    {
+        let numbers = 0..count.parse::<usize>().unwrap();
+        let command = |number: usize| read_command(&what.replace("{}", &number.to_string()));
+        Wish::Transaction { require: Vec::new(), commands: numbers.map(command).collect() }
+    } else {
+        Wish::Command(read_command(asked))
+    };
+    Request { wish, idempotency_key: key }
+}
+
+/// The words of a text; what stands in brackets is one word with what stands before it.
+fn words(asked: &str) -> Vec<&str> {
+    let mut depth = 0_usize;
+    let split = asked.split(|letter: char| {
+        match letter {
+            '{' | '[' => depth += 1,
+            '}' | ']' => depth -= 1,
+            _ => {}
+        }
+        depth == 0 && letter.is_whitespace()
+    });
+    split.filter(|word| !word.is_empty()).collect()
+}
+
+/// What is asked, as the tree that serde reads: `{"state": {"set": {...}}}`.
+fn tree(asked: &str) -> Value {
+    let mut words = words(asked).into_iter();
+    let (noun, verb) = words.next().unwrap().split_once('.').expect("`noun.verb`");
+    let names: &[&str] = match (noun, verb) {
+        ("state", "set") => &["place", "value"],
+        ("state", "patch" | "delete" | "get") => &["place"],
+        ("state", "transfer") => &["from_namespace", "to_namespace"],
+        ("state", "list") => &["namespace"],
+        ("namespace", "create" | "configure" | "delete" | "get" | "ensure") => &["name"],
+        ("agent", "register" | "heartbeat" | "leave" | "get") => &["agent"],
+        _ => &[],
+    };
+    let fields = read_fields(names, words);
+    let unit = matches!((noun, verb), ("workspace", "get") | (_, "expire"));
+    if unit { json!({ noun: verb }) } else { json!({ noun: { verb: fields } }) }
+}
+
+fn read_fields<'a>(names: &[&str], words: impl Iterator<Item = &'a str>) -> Map<String, Value> {
+    const FORMS: [&str; 6] = ["merge", "json_patch", "append", "union", "increment", "max"];
+    let mut names = names.iter();
+    let mut fields = Map::new();
+    for word in words {
+        match names.next() {
+            Some(&"place") => {
+                let (namespace, key) = word.split_once('/').expect("`namespace/key`");
+                fields.insert("namespace".into(), json!(namespace));
+                fields.insert("key".into(), json!(key));
+            }
+            Some(&"value") => drop(fields.insert("value".into(), read_value(word))),
+            Some(name) => drop(fields.insert((*name).to_owned(), json!(word))),
+            None => match word.split_once('=') {
+                Some((name, value)) if FORMS.contains(&name) => {
+                    fields.insert("patch".into(), json!({ name: read_value(value) }));
+                }
+                Some((name, value)) => drop(fields.insert(name.to_owned(), read_value(value))),
+                None => drop(fields.insert(word.to_owned(), json!(true))),
+            },
+        }
+    }
+    fields
+}
+
+fn read_value(word: &str) -> Value {
+    match word.strip_prefix("bytes:") {
+        Some(bytes) => json!("x".repeat(bytes.parse::<usize>().unwrap() - 2)),
+        None => serde_json::from_str(word).unwrap_or_else(|error| panic!("`{word}`: {error}")),
+    }
+}
+
+/// A command.
+pub(crate) fn read_command(asked: &str) -> Command {
+    serde_json::from_value(tree(asked)).unwrap_or_else(|error| panic!("`{asked}`: {error}"))
+}
+
+/// A query, if that is what it is.
+pub(super) fn read_query(asked: &str) -> Option<Query> {
+    const VERBS: [&str; 5] = [".get", ".list", ".history", ".snapshot", ".diff"];
+    let name = *words(asked).first()?;
+    VERBS.iter().any(|verb| name.ends_with(verb)).then(|| {
+        serde_json::from_value(tree(asked)).unwrap_or_else(|error| panic!("`{asked}`: {error}"))
+    })
+}
+
+fn read_precondition(asked: &str) -> Precondition {
+    let mut words = words(asked).into_iter().skip(1);
+    let noun = words.next().unwrap();
+    let tree = match noun {
+        "revision" => json!({ noun: read_value(words.next().unwrap()) }),
+        "entry" => json!({ noun: read_fields(&["place"], words) }),
+        "namespace" => json!({ noun: read_fields(&["name"], words) }),
+        _ => json!({ noun: read_fields(&["agent"], words) }),
+    };
+    serde_json::from_value(tree).unwrap_or_else(|error| panic!("`{asked}`: {error}"))
+}

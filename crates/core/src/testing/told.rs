@@ -1,0 +1,132 @@
+//! What came of it, as text: one line for every event, entry and page.
+
+use std::fmt::Write;
+
+use crate::entry::Entry;
+use crate::event::Event;
+use crate::json::Json;
+use crate::reply::{Answer, Reply};
+use crate::{agent, namespace, state, workspace};
+
+/// The answer to a request that changed nothing, perhaps because it was made before.
+pub(super) fn told_again(answer: &Answer) -> String {
+    match &answer.reply {
+        Reply::Agent(agent::Reply::Done) | Reply::State(state::Reply::Done) => "nothing".into(),
+        reply => format!("r{}: {}", answer.revision, shown(reply)),
+    }
+}
+
+/// An event in one line.
+pub(super) fn told(event: &Event) -> String {
+    let kind = event.kind();
+    match event {
+        Event::State(state::Event::Set {
+            namespace,
+            key,
+            value,
+            version,
+            operation: _,
+            expires_at,
+            bound_to,
+            source,
+        }) => {
+            let mut line = format!("{kind} {namespace}/{key} v{version} = {}", brief(value));
+            if let Some(moment) = expires_at {
+                write!(line, " until {}", moment.0).unwrap();
+            }
+            if let Some(agent) = bound_to {
+                write!(line, " with {agent}").unwrap();
+            }
+            if let Some(state::Source { namespace, version, revision, agent }) = source {
+                write!(line, " from {namespace} v{version} r{revision} by {agent}").unwrap();
+            }
+            line
+        }
+        Event::State(state::Event::Deleted { namespace, key, version, removal: _ }) => {
+            format!("{kind} {namespace}/{key} v{version}")
+        }
+        Event::Namespace(event) => format!("{kind} {}", event.name()),
+        Event::Agent(agent::Event::Joined { agent, ttl_ms, token, .. }) => {
+            format!("{kind} {agent} token={token} ttl={ttl_ms}")
+        }
+        Event::Agent(event) => format!("{kind} {}", event.agent()),
+        Event::Workspace(workspace::Event::Configured { retention }) => {
+            let workspace::Retention { history_count, history_age_ms } = retention;
+            format!("{kind} count={history_count} age={history_age_ms}")
+        }
+        Event::Receipt(receipt) => format!("{kind} {}", receipt.key),
+    }
+}
+
+fn brief(value: &Json) -> String {
+    let text = value.as_str();
+    if text.len() > 80 { format!("{} bytes", text.len()) } else { text.to_owned() }
+}
+
+/// A reply in one line.
+pub(super) fn shown(reply: &Reply) -> String {
+    let page = |names: Vec<String>, cursor: Option<String>| {
+        let next = cursor.map_or(String::new(), |cursor| format!(" next={cursor}"));
+        format!("[{}]{next}", names.join(", "))
+    };
+    match reply {
+        Reply::State(state::Reply::Entry(entry)) => shown_entry(entry),
+        Reply::State(state::Reply::Entries(found)) => {
+            let name = |entry: &Entry| format!("{}/{}", entry.namespace(), entry.key());
+            page(found.entries.iter().map(name).collect(), found.cursor.clone())
+        }
+        Reply::State(state::Reply::Moved { keys }) => format!("moved {keys:?}"),
+        Reply::State(reply) => format!("{reply:?}"),
+        Reply::Namespace(namespace::Reply::Namespace(found)) => {
+            format!("namespace {} by {} r{}", found.name, found.created_by, found.revision)
+        }
+        Reply::Namespace(namespace::Reply::Namespaces { namespaces, cursor }) => {
+            let names = namespaces.iter().map(|found| found.name.to_string());
+            page(names.collect(), cursor.as_ref().map(ToString::to_string))
+        }
+        Reply::Agent(agent::Reply::Agent(found)) => {
+            let agent::Agent { id, status, token, last_seen_at, .. } = found;
+            format!("{id} {} token={token} seen={}", status.word(), last_seen_at.0)
+        }
+        Reply::Agent(agent::Reply::Agents { agents, cursor }) => {
+            let names = agents.iter().map(|found| found.id.to_string());
+            page(names.collect(), cursor.as_ref().map(ToString::to_string))
+        }
+        Reply::Workspace(workspace::Reply::Workspace {
+            retention: workspace::Retention { history_count, history_age_ms },
+            entries,
+            namespaces,
+            agents,
+        }) => format!(
+            "count={history_count} age={history_age_ms} entries={entries} \
+             namespaces={namespaces} agents={agents}"
+        ),
+        Reply::Transaction(replies) => replies.iter().map(shown).collect::<Vec<_>>().join("; "),
+        Reply::Namespace(namespace::Reply::Done) | Reply::Agent(agent::Reply::Done) => {
+            "nothing".into()
+        }
+    }
+}
+
+fn shown_entry(entry: &Entry) -> String {
+    let mut line = format!(
+        "{}/{} v{} = {} r{} at {} by {}",
+        entry.namespace(),
+        entry.key(),
+        entry.version(),
+        brief(&entry.json()),
+        entry.revision(),
+        entry.updated_at().0,
+        entry.updated_by()
+    );
+    if let Some(moment) = entry.expires_at() {
+        write!(line, " until {}", moment.0).unwrap();
+    }
+    if entry.is_ephemeral() {
+        line.push_str(" ephemeral");
+    }
+    for warning in entry.warnings() {
+        write!(line, " warning {}", warning.code).unwrap();
+    }
+    line
+}

@@ -1,0 +1,266 @@
+//! The bytes of events are a promise: what was ever written can be read forever.
+//!
+//! `spec/events.json` holds an example of every event in the encoding of the log, and as JSON:
+//!
+//! ```text
+//!   { "name": "state.deleted", "edition": 1, "bytes": "81a5…", "json": { "state": … } }
+//! ```
+//!
+//! 1. Every example ever stored decodes, and means what its JSON says.
+//! 2. The newest edition of an example is what is written today, to the byte.
+//! 3. Every kind of event has an example; a new variant does not compile until it has a name here.
+//!
+//! Running with `BATON_GOLDEN=write` adds what is missing. An example whose bytes have changed gets
+//! another edition beside the old one: old logs exist. Deleting one needs an ADR.
+
+#![expect(clippy::unwrap_used, reason = "in a test that is how to fail")]
+
+use std::collections::BTreeSet;
+use std::{env, fs};
+
+use baton_core::merge::Merge;
+use baton_core::receipt::Receipt;
+use baton_core::rules::{KeyRules, Rules};
+use baton_core::schema::Schema;
+use baton_core::state::{self, Operation, Removal, Source};
+use baton_core::{
+    AgentId, Event, IdempotencyKey, Json, Key, NamespaceName, Revision, Timestamp, Token, Version,
+    agent, namespace, workspace,
+};
+use serde::{Deserialize, Serialize};
+
+const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../spec/events.json");
+const ADVICE: &str = "run with BATON_GOLDEN=write and review the difference as a change of format";
+
+#[derive(Serialize, Deserialize)]
+struct Golden {
+    examples: Vec<Example>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Example {
+    name: String,
+    edition: u32,
+    bytes: String,
+    json: serde_json::Value,
+}
+
+/// The kinds of events that must have an example. Whoever adds a variant has to come here, and
+/// every answer of this function is then asked for below.
+fn variant(event: &Event) -> &'static str {
+    match event {
+        Event::State(state::Event::Set { operation: Operation::Set, .. }) => "set",
+        Event::State(state::Event::Set { operation: Operation::Patched, .. }) => "patched",
+        Event::State(state::Event::Set { operation: Operation::Transferred, .. }) => "transferred",
+        Event::State(state::Event::Deleted { removal, .. }) => match removal {
+            Removal::Deleted => "deleted",
+            Removal::Expired => "expired",
+            Removal::LetGo => "let go",
+            Removal::TransferredAway => "transferred away",
+        },
+        Event::Namespace(namespace::Event::Created { .. }) => "namespace created",
+        Event::Namespace(namespace::Event::Configured { .. }) => "namespace configured",
+        Event::Namespace(namespace::Event::Deleted { .. }) => "namespace deleted",
+        Event::Agent(agent::Event::Joined { .. }) => "joined",
+        Event::Agent(agent::Event::Seen { .. }) => "seen",
+        Event::Agent(agent::Event::Left { .. }) => "left",
+        Event::Agent(agent::Event::Lost { .. }) => "lost",
+        Event::Agent(agent::Event::Forgotten { .. }) => "forgotten",
+        Event::Workspace(workspace::Event::Configured { .. }) => "workspace configured",
+        Event::Receipt(_) => "receipt",
+    }
+}
+
+fn json(text: &str) -> Json {
+    Json::parse(text).unwrap()
+}
+
+fn ada() -> AgentId {
+    AgentId::parse("ada").unwrap()
+}
+
+fn notes() -> NamespaceName {
+    NamespaceName::parse("notes").unwrap()
+}
+
+fn set(operation: Operation) -> state::Event {
+    state::Event::Set {
+        namespace: NamespaceName::shared(),
+        key: Key::parse("plan/a").unwrap(),
+        value: json(r#"{"step":[1,2.5,null,"é"]}"#),
+        version: Version(1),
+        operation,
+        expires_at: None,
+        bound_to: None,
+        source: None,
+    }
+}
+
+fn set_with_everything() -> state::Event {
+    state::Event::Set {
+        namespace: notes(),
+        key: Key::parse("draft").unwrap(),
+        value: json("null"),
+        version: Version(4_294_967_295),
+        operation: Operation::Transferred,
+        expires_at: Some(Timestamp(1_794_700_800_123)),
+        bound_to: Some(ada()),
+        source: Some(Source {
+            namespace: NamespaceName::of_agent(&ada()),
+            version: Version(300),
+            revision: Revision(70_000),
+            agent: ada(),
+        }),
+    }
+}
+
+fn deleted(removal: Removal) -> state::Event {
+    let (namespace, key) = (NamespaceName::shared(), Key::parse("plan/a").unwrap());
+    state::Event::Deleted { namespace, key, version: Version(2), removal }
+}
+
+fn every_rule() -> Rules {
+    let plain = Rules {
+        append_only: true,
+        schema: Some(Schema::compile(&json(r#"{"type":"object"}"#)).unwrap()),
+        schema_version: Some(3),
+        merge: Some(Merge::JsonMerge),
+        ttl_ms: Some(60_000),
+        value_bytes_max: Some(4_096),
+        flat: true,
+        keys: Vec::new(),
+    };
+    let pattern = "count:*".parse().unwrap();
+    let rules = Rules { merge: Some(Merge::Counter), ..Rules::default() };
+    Rules { keys: vec![KeyRules { pattern, rules }], ..plain }
+}
+
+fn joined() -> agent::Event {
+    agent::Event::Joined {
+        agent: ada(),
+        capabilities: ["review".to_owned(), "write".to_owned()].into(),
+        metadata: Some(json(r#"{"model":"m-1"}"#)),
+        ttl_ms: 60_000,
+        token: Token(7),
+    }
+}
+
+fn joined_with_nothing() -> agent::Event {
+    let (capabilities, metadata) = (BTreeSet::new(), None);
+    agent::Event::Joined { agent: ada(), capabilities, metadata, ttl_ms: 100, token: Token(8) }
+}
+
+fn receipt() -> Receipt {
+    let key = IdempotencyKey::parse("request 1").unwrap();
+    Receipt { key, digest: 0xcbf2_9ce4_8422_2325, answer: vec![0x80, 0x00, 0xff] }
+}
+
+/// What is written today, each under its name in the golden file.
+fn examples() -> Vec<(&'static str, Event)> {
+    let retention = workspace::Retention { history_count: 1_000, history_age_ms: 86_400_000 };
+    let rules = Rules::default();
+    vec![
+        ("state.set", Event::State(set(Operation::Set))),
+        ("state.patched", Event::State(set(Operation::Patched))),
+        ("state.transferred", Event::State(set(Operation::Transferred))),
+        ("state.transferred with everything", Event::State(set_with_everything())),
+        ("state.deleted", Event::State(deleted(Removal::Deleted))),
+        ("state.expired", Event::State(deleted(Removal::Expired))),
+        ("state.let_go", Event::State(deleted(Removal::LetGo))),
+        ("state.transferred_away", Event::State(deleted(Removal::TransferredAway))),
+        ("namespace.created", Event::Namespace(namespace::Event::Created { name: notes(), rules })),
+        (
+            "namespace.configured",
+            Event::Namespace(namespace::Event::Configured { name: notes(), rules: every_rule() }),
+        ),
+        ("namespace.deleted", Event::Namespace(namespace::Event::Deleted { name: notes() })),
+        ("agent.joined", Event::Agent(joined())),
+        ("agent.joined with nothing", Event::Agent(joined_with_nothing())),
+        ("agent.seen", Event::Agent(agent::Event::Seen { agent: ada() })),
+        ("agent.left", Event::Agent(agent::Event::Left { agent: ada() })),
+        ("agent.lost", Event::Agent(agent::Event::Lost { agent: ada() })),
+        ("agent.forgotten", Event::Agent(agent::Event::Forgotten { agent: ada() })),
+        ("workspace.configured", Event::Workspace(workspace::Event::Configured { retention })),
+        ("receipt.kept", Event::Receipt(receipt())),
+    ]
+}
+
+fn encoded(event: &Event) -> String {
+    let bytes = rmp_serde::to_vec_named(event).unwrap();
+    let digit = |half: u8| char::from_digit(half.into(), 16).unwrap();
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}
+
+fn decoded(name: &str, hex: &str) -> Event {
+    let digits = |pair: &[u8]| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap();
+    let bytes: Vec<u8> = hex.as_bytes().chunks(2).map(digits).collect();
+    rmp_serde::from_slice(&bytes)
+        .unwrap_or_else(|error| panic!("an old `{name}` can no longer be read: {error}"))
+}
+
+impl Golden {
+    fn stored() -> Self {
+        let text = fs::read_to_string(PATH).unwrap_or_else(|_| r#"{"examples":[]}"#.into());
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("spec/events.json: {error}"))
+    }
+
+    fn newest(&self, name: &str) -> Option<&Example> {
+        self.examples.iter().filter(|example| example.name == name).max_by_key(|it| it.edition)
+    }
+
+    fn write(mut self) {
+        for (name, event) in examples() {
+            let bytes = encoded(&event);
+            let newest = self.newest(name);
+            if newest.is_some_and(|newest| newest.bytes == bytes) {
+                continue;
+            }
+            let edition = newest.map_or(1, |newest| newest.edition + 1);
+            let json = serde_json::to_value(&event).unwrap();
+            self.examples.push(Example { name: name.into(), edition, bytes, json });
+        }
+        fs::write(PATH, serde_json::to_string_pretty(&self).unwrap() + "\n").unwrap();
+    }
+}
+
+/// The golden file, brought up to date first if that is wanted.
+fn golden() -> Golden {
+    if env::var("BATON_GOLDEN").is_ok_and(|wish| wish == "write") {
+        Golden::stored().write();
+    }
+    Golden::stored()
+}
+
+#[test]
+fn the_golden_file_holds() {
+    let golden = golden();
+    for Example { name, edition, bytes, json } in &golden.examples {
+        let event = decoded(name, bytes);
+        let meant: Event = serde_json::from_value(json.clone())
+            .unwrap_or_else(|error| panic!("the JSON of `{name}` can no longer be read: {error}"));
+        assert_eq!(event, meant, "edition {edition} of `{name}` is read as something else");
+    }
+    for (name, event) in examples() {
+        let newest = golden.newest(name);
+        let newest = newest.unwrap_or_else(|| panic!("spec/events.json has no `{name}`: {ADVICE}"));
+        assert_eq!(encoded(&event), newest.bytes, "`{name}` is written otherwise now: {ADVICE}");
+        assert_eq!(serde_json::to_value(&event).unwrap(), newest.json, "the JSON of `{name}`");
+        assert!(event.weight() >= newest.bytes.len() / 2, "`{name}` is heavier than its weight");
+    }
+}
+
+#[test]
+fn every_variant_has_an_example() {
+    let examples = examples();
+    for (name, event) in &examples {
+        let (kind, _) = name.split_once(" with ").unwrap_or((name, ""));
+        assert_eq!(kind, event.kind(), "an example is named by its kind");
+    }
+    let shown: BTreeSet<&str> = examples.iter().map(|(_, event)| variant(event)).collect();
+    let source = include_str!("golden_events.rs");
+    let start = source.find("fn variant(").expect("it stands above");
+    let end = source[start..].find("\n}").expect("it ends") + start;
+    let arms = source[start..end].lines().filter_map(|line| line.split_once("=> \""));
+    let named: BTreeSet<&str> = arms.map(|(_, rest)| rest.split('"').next().unwrap()).collect();
+    assert_eq!(shown, named, "every kind of event needs an example");
+}
