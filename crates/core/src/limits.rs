@@ -25,8 +25,9 @@ pub const POLICY_ROUNDS_MAX: usize = 16;
 pub const NAMESPACES_MAX: usize = 100_000;
 /// Most rules for key patterns in one namespace; they are tried in order on every write.
 pub const KEY_RULES_MAX: usize = 64;
-/// Most agents known to a workspace. Ended ones are forgotten first.
-pub const AGENTS_MAX: usize = 100_000;
+/// Most agents known to a workspace, far fewer than namespaces since each has one. Those that
+/// ended first are forgotten first.
+pub const AGENTS_MAX: usize = 10_000;
 /// Most capabilities of one agent.
 pub const CAPABILITIES_MAX: usize = 64;
 /// Longest capability name in bytes.
@@ -64,6 +65,8 @@ pub const IDEMPOTENCY_KEY_BYTES_MAX: usize = 256;
 pub const RECEIPT_AGE_MS_MAX: u64 = 24 * 3_600_000;
 /// How many stored answers a workspace keeps; the oldest go first.
 pub const RECEIPTS_MAX: usize = 100_000;
+/// How many bytes of stored answers a workspace keeps; the oldest go first, the newest stays.
+pub const RECEIPTS_BYTES_MAX: usize = 64 << 20;
 /// Revisions of history kept when the workspace does not say.
 pub const HISTORY_COUNT_DEFAULT: u64 = 10_000_000;
 /// Age of history kept when the workspace does not say: thirty days.

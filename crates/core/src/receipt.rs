@@ -4,8 +4,9 @@
 //! crash or neither. Only effects are kept: a refusal changed nothing and is decided anew.
 //!
 //! Receipts are kept for [`RECEIPT_AGE_MS_MAX`](crate::limits::RECEIPT_AGE_MS_MAX), and the newest
-//! [`RECEIPTS_MAX`](crate::limits::RECEIPTS_MAX) of a workspace at most. Keys belong to the agent
-//! that used them.
+//! [`RECEIPTS_MAX`](crate::limits::RECEIPTS_MAX) of a workspace at most, of together
+//! [`RECEIPTS_BYTES_MAX`](crate::limits::RECEIPTS_BYTES_MAX). Keys belong to the agent that used
+//! them.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -46,6 +47,7 @@ pub struct Kept {
 pub struct Receipts {
     by_key: BTreeMap<(AgentId, IdempotencyKey), Kept>,
     order: VecDeque<(AgentId, IdempotencyKey)>,
+    bytes: usize,
 }
 
 impl Receipt {
@@ -85,6 +87,7 @@ impl Receipts {
 
     fn keep(&mut self, kept: Kept) {
         let name = (kept.agent.clone(), kept.receipt.key.clone());
+        self.bytes += kept.receipt.answer.len();
         let before = self.by_key.insert(name.clone(), kept);
         assert!(before.is_none(), "a kept answer is repeated, not replaced");
         self.order.push_back(name);
@@ -93,10 +96,13 @@ impl Receipts {
     fn forget(&mut self, now: Timestamp) {
         while let Some(oldest) = self.order.front() {
             let age = now.since(self.by_key[oldest].time);
-            if self.order.len() <= limits::RECEIPTS_MAX && age <= limits::RECEIPT_AGE_MS_MAX {
+            let fits = self.order.len() <= limits::RECEIPTS_MAX
+                && (self.bytes <= limits::RECEIPTS_BYTES_MAX || self.order.len() == 1);
+            if fits && age <= limits::RECEIPT_AGE_MS_MAX {
                 break;
             }
-            self.by_key.remove(oldest);
+            let gone = self.by_key.remove(oldest).expect("what is in order is there");
+            self.bytes -= gone.receipt.answer.len();
             self.order.pop_front();
         }
     }

@@ -55,6 +55,13 @@ enum Undo {
     Workspace(workspace::Undo),
 }
 
+/// The events of a commit that is being decided.
+#[derive(Default)]
+struct Happened {
+    events: Vec<Event>,
+    weight: usize,
+}
+
 /// What to answer once the events of a command have happened.
 enum Plan {
     Written { namespace: NamespaceName, key: Key, warnings: Vec<Warning> },
@@ -114,15 +121,15 @@ impl Space {
             agent: agent.clone(),
             revision: self.revision.next(),
         };
-        let mut events = Vec::new();
-        let reply = match self.fulfil(wish, &stamp, &mut events) {
+        let mut happened = Happened::default();
+        let reply = match self.fulfil(wish, &stamp, &mut happened) {
             Ok(reply) => reply,
             Err(rejection) => {
                 self.take_back();
                 return Err(rejection);
             }
         };
-        if events.is_empty() {
+        if happened.events.is_empty() {
             return Ok(Committed {
                 answer: Answer { revision: self.revision, reply },
                 batch: None,
@@ -132,14 +139,14 @@ impl Space {
         let Stamp { now: time, agent, revision } = stamp;
         if let Some((key, digest)) = keyed {
             let receipt = Receipt::of(key, digest, &answer);
-            events.push(Event::Receipt(receipt.clone()));
-            if let Err(rejection) = check_bytes(&events) {
+            if let Err(rejection) = happened.add(vec![Event::Receipt(receipt.clone())]) {
                 self.take_back();
                 return Err(rejection);
             }
             self.receipts.evolve(&receipt, &Moment { revision, time, agent: &agent });
         }
         self.advance(revision, time);
+        let events = happened.events;
         Ok(Committed { answer, batch: Some(Batch { revision, time, agent, events }) })
     }
 
@@ -182,10 +189,10 @@ impl Space {
         &mut self,
         wish: Wish,
         stamp: &Stamp,
-        events: &mut Vec<Event>,
+        happened: &mut Happened,
     ) -> Result<Reply, Rejection> {
         let (require, commands) = match wish {
-            Wish::Command(command) => return self.run(command, stamp, events),
+            Wish::Command(command) => return self.run(command, stamp, happened),
             Wish::Transaction { require, commands } => (require, commands),
         };
         if commands.is_empty() {
@@ -202,7 +209,7 @@ impl Space {
             self.check_precondition(index, precondition)?;
         }
         let replies = commands.into_iter().enumerate().map(|(index, command)| {
-            self.run(command, stamp, events).map_err(|cause| {
+            self.run(command, stamp, happened).map_err(|cause| {
                 let cause_code = cause.code();
                 Rejection::InTransaction { index, cause_code, cause: Box::new(cause) }
             })
@@ -215,18 +222,20 @@ impl Space {
         &mut self,
         command: Command,
         stamp: &Stamp,
-        events: &mut Vec<Event>,
+        happened: &mut Happened,
     ) -> Result<Reply, Rejection> {
-        let mut first = events.len();
-        let plan = self.step(command, stamp, events)?;
+        let mut first = happened.events.len();
+        let plan = self.step(command, stamp, happened)?;
         for _ in 0..limits::POLICY_ROUNDS_MAX {
-            let last = events.len();
-            let following: Vec<Command> = events[first..].iter().flat_map(policy::follow).collect();
+            let last = happened.events.len();
+            let fresh = happened.events[first..].iter();
+            let following: Vec<Command> =
+                fresh.flat_map(|event| policy::follow(self, event)).collect();
             if following.is_empty() {
                 return Ok(self.reply(plan));
             }
             for command in following {
-                self.step(command, stamp, events)?;
+                self.step(command, stamp, happened)?;
             }
             first = last;
         }
@@ -237,23 +246,14 @@ impl Space {
         &mut self,
         command: Command,
         stamp: &Stamp,
-        events: &mut Vec<Event>,
+        happened: &mut Happened,
     ) -> Result<Plan, Rejection> {
         let (fresh, plan) = self.decide(command, stamp)?;
-        let given = events.len() + fresh.len();
-        if given > limits::BATCH_EVENTS_MAX {
-            let max = limits::BATCH_EVENTS_MAX;
-            return Err(Rejection::TooLarge { what: "events", given, max });
-        }
         let moment = Moment { revision: stamp.revision, time: stamp.now, agent: &stamp.agent };
         for event in &fresh {
             self.evolve(event, &moment);
         }
-        events.extend(fresh);
-        // One event cannot be too large by itself: values are limited far below.
-        if events.len() > 1 {
-            check_bytes(events)?;
-        }
+        happened.add(fresh)?;
         Ok(plan)
     }
 
@@ -467,9 +467,23 @@ impl Space {
     }
 }
 
-fn check_bytes(events: &[Event]) -> Result<(), Rejection> {
-    let (given, max) = (events.iter().map(Event::weight).sum(), limits::BATCH_BYTES_MAX);
-    if given > max { Err(Rejection::TooLarge { what: "bytes", given, max }) } else { Ok(()) }
+impl Happened {
+    fn add(&mut self, fresh: Vec<Event>) -> Result<(), Rejection> {
+        self.weight += fresh.iter().map(Event::weight).sum::<usize>();
+        if self.events.is_empty() {
+            self.events = fresh;
+        } else {
+            self.events.extend(fresh);
+        }
+        let bounds = [
+            ("events", self.events.len(), limits::BATCH_EVENTS_MAX),
+            ("bytes", self.weight, limits::BATCH_BYTES_MAX),
+        ];
+        match bounds.into_iter().find(|(_, given, max)| given > max) {
+            Some((what, given, max)) => Err(Rejection::TooLarge { what, given, max }),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Everything of a space but the entries: small, and therefore copied at once.

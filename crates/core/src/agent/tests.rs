@@ -210,6 +210,22 @@ fn a_workspace_full_of_active_agents_takes_no_other() {
             "agent.register ada",
             "agent.forgotten a1; agent.joined ada token=3 ttl=60000; namespace.created agent:ada",
         ),
+        (6, "ada", "agent.leave ada", "agent.left ada"),
+        (
+            7,
+            "bob",
+            "agent.register bob",
+            "agent.forgotten ada; agent.joined bob token=5 ttl=60000; \
+             namespace.deleted agent:ada; namespace.created agent:bob",
+        ),
+        (8, "bob", "state.set agent:bob/notes 1", "state.set agent:bob/notes v1 = 1"),
+        (8, "bob", "agent.leave bob", "agent.left bob"),
+        (
+            9,
+            "cy",
+            "agent.register cy",
+            "agent.forgotten bob; agent.joined cy token=8 ttl=60000; namespace.created agent:cy",
+        ),
     ]);
 }
 

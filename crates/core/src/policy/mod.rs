@@ -5,21 +5,25 @@
 //! [`POLICY_ROUNDS_MAX`](crate::limits::POLICY_ROUNDS_MAX) rounds. Primitives do not know each
 //! other; the whole coupling of the domain stands in this folder.
 
+mod a_forgotten_agent_leaves_no_empty_namespace;
 mod an_agent_has_a_namespace;
 mod an_ended_session_lets_go;
 
+use a_forgotten_agent_leaves_no_empty_namespace::a_forgotten_agent_leaves_no_empty_namespace;
 use an_agent_has_a_namespace::an_agent_has_a_namespace;
 use an_ended_session_lets_go::an_ended_session_lets_go;
 
 use crate::command::Command;
 use crate::event::Event;
+use crate::space::Space;
 
 /// What follows from an event.
-pub fn follow(event: &Event) -> Vec<Command> {
+pub fn follow(space: &Space, event: &Event) -> Vec<Command> {
     match event {
         Event::Agent(event) => {
             let mut commands = an_ended_session_lets_go(event);
             commands.extend(an_agent_has_a_namespace(event));
+            commands.extend(a_forgotten_agent_leaves_no_empty_namespace(space, event));
             commands
         }
         Event::State(_) | Event::Namespace(_) | Event::Workspace(_) | Event::Receipt(_) => {

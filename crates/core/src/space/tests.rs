@@ -323,7 +323,7 @@ fn policies_come_to_an_end() {
     for asked in steps {
         let committed = world.space.commit(read_command(asked).into(), &ada, Timestamp(0)).unwrap();
         for event in committed.batch.unwrap().events {
-            let follows = policy::follow(&event);
+            let follows = policy::follow(&world.space, &event);
             let is_about_an_agent = matches!(event, Event::Agent(_));
             assert!(is_about_an_agent || follows.is_empty(), "{event:?} causes {follows:?}");
             // What follows is never about agents, so nothing follows from that.

@@ -13,7 +13,7 @@ use crate::findings::{Finding, assert_lines, assert_none};
 use crate::repository::{File, rust_files};
 use crate::source::{Masked, is_word, words};
 
-const CORE: &str = "crates/core/";
+const CORE: &str = "crates/core/src/";
 const ENTRIES: [&str; 2] = ["crates/core/src/entries/", "crates/core/src/entries.rs"];
 const POLICY: &str = "crates/core/src/policy/";
 
