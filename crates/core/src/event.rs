@@ -60,6 +60,8 @@ impl Event {
         }
         match self {
             // The entries go with their namespace, so it concerns whoever watches one of them.
+            #[cfg(feature = "planted")]
+            Self::Namespace(_) if crate::planted::is("event.namespace_unseen") => false,
             Self::Namespace(namespace::Event::Deleted { name }) => {
                 pattern.reaches(&format!("state/{name}/"))
             }

@@ -137,6 +137,8 @@ impl Space {
         }
         let answer = Answer { revision: stamp.revision, reply };
         let Stamp { now: time, agent, revision } = stamp;
+        #[cfg(feature = "planted")]
+        let keyed = keyed.filter(|_| !crate::planted::is("space.receipt_not_kept"));
         if let Some((key, digest)) = keyed {
             let receipt = Receipt::of(key, digest, &answer);
             if let Err(rejection) = happened.add(vec![Event::Receipt(receipt.clone())]) {
@@ -154,6 +156,10 @@ impl Space {
     pub fn replay(&mut self, batch: &Batch) {
         assert_eq!(batch.revision, self.revision.next(), "batches are replayed in order");
         for event in &batch.events {
+            #[cfg(feature = "planted")]
+            if crate::planted::is("space.replay_skips") && batch.revision.0.is_multiple_of(13) {
+                continue;
+            }
             self.evolve(event, &batch.moment());
         }
         self.advance(batch.revision, batch.time);

@@ -18,7 +18,7 @@ use std::collections::VecDeque;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::thread::JoinHandle;
@@ -56,6 +56,25 @@ pub(crate) struct Crank {
     /// When the sync thread will wake by itself.
     wakes_at: AtomicU64,
     write_nanoseconds: AtomicU64,
+    /// How many are writing, or about to find that they need not. Each of them looks afterwards
+    /// for what was gathered meanwhile, so nobody else has to.
+    writing: AtomicUsize,
+}
+
+/// Somebody writes. Ends even by a panic: others would wait for it for ever.
+struct Writing<'a>(&'a AtomicUsize);
+
+impl<'a> Writing<'a> {
+    fn begin(writing: &'a AtomicUsize) -> Self {
+        writing.fetch_add(1, Ordering::SeqCst);
+        Self(writing)
+    }
+}
+
+impl Drop for Writing<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 /// Wakes a thread.
@@ -148,6 +167,7 @@ impl Crank {
             loads: Loads::default(),
             wakes_at: AtomicU64::new(0),
             write_nanoseconds: AtomicU64::new(0),
+            writing: AtomicUsize::new(0),
         });
         let mut jobs = vec![
             spawn("baton-sync", &crank, Self::sync_loop)?,
@@ -192,9 +212,18 @@ impl Crank {
         })
     }
 
-    /// Writes what was gathered; false if there was nothing.
+    fn is_writing(&self) -> bool {
+        self.writing.load(Ordering::SeqCst) > 0
+    }
+
+    /// Writes what was gathered; false if there was nothing. The caller looks afterwards whether
+    /// more was gathered, since others leave that to whoever writes.
     fn write(&self) -> bool {
-        match self.shard.flush() {
+        let flushed = {
+            let _until_it_is_done = Writing::begin(&self.writing);
+            self.shard.flush()
+        };
+        match flushed {
             Flushed::Nothing => false,
             Flushed::Durable(took) => {
                 let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
@@ -325,6 +354,10 @@ impl Crank {
         let (batches, bytes) = {
             let machine = self.shard.machine();
             if machine.is_flying() {
+                if !self.is_writing() {
+                    // Somebody else writes it, for reasons of their own, and will not look.
+                    self.sync.ring();
+                }
                 return;
             }
             machine.gathered()
@@ -340,7 +373,8 @@ impl Crank {
         }
         self.write();
         if self.shard.machine().gathered().0 > 0 {
-            self.shard.settled().nudge();
+            // Not one of those who gathered it: a future may be held and not polled for long.
+            self.sync.ring();
         }
     }
 }
@@ -418,22 +452,26 @@ impl Future for Durable<'_> {
         let mut fate = settled.fate(self.group);
         if fate.is_none() {
             match self.stage {
+                // Others join the group anyway while the one before it is being written.
+                Stage::Fresh if self.crank.is_writing() => self.stage = Stage::Waiting,
                 Stage::Fresh => {
                     self.stage = Stage::Waiting;
                     context.waker().wake_by_ref();
                     return Poll::Pending;
                 }
-                Stage::Waiting => {}
+                Stage::Waiting => {
+                    self.crank.lead();
+                    fate = settled.fate(self.group);
+                }
                 Stage::Done => panic!("a future was polled after it was done"),
             }
-            self.crank.lead();
-            fate = settled.fate(self.group);
         }
         if fate.is_none() {
             fate = settled.fate_or_wait(self.group, context.waker());
         }
-        if fate.is_none() {
-            // A group that was in flight may have landed before we were on the list.
+        if fate.is_none() && !self.crank.is_writing() {
+            // A group that was in flight may have landed before we were on the list. If one still
+            // is, whoever writes it will find what was gathered, and us.
             self.crank.lead();
             fate = settled.fate(self.group);
         }

@@ -2,7 +2,7 @@
 //!
 //! | name | what it is |
 //! |---|---|
-//! | `workspaces/NAME/snapshot-REVISION-DEADLINE` | the workspace at a revision; when time next causes something there |
+//! | `workspaces/NAME/snapshot-REVISION-DEADLINE` | the workspace, and when it next has to wake |
 //! | `workspaces/NAME/base-REVISION` | what the forgotten revisions added up to |
 //! | `workspaces/NAME/run-FIRST-LAST` | archived batches |
 //!
@@ -64,6 +64,20 @@ impl File {
         }
     }
 
+    fn run(self) -> Option<(u64, u64)> {
+        match self {
+            Self::Run { first, last } => Some((first, last)),
+            Self::Base { .. } | Self::Snapshot { .. } => None,
+        }
+    }
+
+    fn base(self) -> Option<u64> {
+        match self {
+            Self::Base { revision } => Some(revision),
+            Self::Run { .. } | Self::Snapshot { .. } => None,
+        }
+    }
+
     /// Reads a name back; none if it is not one of ours.
     pub fn parse(name: &str) -> Option<(WorkspaceName, Self)> {
         let (folder, file) = name.strip_prefix(ROOT)?.split_once('/')?;
@@ -84,6 +98,42 @@ impl File {
         };
         Some((workspace, file))
     }
+}
+
+/// The files that hold a workspace's archived past.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chain {
+    /// The revision of the base, if there is one.
+    pub base: Option<u64>,
+    /// First and last revision of each run, oldest first.
+    pub runs: Vec<(u64, u64)>,
+}
+
+/// The base, and the runs that follow each other from it on; none if they do not. There may be
+/// others: an attempt that failed after its file was there has left it behind, and the next one
+/// may have cut otherwise.
+pub fn chain(files: &[File]) -> Option<Chain> {
+    let runs: Vec<(u64, u64)> = files.iter().filter_map(|file| file.run()).collect();
+    let last = runs.iter().map(|(_, last)| *last).max().unwrap_or(0);
+    let mut bases: Vec<u64> = files.iter().filter_map(|file| file.base()).collect();
+    bases.sort_unstable();
+    let mut newest_first = bases.into_iter().rev().map(Some).chain([None]);
+    newest_first.find_map(|base| {
+        let runs = runs_between(base.unwrap_or(0), last, &runs)?;
+        Some(Chain { base, runs })
+    })
+}
+
+fn runs_between(base: u64, last: u64, runs: &[(u64, u64)]) -> Option<Vec<(u64, u64)>> {
+    if last <= base {
+        return Some(Vec::new());
+    }
+    let mut ending = runs.iter().filter(|(first, end)| *end == last && *first > base);
+    ending.find_map(|run| {
+        let mut chain = runs_between(base, run.0 - 1, runs)?;
+        chain.push(*run);
+        Some(chain)
+    })
 }
 
 /// When a snapshot says that time next causes something.
@@ -108,5 +158,29 @@ mod tests {
         assert_eq!(folder(&workspace), "workspaces/%team-7.%b/");
         assert_eq!(File::parse("workspaces/x/else-1"), None);
         assert_eq!(File::parse("else"), None);
+    }
+    fn run(first: u64, last: u64) -> File {
+        File::Run { first, last }
+    }
+
+    #[test]
+    fn runs_that_a_failed_attempt_left_behind_do_no_harm() {
+        let base = |revision| File::Base { revision };
+        let check = |files: &[File], base: Option<u64>, runs: &[(u64, u64)]| {
+            let expected = Chain { base, runs: runs.to_vec() };
+            assert_eq!(chain(files), Some(expected), "{files:?}");
+        };
+        check(&[], None, &[]);
+        check(&[run(1, 4), run(5, 9)], None, &[(1, 4), (5, 9)]);
+        // A merge that failed when it was complete, and the next one did not merge.
+        check(&[run(1, 20), run(1, 4), run(5, 25)], None, &[(1, 4), (5, 25)]);
+        // A merge that succeeded, before what it replaces was deleted.
+        check(&[run(1, 9), run(1, 4), run(5, 9)], None, &[(1, 9)]);
+        // A fold that was complete, before the run was deleted.
+        check(&[base(4), run(1, 4), run(5, 9)], Some(4), &[(5, 9)]);
+        // A fold that failed when it was complete, and then its run was merged.
+        check(&[base(4), run(1, 9)], None, &[(1, 9)]);
+        assert_eq!(chain(&[run(1, 4), run(6, 9)]), None);
+        assert_eq!(chain(&[base(4), run(6, 9)]), None);
     }
 }

@@ -15,7 +15,7 @@
 use std::sync::Arc;
 
 use baton_core::{NamespaceName, Revision, Space, Timestamp, WorkspaceName};
-use baton_log::Log;
+use baton_log::{BlobError, BlobWriter, Log};
 
 use crate::codec;
 use crate::error::Error;
@@ -120,15 +120,16 @@ impl<L: Log> Shard<L> {
     ) -> Option<Chore> {
         let idle_ms = u64::try_from(self.options.idle.as_millis()).unwrap_or(u64::MAX);
         let is_idle = now.since(resident.used_at) >= idle_ms;
-        let tail = &resident.history.tail;
-        if tail.len() >= self.options.tail_batches_max || (is_idle && !tail.is_empty()) {
-            return Some(Chore::Archive(workspace.clone()));
-        }
         let state_bytes = resident.space.state.bytes() as u64;
         let worth = self.options.snapshot_bytes_min.max(state_bytes / SNAPSHOT_PART);
         let is_behind = resident.snapshot < resident.space.revision();
         if resident.bytes_since_snapshot >= worth || (is_idle && is_behind) {
+            // Before archiving, which takes longer: what is not in it is what loading replays.
             return Some(Chore::Snapshot(workspace.clone()));
+        }
+        let tail = &resident.history.tail;
+        if tail.len() >= self.options.tail_batches_max || (is_idle && !tail.is_empty()) {
+            return Some(Chore::Archive(workspace.clone()));
         }
         raise_floor(resident, now);
         let first_run = resident.history.runs.first();
@@ -160,7 +161,7 @@ impl<L: Log> Shard<L> {
         let begin = replaced.first().map_or(first.0, |run| run.first());
         let last = first.0 + count as u64 - 1;
         let file = File::Run { first: begin, last };
-        let mut writer = RunWriter::new(self.log.create_blob(&file.name(workspace))?, begin);
+        let mut writer = RunWriter::new(self.new_blob(workspace, file)?, begin);
         for run in &replaced {
             for batch in run.batches(run.first()) {
                 push(&mut writer, &batch?.1)?;
@@ -194,6 +195,23 @@ impl<L: Log> Shard<L> {
             self.log.delete_blob(&file.name(workspace))?;
         }
         self.truncate()
+    }
+
+    /// Begins a file. If there is one of its name, an attempt that failed has left it behind, and
+    /// nobody refers to it.
+    fn new_blob(
+        &self,
+        workspace: &WorkspaceName,
+        file: File,
+    ) -> Result<Box<dyn BlobWriter>, Error> {
+        let name = file.name(workspace);
+        match self.log.create_blob(&name) {
+            Err(BlobError::Exists { .. }) => {
+                self.log.delete_blob(&name)?;
+                Ok(self.log.create_blob(&name)?)
+            }
+            created => Ok(created?),
+        }
     }
 
     /// The newest runs that are small enough to be written again.
@@ -254,7 +272,7 @@ impl<L: Log> Shard<L> {
         drop(machine);
         let file = File::Snapshot { revision: revision.0, deadline };
         let begin = || {
-            let output = self.log.create_blob(&file.name(workspace))?;
+            let output = self.new_blob(workspace, file)?;
             Ok::<_, Error>(SnapshotWriter::begin(output, &head)?)
         };
         match begin() {
@@ -308,16 +326,28 @@ impl<L: Log> Shard<L> {
         Ok(false)
     }
 
-    fn finish_snapshot(&self, capture: &mut Capture) -> Result<bool, Error> {
-        // What is on disk as a snapshot must be in the log too.
-        let fate = loop {
-            match self.settled().fate(capture.group) {
-                Some(fate) => break fate,
+    /// Waits until the fate of a group is known.
+    fn becomes_durable(&self, group: u64) -> bool {
+        #[cfg(feature = "planted")]
+        if baton_core::planted::is("keeping.does_not_wait") {
+            return true;
+        }
+        loop {
+            match self.settled().fate(group) {
+                Some(fate) => {
+                    // Whoever joined what was written here has no other herald.
+                    self.settled().pass_on();
+                    return fate.is_ok();
+                }
                 None if self.flush() == Flushed::Nothing => std::thread::yield_now(),
                 None => {}
             }
-        };
-        if fate.is_err() {
+        }
+    }
+
+    fn finish_snapshot(&self, capture: &mut Capture) -> Result<bool, Error> {
+        // What is on disk as a snapshot must be in the log too.
+        if !self.becomes_durable(capture.group) {
             return Ok(true);
         }
         capture.writer.take().expect("a capture is finished once").finish()?;
@@ -346,16 +376,22 @@ impl<L: Log> Shard<L> {
     }
 
     fn fold_alone(&self, workspace: &WorkspaceName) -> Result<(), Error> {
-        let (base, run) = {
+        let (base, run, group) = {
             let mut machine = self.machine();
+            let durable = machine.durable();
             let Some(resident) = machine.resident(workspace) else { return Ok(()) };
+            let group = resident.undurable(resident.space.revision(), durable);
             let history = &resident.history;
             let Some(run) = history.runs.first() else { return Ok(()) };
             if run.last() > history.floor.0 {
                 return Ok(());
             }
-            (history.base.clone(), Arc::clone(run))
+            (history.base.clone(), Arc::clone(run), group)
         };
+        // The floor may rest on a change that is not durable yet; history is forgotten for good.
+        if !self.becomes_durable(group) {
+            return Ok(());
+        }
         let mut space = match &base {
             Some(base) => base.load()?,
             None => Space::default(),
@@ -364,7 +400,7 @@ impl<L: Log> Shard<L> {
             space.replay(&codec::decode(&batch?.1)?);
         }
         let file = File::Base { revision: run.last() };
-        let output = self.log.create_blob(&file.name(workspace))?;
+        let output = self.new_blob(workspace, file)?;
         let mut writer = SnapshotWriter::begin(output, &space.head())?;
         for (namespace, entries) in space.state.namespaces() {
             for entry in entries {

@@ -1,13 +1,14 @@
 //! Loading: from snapshot, runs and log to a workspace in memory.
 
 use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
 
-use baton_core::{Revision, Space, WorkspaceName};
+use baton_core::{Batch, Revision, Space, WorkspaceName};
 use baton_log::{Blob, Log};
 
 use crate::codec;
 use crate::error::Error;
-use crate::files::{self, File};
+use crate::files::{self, Chain, File};
 use crate::history::run::Run;
 use crate::history::{History, Place, Tail};
 use crate::machine::Loaded;
@@ -15,9 +16,15 @@ use crate::shard::Shard;
 use crate::snapshot::Snapshot;
 
 /// How many batches are looked up under one lock.
-const BATCHES_AT_ONCE: usize = 4_096;
+const BATCHES_AT_ONCE: usize = 16_384;
 /// How much of the log is read at once where most of it is needed.
 const READ_BYTES: usize = 4 << 20;
+/// Below this many batches a second thread costs more than it brings.
+const BATCHES_WORTH_A_THREAD: u64 = 8_192;
+/// Batches that are handed from the thread that decodes to the one that applies, at a time, and
+/// how often before the first waits for the second.
+const BATCHES_HANDED_OVER: usize = 512;
+const HANDED_OVER_MAX: usize = 8;
 
 impl<L: Log> Shard<L> {
     /// Puts a workspace into memory. One that never was begins empty.
@@ -47,8 +54,17 @@ impl<L: Log> Shard<L> {
             None => Space::default(),
         };
         let loaded_from = space.revision();
-        let mut bytes = replay_runs(workspace, &mut space, &history)?;
-        bytes += self.replay_tail(workspace, &mut space)?;
+        let next = self.machine().tail_of(workspace).map_or(archived.next(), |tail| tail.next());
+        let bytes = self.replay(workspace, &mut space, &history, next)?;
+        if space.revision().next() != next {
+            // Whoever took the snapshot had seen it durable: the log has lost it since.
+            let what = format!(
+                "a snapshot of workspace `{workspace}` shows revision {}, but the log goes on with \
+                 {next}",
+                space.revision()
+            );
+            return Err(Error::Corrupt { what });
+        }
         let now = self.clock.now();
         let loaded = Loaded { space, history, snapshot: loaded_from, bytes_since_snapshot: bytes };
         self.machine().install(workspace, loaded, now);
@@ -62,11 +78,9 @@ impl<L: Log> Shard<L> {
     ) -> Result<(History, Option<Snapshot>), Error> {
         let mut files = self.files_of(workspace)?;
         files.sort();
-        let newest = |file: &File| match file {
-            File::Base { revision } => Some(*revision),
-            File::Run { .. } | File::Snapshot { .. } => None,
-        };
-        let base = files.iter().filter_map(newest).max();
+        let Chain { base, runs } = files::chain(&files).ok_or_else(|| Error::Corrupt {
+            what: format!("the runs of workspace `{workspace}` do not follow each other"),
+        })?;
         let mut history = History::empty();
         if let Some(revision) = base {
             let snapshot = Snapshot::open(self.blob(workspace, File::Base { revision })?)?;
@@ -74,36 +88,24 @@ impl<L: Log> Shard<L> {
             history.floor = Revision(revision);
             history.tail = Tail::from(revision + 1);
         }
-        let mut useless: Vec<File> = Vec::new();
-        let mut snapshots: Vec<File> = Vec::new();
-        let mut runs: Vec<(u64, u64)> = Vec::new();
-        for file in files {
-            match file {
-                File::Base { revision } if Some(revision) == base => {}
-                File::Base { .. } => useless.push(file),
-                File::Run { first, last } => runs.push((first, last)),
-                File::Snapshot { .. } => snapshots.push(file),
-            }
-        }
-        // The longest of those that begin at the same place holds all the others.
-        runs.sort_by_key(|(first, last)| (*first, u64::MAX - *last));
-        for (first, last) in runs {
-            let file = File::Run { first, last };
-            let archived = history.archived().0;
-            if last <= archived {
-                useless.push(file);
-                continue;
-            }
-            if first != archived + 1 {
-                let what = format!("workspace `{workspace}` lacks revision {}", archived + 1);
-                return Err(Error::Corrupt { what });
-            }
+        for (first, last) in &runs {
+            let file = File::Run { first: *first, last: *last };
             history.runs.push(Arc::new(Run::open(self.blob(workspace, file)?)?));
             history.tail = Tail::from(last + 1);
         }
-        let newest = snapshots.pop();
-        useless.append(&mut snapshots);
-        for file in useless {
+        // What would follow on a snapshot from before the base has been folded into the base.
+        let newest = files.iter().rev().copied().find(|file| match file {
+            #[cfg(feature = "planted")]
+            File::Snapshot { .. } if baton_core::planted::is("loading.older_than_base") => true,
+            File::Snapshot { revision, .. } => base.is_none_or(|base| *revision >= base),
+            File::Base { .. } | File::Run { .. } => false,
+        });
+        let is_useful = |file: &File| match file {
+            File::Base { revision } => Some(*revision) == base,
+            File::Run { first, last } => runs.contains(&(*first, *last)),
+            File::Snapshot { .. } => Some(*file) == newest,
+        };
+        for file in files.iter().filter(|file| !is_useful(file)) {
             self.log.delete_blob(&file.name(workspace))?;
         }
         let snapshot = match newest {
@@ -135,15 +137,67 @@ impl<L: Log> Shard<L> {
         self.log.open_blob(&name)?.ok_or_else(missing)
     }
 
-    fn replay_tail(&self, workspace: &WorkspaceName, space: &mut Space) -> Result<u64, Error> {
+    /// Applies what came after the snapshot and before `next`, and answers with how many bytes
+    /// that was.
+    fn replay(
+        &self,
+        workspace: &WorkspaceName,
+        space: &mut Space,
+        history: &History,
+        next: Revision,
+    ) -> Result<u64, Error> {
+        let from = space.revision().next();
+        if next.0.saturating_sub(from.0) < BATCHES_WORTH_A_THREAD {
+            return self
+                .decode_from(workspace, history, from, |batch| apply(workspace, space, &batch));
+        }
+        let (sender, receiver) = sync_channel::<Vec<Batch>>(HANDED_OVER_MAX);
+        std::thread::scope(|scope| {
+            let decoding = scope.spawn(move || {
+                let mut batches = Vec::with_capacity(BATCHES_HANDED_OVER);
+                // Whoever applies has found something wrong if it takes no more, and says so.
+                let gone = |_| Error::Closed;
+                let bytes = self.decode_from(workspace, history, from, |batch| {
+                    batches.push(batch);
+                    if batches.len() < BATCHES_HANDED_OVER {
+                        return Ok(());
+                    }
+                    let fresh = Vec::with_capacity(BATCHES_HANDED_OVER);
+                    sender.send(std::mem::replace(&mut batches, fresh)).map_err(gone)
+                })?;
+                sender.send(batches).map_err(gone)?;
+                Ok(bytes)
+            });
+            let mut batches = receiver.into_iter().flatten();
+            batches.try_for_each(|batch| apply(workspace, space, &batch))?;
+            decoding.join().expect("decoding does not panic")
+        })
+    }
+
+    /// Decodes batches from a revision on, first from the runs and then from the log.
+    fn decode_from(
+        &self,
+        workspace: &WorkspaceName,
+        history: &History,
+        from: Revision,
+        mut take: impl FnMut(Batch) -> Result<(), Error>,
+    ) -> Result<u64, Error> {
         let mut bytes = 0;
-        let mut replayed = Ok(());
-        self.visit_tail(workspace, space.revision().next(), |frame| {
+        let mut decode = |frame: &[u8]| {
             bytes += frame.len() as u64;
-            replayed = replay(workspace, space, frame);
-            replayed.is_ok()
+            take(codec::decode(frame)?)
+        };
+        for run in history.runs.iter().filter(|run| run.last() >= from.0) {
+            for batch in run.batches(from.0) {
+                decode(&batch?.1)?;
+            }
+        }
+        let mut decoded = Ok(());
+        self.visit_tail(workspace, from.max(history.archived().next()), |frame| {
+            decoded = decode(frame);
+            decoded.is_ok()
         })?;
-        replayed.map(|()| bytes)
+        decoded.map(|()| bytes)
     }
 
     /// Reads the frames of a workspace's tail in order, until the visitor has enough.
@@ -204,9 +258,12 @@ impl<L: Log> Shard<L> {
         places: &[Place],
         visit: &mut impl FnMut(&[u8]) -> bool,
     ) -> Result<bool, Error> {
+        let Some(last) = places.last() else { return Ok(true) };
         let mut places = places.iter().peekable();
         while let Some(first) = places.peek() {
-            let records = self.log.read(first.record, READ_BYTES)?;
+            // No further than what is asked for: the next call would read the rest again.
+            let span = usize::try_from(last.record.0 - first.record.0).unwrap_or(usize::MAX);
+            let records = self.log.read(first.record, span.min(READ_BYTES))?;
             for record in &records {
                 while let Some(place) = places.next_if(|place| place.record == record.position) {
                     let frame = record.body.get(place.offset as usize..).unwrap_or_default();
@@ -220,28 +277,7 @@ impl<L: Log> Shard<L> {
     }
 }
 
-fn replay_runs(
-    workspace: &WorkspaceName,
-    space: &mut Space,
-    history: &History,
-) -> Result<u64, Error> {
-    let mut bytes = 0;
-    for run in &history.runs {
-        let from = space.revision().next().0;
-        if run.last() < from {
-            continue;
-        }
-        for batch in run.batches(from) {
-            let (_, frame) = batch?;
-            bytes += frame.len() as u64;
-            replay(workspace, space, &frame)?;
-        }
-    }
-    Ok(bytes)
-}
-
-fn replay(workspace: &WorkspaceName, space: &mut Space, frame: &[u8]) -> Result<(), Error> {
-    let batch = codec::decode(frame)?;
+fn apply(workspace: &WorkspaceName, space: &mut Space, batch: &Batch) -> Result<(), Error> {
     if batch.revision != space.revision().next() {
         let what = format!(
             "workspace `{workspace}` goes on with revision {}, not with {}",
@@ -250,6 +286,6 @@ fn replay(workspace: &WorkspaceName, space: &mut Space, frame: &[u8]) -> Result<
         );
         return Err(Error::Corrupt { what });
     }
-    space.replay(&batch);
+    space.replay(batch);
     Ok(())
 }

@@ -87,11 +87,15 @@ pub struct Resident {
     pub bytes_since_snapshot: u64,
     /// Tells this stay in memory from an earlier one of the same workspace.
     pub stay: u64,
+    /// Whoever holds a copy keeps the workspace in memory.
+    pub reading: Arc<()>,
     deadline: Option<Timestamp>,
     // The last two groups that changed it, each with the revision before. Two suffice: one group
     // is open and at most one is in flight.
     newest: Mark,
     earlier: Mark,
+    /// Its number among the workspaces of the newest of these groups.
+    place_in_group: u32,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -105,13 +109,16 @@ struct Mark {
 struct Group {
     number: u64,
     bytes: Vec<u8>,
+    /// Whose batches they are, in order of appearance.
+    workspaces: Vec<WorkspaceName>,
     batches: Vec<Grouped>,
     hashes: Vec<u32>,
     watched: Vec<(WorkspaceName, Arc<Batch>)>,
 }
 
 struct Grouped {
-    workspace: WorkspaceName,
+    /// Its place among the group's workspaces.
+    workspace: u32,
     offset: u32,
     bytes: u32,
     hashes: u32,
@@ -131,11 +138,13 @@ pub struct Machine {
     durable: u64,
     tail: Position,
     stays: u64,
+    /// Since when there has been somebody to hear a heartbeat.
+    served_since: Timestamp,
 }
 
 impl Machine {
-    /// A machine whose log goes on at this position.
-    pub fn new(tail: Position, tails: HashMap<WorkspaceName, Tail>) -> Self {
+    /// A machine whose log goes on at this position, and that serves from this moment on.
+    pub fn new(tail: Position, tails: HashMap<WorkspaceName, Tail>, now: Timestamp) -> Self {
         Self {
             residents: HashMap::new(),
             tails,
@@ -147,6 +156,7 @@ impl Machine {
             durable: 0,
             tail,
             stays: 0,
+            served_since: now,
         }
     }
 
@@ -177,9 +187,10 @@ impl Machine {
         if resident.newest.group != self.open.number {
             resident.earlier = resident.newest;
             resident.newest = Mark { group: self.open.number, before };
+            resident.place_in_group = self.open.join(workspace);
         }
         let deadline = resident.space.next_deadline();
-        let bytes = self.open.add(workspace, &batch, deadline);
+        let bytes = self.open.add(resident.place_in_group, &batch, deadline);
         resident.bytes_since_snapshot += u64::from(bytes);
         if !resident.watchers.is_empty() {
             self.open.watched.push((workspace.clone(), Arc::new(batch)));
@@ -210,12 +221,24 @@ impl Machine {
         };
         let touched = match (query, &reply) {
             (_, Ok(Reply::State(state::Reply::Entry(entry)))) => entry.revision(),
-            (_, Err(Rejection::State(state::Rejection::NotFound { .. }))) => {
-                resident.space.state.last_removal()
+            // That a key is absent rests on the last removal; that its namespace is there, on the
+            // revision that made that one what it is.
+            (
+                Query::State(state::Query::Get(get)),
+                Err(Rejection::State(state::Rejection::NotFound { .. })),
+            ) => {
+                let namespace = resident.space.namespace.get(&get.namespace);
+                let namespace = namespace.map_or(revision, |namespace| namespace.revision);
+                resident.space.state.last_removal().max(namespace)
             }
             (_, Ok(_) | Err(_)) => revision,
         };
         let group = resident.undurable(touched, durable);
+        // What was touched may be durable while later changes are not: nobody hears of those.
+        let seen = group.max(durable);
+        #[cfg(feature = "planted")]
+        let seen = if baton_core::planted::is("machine.tells_too_much") { u64::MAX } else { seen };
+        let revision = resident.revision_after(seen);
         #[cfg(feature = "planted")]
         let group = if baton_core::planted::is("machine.dirty_read") { 0 } else { group };
         Ok(Asked::Present(Held::new(reply.map(|reply| Answer { revision, reply }), group)))
@@ -255,14 +278,17 @@ impl Machine {
         let record = std::mem::replace(&mut self.tail, tail);
         self.durable = group.number;
         let mut hashes = group.hashes.iter().copied();
-        for batch in &group.batches {
-            let touched = hashes.by_ref().take(batch.hashes as usize);
-            let place = Place { record, offset: batch.offset };
-            let tail = match self.residents.get_mut(&batch.workspace) {
+        for batches in group.batches.chunk_by(|one, next| one.workspace == next.workspace) {
+            let workspace = &group.workspaces[batches[0].workspace as usize];
+            let tail = match self.residents.get_mut(workspace) {
                 Some(resident) => &mut resident.history.tail,
-                None => self.tails.get_mut(&batch.workspace).expect("a tail is never dropped"),
+                None => self.tails.get_mut(workspace).expect("a tail is never dropped"),
             };
-            tail.push(place, u64::from(batch.bytes), touched);
+            for batch in batches {
+                let touched = hashes.by_ref().take(batch.hashes as usize);
+                let place = Place { record, offset: batch.offset };
+                tail.push(place, u64::from(batch.bytes), touched);
+            }
         }
         let mut wakers = Wakers::default();
         for (workspace, batch) in group.watched.drain(..) {
@@ -278,7 +304,9 @@ impl Machine {
 
     /// What is not durable is lost, or its fate is unknown: forgets everything in memory, so that
     /// it is loaded again from the log. Answers with the groups that are lost.
-    pub fn abandon(&mut self) -> (std::ops::RangeInclusive<u64>, Wakers) {
+    pub fn abandon(&mut self, now: Timestamp) -> (std::ops::RangeInclusive<u64>, Wakers) {
+        // Heartbeats may be among what was lost.
+        self.served_since = now;
         let lost = self.durable + 1..=self.open.number;
         let mut wakers = Wakers::default();
         for (workspace, mut resident) in self.residents.drain() {
@@ -327,10 +355,17 @@ impl Machine {
             history.tail = tail;
         }
         history.check();
-        space.wake(now);
+        if now < space.time() {
+            // The clock was set back; the space counts from its own time.
+            space.wake(now);
+        } else {
+            // That it was not in memory is no excuse: whoever had spoken would have woken it.
+            space.agent.wake(self.served_since);
+        }
         self.stays += 1;
         let mut resident = Resident {
             stay: self.stays,
+            reading: Arc::new(()),
             deadline: None,
             space,
             history,
@@ -340,6 +375,7 @@ impl Machine {
             bytes_since_snapshot,
             newest: Mark::default(),
             earlier: Mark::default(),
+            place_in_group: 0,
         };
         let deadline = resident.space.next_deadline();
         self.forget_sleeper(workspace);
@@ -348,12 +384,13 @@ impl Machine {
         assert!(before.is_none(), "a workspace is loaded once");
     }
 
-    /// Drops a workspace from memory if all of it is durable and nobody watches. Its deadline is
-    /// remembered.
+    /// Drops a workspace from memory if all of it is durable and nobody watches or reads its past.
+    /// Its deadline is remembered.
     pub fn evict(&mut self, workspace: &WorkspaceName) -> bool {
         let durable = self.durable;
         let Some(resident) = self.residents.get(workspace) else { return false };
-        if resident.newest.group > durable || !resident.watchers.is_empty() {
+        let is_read = Arc::strong_count(&resident.reading) > 1;
+        if resident.newest.group > durable || !resident.watchers.is_empty() || is_read {
             return false;
         }
         let resident = self.residents.remove(workspace).expect("it was just there");
@@ -428,6 +465,12 @@ pub struct Loaded {
 }
 
 impl Resident {
+    /// The newest revision that is durable once this group is.
+    fn revision_after(&self, group: u64) -> Revision {
+        let later = [self.earlier, self.newest].into_iter().find(|mark| mark.group > group);
+        later.map_or(self.space.revision(), |mark| mark.before)
+    }
+
     /// The group that must be durable before anyone may see this revision; 0 if it is already.
     pub fn undurable(&self, revision: Revision, durable: u64) -> u64 {
         for mark in [self.newest, self.earlier] {
@@ -440,25 +483,27 @@ impl Resident {
 }
 
 impl Group {
-    fn add(
-        &mut self,
-        workspace: &WorkspaceName,
-        batch: &Batch,
-        deadline: Option<Timestamp>,
-    ) -> u32 {
+    /// The place of a workspace that has no batch in this group yet.
+    fn join(&mut self, workspace: &WorkspaceName) -> u32 {
+        self.workspaces.push(workspace.clone());
+        u32::try_from(self.workspaces.len() - 1).expect("groups are limited")
+    }
+
+    fn add(&mut self, workspace: u32, batch: &Batch, deadline: Option<Timestamp>) -> u32 {
         let offset = u32::try_from(self.bytes.len()).expect("groups are limited");
-        codec::encode(&mut self.bytes, workspace, batch, deadline);
+        let name = &self.workspaces[workspace as usize];
+        codec::encode(&mut self.bytes, name, batch, deadline);
         let bytes = u32::try_from(self.bytes.len()).expect("groups are limited") - offset;
         let hashes = self.hashes.len();
         self.hashes.extend(batch.events.iter().map(|event| subject_hash(&event.subject_parts())));
         let hashes = u32::try_from(self.hashes.len() - hashes).expect("batches are limited");
-        let workspace = workspace.clone();
         self.batches.push(Grouped { workspace, offset, bytes, hashes });
         bytes
     }
 
     fn clear(&mut self) {
         self.bytes.clear();
+        self.workspaces.clear();
         self.batches.clear();
         self.hashes.clear();
         self.watched.clear();

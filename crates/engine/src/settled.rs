@@ -106,17 +106,10 @@ impl Settled {
 
     /// Wakes those that a herald was to wake. Whoever finds a group settled calls this.
     pub fn pass_on(&self) {
-        if self.heralds.swap(false, Ordering::SeqCst) {
+        // Everyone whose group has landed comes by here, and nearly all of them for nothing.
+        if self.has_heralds() && self.heralds.swap(false, Ordering::SeqCst) {
             let heralded = std::mem::take(&mut self.lock().heralded);
             heralded.into_iter().for_each(Waker::wake);
-        }
-    }
-
-    /// Wakes one that waits for a later group, so that it sees to it.
-    pub fn nudge(&self) {
-        let next = self.lock().waiting.values_mut().find_map(Vec::pop);
-        if let Some(waker) = next {
-            waker.wake();
         }
     }
 
@@ -140,6 +133,10 @@ impl Settled {
 impl Inner {
     fn fate(&self, group: u64) -> Option<Result<u64, Error>> {
         if let Some((_, error)) = self.lost.iter().find(|(groups, _)| groups.contains(&group)) {
+            #[cfg(feature = "planted")]
+            if baton_core::planted::is("settled.lost_counts") {
+                return Some(Ok(self.upto));
+            }
             return Some(Err(error.clone()));
         }
         if group <= self.upto {

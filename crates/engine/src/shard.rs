@@ -8,8 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use baton_core::{
-    AgentId, Answer, Entry, Pattern, Query, Rejection, Request, Revision, Timestamp,
-    WorkspaceName,
+    AgentId, Answer, Entry, Pattern, Query, Rejection, Request, Revision, Timestamp, WorkspaceName,
 };
 use baton_log::{AppendError, Log, Position, ReadError};
 
@@ -22,6 +21,9 @@ use crate::machine::{Absent, Asked, Held, Machine};
 use crate::options::Options;
 use crate::settled::Settled;
 use crate::watch::{Filter, Queue, Wakers};
+
+#[cfg(test)]
+mod tests;
 
 /// How much of the log is read at once when it is opened.
 const READ_BYTES: usize = 4 << 20;
@@ -74,7 +76,7 @@ impl<L: Log> Shard<L> {
     /// Finds what is in the log. Workspaces are loaded when they are first used.
     pub fn open(log: L, clock: Arc<dyn Clock>, options: Options) -> Result<Self, Error> {
         let (tails, deadlines) = find_tails(&log)?;
-        let mut machine = Machine::new(log.tail(), tails);
+        let mut machine = Machine::new(log.tail(), tails, clock.now());
         find_deadlines(&log, &mut machine)?;
         // What the log says is newer than what a snapshot says.
         for (workspace, deadline) in deadlines {
@@ -84,7 +86,8 @@ impl<L: Log> Shard<L> {
         Ok(Self { log, clock, options, machine, settled, busy: Busy::default() })
     }
 
-    pub(crate) fn machine(&self) -> MutexGuard<'_, Machine> {
+    /// The machine, locked. For the crank, and for the simulator to look inside.
+    pub fn machine(&self) -> MutexGuard<'_, Machine> {
         self.machine.lock().unwrap_or_else(|poisoned| {
             // An assertion failed while deciding. What is in memory cannot be trusted any more;
             // what is in the log can.
@@ -142,14 +145,12 @@ impl<L: Log> Shard<L> {
                 return Flushed::Durable(watch.elapsed());
             }
             Err(AppendError::Full) => Error::Full,
-            Err(error @ AppendError::TooLarge { .. }) => {
-                Error::Storage { what: error.to_string() }
-            }
+            Err(error @ AppendError::TooLarge { .. }) => Error::Storage { what: error.to_string() },
             Err(error @ (AppendError::Failed(_) | AppendError::Fenced { .. })) => {
                 Error::Unknown { reason: error.to_string() }
             }
         };
-        let (lost, wakers) = self.machine().abandon();
+        let (lost, wakers) = self.machine().abandon(self.clock.now());
         self.settled.lose(lost, failed);
         wakers.wake();
         Flushed::Lost
@@ -161,6 +162,11 @@ impl<L: Log> Shard<L> {
         let mut machine = self.machine();
         let due = machine.due(now);
         due.into_iter().filter(|workspace| machine.expire(workspace, now).is_err()).collect()
+    }
+
+    /// Whether a workspace is in memory.
+    pub fn is_resident(&self, workspace: &WorkspaceName) -> bool {
+        self.machine().resident(workspace).is_some()
     }
 
     /// Begins to watch. What is committed from now on arrives in the queue; the watch may speak

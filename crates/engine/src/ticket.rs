@@ -62,8 +62,6 @@ pub(crate) async fn aside<T: Send + 'static>(
     let job = std::thread::Builder::new().name(name).spawn(move || given.settle(work()));
     match job {
         Ok(_) => Ok(ticket.answer().await),
-        Err(error) => {
-            Err(Error::Storage { what: format!("no thread could be started: {error}") })
-        }
+        Err(error) => Err(Error::Storage { what: format!("no thread could be started: {error}") }),
     }
 }

@@ -1,1 +1,143 @@
-fn main() {}
+//! Runs seeds of the simulator.
+//!
+//! ```text
+//!   baton-sim --seeds 2000 [--start N] [--steps N]     many seeds, on two threads
+//!   baton-sim --seed N -v                              one seed, told as a story
+//! ```
+#![expect(clippy::print_stdout, reason = "this is a program, and its output is its purpose")]
+
+use std::process::ExitCode;
+use std::sync::Mutex;
+
+use baton_sim::coverage::{Coverage, SOMETIMES};
+use baton_sim::{Outcome, simulate};
+
+/// One in so many seeds is run twice, and must come out the same.
+const TWICE_EVERY: u64 = 50;
+/// From so many seeds on, every rare event must have been met.
+const COVERAGE_FROM: u64 = 1_000;
+/// More failures than this teach nothing new.
+const SHOWN_MAX: usize = 20;
+
+struct Arguments {
+    start: u64,
+    seeds: u64,
+    steps: Option<u64>,
+    verbose: bool,
+}
+
+#[derive(Default)]
+struct Total {
+    seeds: u64,
+    steps: u64,
+    faults: u64,
+    failures: Vec<(u64, String)>,
+    coverage: Coverage,
+}
+
+fn main() -> ExitCode {
+    let arguments = match parse(std::env::args().skip(1)) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            println!("{error}");
+            println!("usage: baton-sim [--seeds N] [--start N] [--steps N] [--seed N] [-v]");
+            return ExitCode::from(2);
+        }
+    };
+    // A panic is reported with its seed; the usual message would only interleave with others.
+    if !arguments.verbose {
+        std::panic::set_hook(Box::new(|_| {}));
+    }
+    let total = run(&arguments);
+    report(&arguments, &total)
+}
+
+fn parse(arguments: impl Iterator<Item = String>) -> Result<Arguments, String> {
+    let mut parsed = Arguments { start: 1, seeds: 200, steps: None, verbose: false };
+    let mut arguments = arguments;
+    while let Some(name) = arguments.next() {
+        let mut number = || {
+            let value = arguments.next().unwrap_or_default();
+            value.parse().map_err(|_| format!("`{name}` needs a number, not `{value}`"))
+        };
+        match name.as_str() {
+            "--start" => parsed.start = number()?,
+            "--seeds" => parsed.seeds = number()?,
+            "--steps" => parsed.steps = Some(number()?),
+            "--seed" => (parsed.start, parsed.seeds) = (number()?, 1),
+            "-v" => parsed.verbose = true,
+            other => return Err(format!("`{other}` means nothing here")),
+        }
+    }
+    Ok(parsed)
+}
+
+/// Two threads, one for the even seeds and one for the odd ones.
+fn run(arguments: &Arguments) -> Total {
+    let total = Mutex::new(Total::default());
+    std::thread::scope(|scope| {
+        for first in 0..2 {
+            let total = &total;
+            scope.spawn(move || {
+                for offset in (first..arguments.seeds).step_by(2) {
+                    let outcome = one(arguments, arguments.start + offset);
+                    total.lock().expect("nothing panics with the lock").add(outcome);
+                }
+            });
+        }
+    });
+    total.into_inner().expect("nothing panics with the lock")
+}
+
+fn one(arguments: &Arguments, seed: u64) -> Outcome {
+    let listener = arguments.verbose.then_some(tell as fn(&str));
+    let mut outcome = simulate(seed, arguments.steps, listener);
+    if seed.is_multiple_of(TWICE_EVERY) && outcome.breach.is_none() {
+        let again = simulate(seed, arguments.steps, None);
+        if again.digest != outcome.digest {
+            outcome.breach = Some("a second run of the seed came out differently".to_owned());
+        }
+    }
+    outcome
+}
+
+fn tell(line: &str) {
+    println!("{line}");
+}
+
+impl Total {
+    fn add(&mut self, outcome: Outcome) {
+        self.seeds += 1;
+        self.steps += outcome.steps;
+        self.faults += outcome.faults;
+        self.coverage.add(&outcome.coverage);
+        if let Some(breach) = outcome.breach {
+            let seed = outcome.seed;
+            if self.failures.len() < SHOWN_MAX {
+                println!("seed {seed}: {breach}");
+                println!("  replay with: cargo run --release -p baton-sim -- --seed {seed} -v");
+            }
+            self.failures.push((seed, breach));
+        }
+    }
+}
+
+fn report(arguments: &Arguments, total: &Total) -> ExitCode {
+    let mut missing = Vec::new();
+    if arguments.seeds > 1 {
+        for event in SOMETIMES {
+            println!("{:>9}  {event}", total.coverage.count(event));
+        }
+        missing = total.coverage.missing();
+    }
+    let failures = total.failures.len();
+    println!(
+        "{} seeds, {} steps, {} faults, {failures} failures",
+        total.seeds, total.steps, total.faults
+    );
+    if arguments.seeds >= COVERAGE_FROM && !missing.is_empty() {
+        println!("never met: {missing:?}");
+        return ExitCode::FAILURE;
+    }
+    if failures > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}

@@ -143,6 +143,10 @@ impl Table {
     /// every so often, so the unwritten part is added: nobody is called lost before its time.
     fn deadline(&self, agent: &Agent) -> Timestamp {
         let since = agent.last_seen_at.max(self.awake_since);
+        #[cfg(feature = "planted")]
+        if crate::planted::is("agent.lost_early") {
+            return since.after(agent.ttl_ms / 2);
+        }
         since.after(agent.ttl_ms + agent.ttl_ms / limits::HEARTBEAT_FRACTION)
     }
 

@@ -64,11 +64,9 @@ impl History {
         Revision(self.runs.last().map_or(base, |run| run.last()))
     }
 
-    /// Where a batch is.
+    /// Where a batch is. One before the floor may be asked for too, until it is folded into the
+    /// base: an entry that is still as it was then is part of every later revision.
     pub fn find(&self, revision: Revision) -> Whereabouts {
-        if revision <= self.floor {
-            return Whereabouts::Nowhere;
-        }
         if let Some(place) = self.tail.find(revision) {
             return Whereabouts::Log(place);
         }

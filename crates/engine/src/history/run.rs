@@ -41,6 +41,7 @@ mod read;
 mod subjects;
 #[cfg(test)]
 mod tests;
+mod touches;
 mod write;
 
 use baton_log::BlobError;

@@ -158,9 +158,13 @@ impl Tail {
         }
         self.touched_from = keep_from;
         self.indexed_from = self.indexed_from.max(keep_from);
+        // A long tail leaves large buffers behind; most workspaces never need them again.
         if self.is_empty() {
-            // A long tail leaves large buffers behind; most workspaces never need them again.
             *self = Self::from(self.first);
+        } else if self.records.capacity() > 2 * self.len() {
+            self.records.shrink_to_fit();
+            self.offsets.shrink_to_fit();
+            self.touched.shrink_to_fit();
         }
     }
 }

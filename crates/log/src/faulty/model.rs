@@ -136,7 +136,8 @@ impl Model {
                     return Err(io::Error::new(io::ErrorKind::InvalidInput, "not aligned"));
                 }
                 let file = self.file(id);
-                // As on Linux, a direct write leaves what others have in the cache alone.
+                // What was in the cache for these places can no longer reach the disk after it.
+                file.supersede(at, at + bytes.len());
                 overwrite(&mut file.cached, at, bytes);
                 overwrite(&mut file.durable, at, bytes);
             }
@@ -376,6 +377,20 @@ impl File {
     fn write_cached(&mut self, at: usize, bytes: &[u8]) {
         overwrite(&mut self.cached, at, bytes);
         self.unsynced.push((at, bytes.to_vec()));
+    }
+
+    /// Drops the unsynced bytes between two places.
+    fn supersede(&mut self, from: usize, to: usize) {
+        for (at, bytes) in std::mem::take(&mut self.unsynced) {
+            let end = at + bytes.len();
+            if at < from {
+                self.unsynced.push((at, bytes[..end.min(from) - at].to_vec()));
+            }
+            if end > to {
+                let kept = at.max(to);
+                self.unsynced.push((kept, bytes[kept - at..].to_vec()));
+            }
+        }
     }
 
     /// Keeps, drops or tears every write since the last sync.

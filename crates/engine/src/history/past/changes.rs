@@ -20,13 +20,9 @@ impl<L: Log> Past<'_, L> {
         if query.key.is_some() && query.namespace.is_none() {
             return Err(refused(state::Rejection::KeyWithoutNamespace {}));
         }
-        let newest = match &query.cursor {
-            Some(cursor) => {
-                let given =
-                    || state::Rejection::BadCursor { given: cursor.chars().take(80).collect() };
-                Revision(cursor.parse().map_err(|_| refused(given()))?)
-            }
-            None => query.to.unwrap_or(self.present).min(self.present),
+        let (newest, mut told) = match &query.cursor {
+            Some(cursor) => self.place_of(cursor)?,
+            None => (query.to.unwrap_or(self.present).min(self.present), 0),
         };
         let oldest = match query.from {
             Some(from) => {
@@ -50,11 +46,29 @@ impl<L: Log> Past<'_, L> {
                 },
                 _ => revision,
             };
+            let before = changes.len();
             self.changes_of(revision, query, &mut changes)?;
+            changes.drain(before..(before + told).min(changes.len()));
+            if changes.len() > limit {
+                told += limit - before;
+                changes.truncate(limit);
+                return Ok((changes, Some(format!("{revision}.{told}"))));
+            }
+            told = 0;
             scanned += 1;
             next = revision.0.checked_sub(1).map(Revision).filter(|below| *below >= oldest);
         }
         Ok((changes, next.map(|revision| revision.to_string())))
+    }
+
+    /// Where a page ended: the revision to go on with, and how many of its changes were told. A
+    /// page may end within a revision, since a large commit has more changes than a small page.
+    fn place_of(&self, cursor: &str) -> Result<(Revision, usize), Error> {
+        let (revision, told) = cursor.split_once('.').unwrap_or((cursor, "0"));
+        let revision = revision.parse().ok().map(Revision).filter(|there| *there <= self.present);
+        revision.zip(told.parse().ok()).ok_or_else(|| {
+            refused(state::Rejection::BadCursor { given: cursor.chars().take(80).collect() })
+        })
     }
 
     /// Adds the changes of one batch that a query wants, newest first.
@@ -147,7 +161,7 @@ impl<L: Log> Past<'_, L> {
             if old_value == new_value {
                 continue;
             }
-            if let Some(revision) = self.last_touch(&namespace, &key, to)? {
+            if let Some(revision) = self.last_effect(&namespace, &key, to)? {
                 let batch = self.batch(revision)?;
                 let event = batch.events.iter().rev().find(|event| match event {
                     Event::State(event) => event.place() == (&namespace, &key),
@@ -159,6 +173,30 @@ impl<L: Log> Past<'_, L> {
             }
         }
         Ok(changes)
+    }
+
+    /// The newest batch, at most this one, that changed an entry. A namespace that was deleted
+    /// when the entry was gone already has not changed it.
+    fn last_effect(
+        &self,
+        namespace: &NamespaceName,
+        key: &Key,
+        at_most: Revision,
+    ) -> Result<Option<Revision>, Error> {
+        let mut below = at_most;
+        while let Some(found) = self.last_touch(namespace, key, below)? {
+            let batch = self.batch(found)?;
+            let mut events = batch.events.iter();
+            let subject = (namespace, key);
+            let named = events
+                .any(|event| matches!(event, Event::State(event) if event.place() == subject));
+            let before = Revision(found.0 - 1);
+            if named || self.entry(namespace, key, before)?.is_some() {
+                return Ok(Some(found));
+            }
+            below = before;
+        }
+        Ok(None)
     }
 
     /// Adds the places where an event may have made a difference.

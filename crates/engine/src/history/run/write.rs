@@ -1,10 +1,9 @@
 //! The writer: batches in the order of their revisions in, a blob out.
 
-use std::collections::BTreeMap;
-
 use baton_log::BlobWriter;
 
 use super::layout::{BATCHES_OFFSET, Footer, MAGIC, Row, SUBJECT_INDEX_KIND};
+use super::touches::Touches;
 use super::{FORMAT_VERSION, RunError, subjects};
 use crate::frames::FrameWriter;
 use crate::frames::layout::header;
@@ -28,7 +27,8 @@ pub struct RunSummary {
 }
 
 /// Writes one run. Dropped before [`finish`](Self::finish), it leaves nothing behind. Until then
-/// the table and the subjects are in memory, some 24 bytes per batch and eight per change.
+/// the table and the subjects are in memory, some 24 bytes per batch and eight per change; see
+/// `touches.rs`.
 pub struct RunWriter {
     output: Box<dyn BlobWriter>,
     /// Bytes on their way to the output.
@@ -39,8 +39,7 @@ pub struct RunWriter {
     count: u64,
     first_time_ms: u64,
     last_time_ms: u64,
-    /// In the order of the index, which is the order of the subjects' bytes.
-    subjects: BTreeMap<String, Vec<u64>>,
+    touches: Touches,
 }
 
 impl RunWriter {
@@ -55,7 +54,7 @@ impl RunWriter {
             count: 0,
             first_time_ms: 0,
             last_time_ms: 0,
-            subjects: BTreeMap::new(),
+            touches: Touches::default(),
         }
     }
 
@@ -88,9 +87,10 @@ impl RunWriter {
         };
         self.table.extend_from_slice(&row.encode(revision));
         self.batches_bytes = batches_bytes;
+        let number = u32::try_from(self.count).expect("more rows would not fit into memory");
         self.count += 1;
-        for &subject in subjects {
-            self.touch(subject, revision);
+        for subject in subjects {
+            self.touches.add(subject, number);
         }
         self.buffer.extend_from_slice(batch);
         if self.buffer.len() >= WRITE_BYTES {
@@ -98,15 +98,6 @@ impl RunWriter {
             self.buffer.clear();
         }
         Ok(())
-    }
-
-    fn touch(&mut self, subject: &str, revision: u64) {
-        // Most subjects come again, and then no string is made.
-        match self.subjects.get_mut(subject) {
-            Some(revisions) if revisions.last() == Some(&revision) => {}
-            Some(revisions) => revisions.push(revision),
-            None => drop(self.subjects.insert(subject.to_owned(), vec![revision])),
-        }
     }
 
     /// Completes the run and commits the blob. A run without a batch is refused.
@@ -126,9 +117,12 @@ impl RunWriter {
         self.output.write(&self.buffer)?;
         self.output.write(&self.table)?;
         let mut index = FrameWriter::new(self.output, SUBJECT_INDEX_KIND);
-        for (subject, revisions) in &self.subjects {
-            subjects::write(&mut index, subject, revisions)?;
-        }
+        let mut revisions = Vec::new();
+        self.touches.for_each(|subject, batches| {
+            revisions.clear();
+            revisions.extend(batches.iter().map(|(_, number)| self.first + u64::from(*number)));
+            subjects::write(&mut index, subject, &revisions)
+        })?;
         let (mut output, summary) = index.finish_section()?;
         let footer_bytes = footer.encode();
         output.write(&footer_bytes)?;

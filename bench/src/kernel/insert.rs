@@ -1,0 +1,163 @@
+//! What one more new key costs when there are a million, against when there are ten thousand.
+//!
+//! Twice: at the machine, where nothing is written and only deciding, encoding and the table's
+//! indexes count, and end to end. Commands are prepared before the clock runs.
+
+use std::sync::Arc;
+
+use baton::clock::SystemClock;
+use baton::shard::{Flushed, Shard};
+use baton_core::{AgentId, Command, NamespaceName, Request, WorkspaceName};
+use baton_log::{Log, MemoryLog};
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::{Outcome, load};
+use crate::options::Options;
+use crate::report::{Line, Report, Target, median, spread};
+use crate::timing::{Stopwatch, count, cpu_seconds};
+
+const FEW: usize = 10_000;
+/// New keys in one measurement: few enough that ten thousand stay ten thousand.
+const WINDOW: usize = 2_000;
+/// Measurements of each size; the median counts.
+const WINDOWS: usize = 15;
+/// Batches in a group, about what many callers make of it.
+const GROUP: usize = 512;
+/// New keys in one measurement end to end, where there is only one of each size in a turn.
+const WINDOW_DURABLE: usize = 20_000;
+
+/// At the machine.
+pub(crate) fn machine(options: &Options, report: &mut Report) -> Outcome<()> {
+    let mut few = Vec::new();
+    for _ in 0..WINDOWS {
+        let mut bare = Bare::new()?;
+        bare.fill(FEW)?;
+        few.push(bare.insert_us()?);
+    }
+    let mut bare = Bare::new()?;
+    bare.fill(options.keys)?;
+    let many = (0..WINDOWS).map(|_| bare.insert_us()).collect::<Outcome<Vec<f64>>>()?;
+    let name = "insert at 1 M against 10 k, machine";
+    report.add(line(name, &many, &few, "no I/O".to_owned()));
+    Ok(())
+}
+
+/// End to end: durable, with as many callers as fill.
+pub(crate) fn end_to_end(options: &Options, report: &mut Report) -> Outcome<()> {
+    let (mut many, mut few) = (Vec::new(), Vec::new());
+    let (mut many_cpu, mut few_cpu) = (Vec::new(), Vec::new());
+    for _ in 0..options.turns.min(3) {
+        for (keys, wall, cpu) in
+            [(FEW, &mut few, &mut few_cpu), (options.keys, &mut many, &mut many_cpu)]
+        {
+            let (wall_us, cpu_us) = insert_durably(options, keys)?;
+            wall.push(wall_us);
+            cpu.push(cpu_us);
+        }
+    }
+    let note = format!("CPU {:.2} against {:.2} µs each", median(&many_cpu), median(&few_cpu));
+    report.add(line("insert at 1 M against 10 k, end to end", &many, &few, note));
+    Ok(())
+}
+
+fn line(name: &str, many: &[f64], few: &[f64], note: String) -> Line {
+    let (many_us, few_us) = (median(many), median(few));
+    let (least, greatest) = spread(many);
+    Line {
+        name: name.to_owned(),
+        ratio: many_us / few_us,
+        spread: (least / few_us, greatest / few_us),
+        sides: (format!("{many_us:.2} µs"), format!("{few_us:.2} µs")),
+        note,
+        target: Some(Target::AtMost(2.0)),
+        facts: json!({ "many_us": many, "few_us": few }),
+    }
+}
+
+/// A shard on a log in memory, turned by hand.
+struct Bare {
+    log: MemoryLog,
+    shard: Shard<MemoryLog>,
+    workspace: WorkspaceName,
+    agent: AgentId,
+    keys: usize,
+}
+
+impl Bare {
+    fn new() -> Outcome<Self> {
+        let log = MemoryLog::default();
+        let clock = Arc::new(SystemClock::default());
+        let shard = Shard::open(log.clone(), clock, baton::Options::default())?;
+        let workspace = WorkspaceName::parse(load::WORKSPACE)?;
+        shard.load(&workspace)?;
+        Ok(Self { log, shard, workspace, agent: AgentId::parse(load::AGENT)?, keys: 0 })
+    }
+
+    fn fill(&mut self, keys: usize) -> Outcome<()> {
+        while self.keys < keys {
+            let requests = self.requests(FEW.min(keys - self.keys))?;
+            self.submit(requests)?;
+            // Only the tables are measured; the log would take as much memory as they do.
+            self.log.truncate(self.log.tail())?;
+        }
+        Ok(())
+    }
+
+    /// Microseconds for each of some new keys.
+    fn insert_us(&mut self) -> Outcome<f64> {
+        let requests = self.requests(WINDOW)?;
+        let watch = Stopwatch::start();
+        self.submit(requests)?;
+        Ok(watch.elapsed().as_secs_f64() * 1e6 / count(WINDOW as u64))
+    }
+
+    fn requests(&mut self, number: usize) -> Outcome<Vec<Request>> {
+        let numbers = self.keys..self.keys + number;
+        self.keys += number;
+        let namespace = NamespaceName::shared();
+        let request = |number| {
+            let command = load::set(&namespace, &load::key(number), &load::value(number))?;
+            Ok(Request::from(Command::from(command)))
+        };
+        numbers.map(request).collect()
+    }
+
+    fn submit(&self, requests: Vec<Request>) -> Outcome<()> {
+        let mut answers = Vec::with_capacity(GROUP);
+        for request in requests {
+            let held = self.shard.submit(&self.workspace, request, &self.agent);
+            answers.push(held.map_err(|_| "the workspace is in memory")?);
+            if answers.len() == GROUP {
+                self.flush(&mut answers)?;
+            }
+        }
+        self.flush(&mut answers)
+    }
+
+    fn flush<T>(&self, answers: &mut Vec<T>) -> Outcome<()> {
+        answers.clear();
+        match self.shard.flush() {
+            Flushed::Durable(_) | Flushed::Nothing => Ok(()),
+            Flushed::Lost => Err("a log in memory does not fail".into()),
+        }
+    }
+}
+
+/// Microseconds, and microseconds of processor time, for each of some new keys.
+fn insert_durably(options: &Options, keys: usize) -> Outcome<(f64, f64)> {
+    let folder = TempDir::with_prefix_in("baton-bench-", &options.folder)?;
+    load::runtime()?.block_on(async {
+        let baton = baton::open(folder.path()).await?;
+        let workspace = load::workspace(&baton)?;
+        load::fill(&workspace, 0..keys).await?;
+        // What the million left to do in the background is not a cost of the next key.
+        baton.compact(&workspace).await?;
+        let (watch, cpu) = (Stopwatch::start(), cpu_seconds());
+        load::fill(&workspace, keys..keys + WINDOW_DURABLE).await?;
+        let each = 1e6 / count(WINDOW_DURABLE as u64);
+        let took = (watch.elapsed().as_secs_f64() * each, (cpu_seconds() - cpu) * each);
+        baton.close().await;
+        Ok(took)
+    })
+}

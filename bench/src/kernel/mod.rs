@@ -1,0 +1,67 @@
+//! The kernel: speed and memory of the engine in process, against a raw segment file.
+//!
+//! ```text
+//!   turn 1   ours ── raw        both with a fresh folder, the same runtime, as many tasks, and as
+//!   turn 2   raw ── ours        many bytes an operation; the ratio is taken turn by turn, and the
+//!   turn 3   ours ── raw        median is reported with the least and the greatest
+//! ```
+//!
+//! "Raw" is the segment file that the engine itself writes to, with group commit and nothing else:
+//! no values checked, nothing decided, nothing remembered. See [`raw`].
+//!
+//! Deliberately absent: other databases. They come with their own protocols and clients, which this
+//! would measure instead.
+
+mod insert;
+mod load;
+mod memory;
+mod raw;
+mod reopen;
+mod sets;
+mod watchers;
+
+use std::error::Error;
+
+use crate::options::{Options, Part};
+use crate::report::{Report, say};
+
+pub(crate) type Outcome<T> = Result<T, Box<dyn Error>>;
+
+type Load = fn(&Options, &mut Report) -> Outcome<()>;
+
+const LOADS: [(&str, Load); 9] = [
+    ("sets, 1024 callers", |options, report| sets::many(options, report, 1024)),
+    ("sets, 64 callers", |options, report| sets::many(options, report, 64)),
+    ("sets, one caller", sets::one),
+    ("gets, 1024 callers", sets::gets),
+    ("memory, 1 M keys", memory::run),
+    ("reopen after SIGKILL, 1 M keys", reopen::run),
+    ("insert at 1 M against 10 k, machine", insert::machine),
+    ("insert at 1 M against 10 k, end to end", insert::end_to_end),
+    ("watchers, 1 event to 1,000", watchers::run),
+];
+
+/// Runs the loads that were asked for.
+pub(crate) fn run(options: &Options) -> Outcome<()> {
+    let mut report = Report::default();
+    let is_wanted = |name: &str| options.only.as_ref().is_none_or(|word| name.contains(word));
+    for (_, load) in LOADS.iter().filter(|(name, _)| is_wanted(name)) {
+        load(options, &mut report)?;
+    }
+    say(&report.summary());
+    if let Some(path) = &options.json {
+        report.write_json(path)?;
+    }
+    Ok(())
+}
+
+/// Is one process of a load that needs several.
+pub(crate) fn run_part(part: &Part) -> Outcome<()> {
+    match part.name.as_str() {
+        sets::PART => sets::be(part),
+        memory::PART => memory::be(part),
+        reopen::PART_FILL => reopen::fill(part),
+        reopen::PART_OPEN => reopen::open(part),
+        other => Err(format!("`{other}` is not a part of a benchmark").into()),
+    }
+}

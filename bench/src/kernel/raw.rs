@@ -1,0 +1,194 @@
+//! The peer: the bare segment file with group commit.
+//!
+//! ```text
+//!   task ── copies its record into the shared buffer, sleeps ◀──────────────┐
+//!                         │                                                 │ one wake-up a group;
+//!                         ▼                                                 │ the first wakes the rest
+//!   sync thread ── takes the buffer ── FileLog::append: one write, one sync ┘
+//! ```
+//!
+//! It is as quick as we know how to make it: records are prepared once, a group is woken through
+//! its first task because waking from a foreign thread is dear, and segments are truncated at once
+//! so that they are recycled and nothing is ever zeroed while a turn runs.
+
+use std::future::poll_fn;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use baton_log::{FileLog, Log, Options, Position};
+
+use super::{Outcome, load};
+use crate::timing::{Measured, Turn};
+
+/// Bytes appended before the log is told that it may forget them.
+const TRUNCATE_BYTES: usize = 32 << 20;
+
+#[derive(Default)]
+struct Gathering {
+    group: u64,
+    buffer: Vec<u8>,
+    waiting: Vec<Waker>,
+    stop: bool,
+}
+
+#[derive(Default)]
+struct Raw {
+    gathering: Mutex<Gathering>,
+    changed: Condvar,
+    durable: AtomicU64,
+    /// Those whom the first of their group wakes.
+    heralded: Mutex<Vec<Waker>>,
+    has_heralded: AtomicBool,
+}
+
+impl Raw {
+    fn gathering(&self) -> MutexGuard<'_, Gathering> {
+        self.gathering.lock().expect("nobody panics with the lock")
+    }
+
+    async fn append(&self, record: &[u8]) {
+        let mut group = None;
+        poll_fn(|context| self.poll_append(context, record, &mut group)).await;
+    }
+
+    fn poll_append(
+        &self,
+        context: &Context<'_>,
+        record: &[u8],
+        group: &mut Option<u64>,
+    ) -> Poll<()> {
+        if let Some(group) = *group {
+            if self.durable.load(Ordering::Acquire) <= group {
+                return Poll::Pending;
+            }
+            if self.has_heralded.swap(false, Ordering::AcqRel) {
+                let mut heralded = self.heralded.lock().expect("nobody panics with the lock");
+                heralded.drain(..).for_each(Waker::wake);
+            }
+            return Poll::Ready(());
+        }
+        let mut gathering = self.gathering();
+        let is_first = gathering.buffer.is_empty();
+        gathering.buffer.extend_from_slice(record);
+        gathering.waiting.push(context.waker().clone());
+        *group = Some(gathering.group);
+        drop(gathering);
+        if is_first {
+            self.changed.notify_one();
+        }
+        Poll::Pending
+    }
+
+    fn sync_loop(&self, log: &FileLog) -> Outcome<()> {
+        let (mut bytes, mut waiting) = (Vec::new(), Vec::new());
+        let mut written = Recycled::new(log);
+        loop {
+            let gathering = self.changed.wait_while(self.gathering(), |gathering| {
+                gathering.buffer.is_empty() && !gathering.stop
+            });
+            let mut gathering = gathering.expect("nobody panics with the lock");
+            if gathering.buffer.is_empty() {
+                return Ok(());
+            }
+            std::mem::swap(&mut gathering.buffer, &mut bytes);
+            std::mem::swap(&mut gathering.waiting, &mut waiting);
+            gathering.group += 1;
+            let durable = gathering.group;
+            drop(gathering);
+            written.append(&bytes)?;
+            bytes.clear();
+            let first = waiting.pop();
+            let mut heralded = self.heralded.lock().expect("nobody panics with the lock");
+            heralded.append(&mut waiting);
+            drop(heralded);
+            self.durable.store(durable, Ordering::Release);
+            self.has_heralded.store(true, Ordering::Release);
+            first.into_iter().for_each(Waker::wake);
+        }
+    }
+
+    fn stop(&self) {
+        self.gathering().stop = true;
+        self.changed.notify_one();
+    }
+}
+
+/// A log that forgets what it has written.
+struct Recycled<'a> {
+    log: &'a FileLog,
+    tail: Position,
+    bytes: usize,
+}
+
+impl<'a> Recycled<'a> {
+    fn new(log: &'a FileLog) -> Self {
+        Self { log, tail: log.tail(), bytes: 0 }
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Outcome<()> {
+        self.tail = self.log.append(self.tail, bytes)?;
+        self.bytes += bytes.len();
+        if self.bytes >= TRUNCATE_BYTES {
+            self.bytes = 0;
+            self.log.truncate(self.tail)?;
+        }
+        Ok(())
+    }
+}
+
+/// Many callers, each of whom appends a record of this size and waits until it is durable.
+pub(crate) fn many(
+    folder: &Path,
+    turn: Duration,
+    callers: usize,
+    bytes: usize,
+) -> Outcome<Measured> {
+    let log = Arc::new(FileLog::open(Options::new(folder))?);
+    let raw = Arc::new(Raw::default());
+    let syncing = {
+        let (raw, log) = (Arc::clone(&raw), Arc::clone(&log));
+        std::thread::spawn(move || raw.sync_loop(&log).map_err(|error| error.to_string()))
+    };
+    let turn = load::runtime()?.block_on(async {
+        let turn = Arc::new(Turn::begin(turn));
+        let record: Arc<[u8]> = vec![b'r'; bytes].into();
+        let callers: Vec<_> = (0..callers)
+            .map(|_| {
+                let (raw, turn, record) =
+                    (Arc::clone(&raw), Arc::clone(&turn), Arc::clone(&record));
+                tokio::spawn(async move {
+                    loop {
+                        raw.append(&record).await;
+                        if !turn.goes_on() {
+                            return;
+                        }
+                    }
+                })
+            })
+            .collect();
+        for caller in callers {
+            caller.await?;
+        }
+        Ok::<_, tokio::task::JoinError>(turn)
+    })?;
+    raw.stop();
+    syncing.join().expect("the sync thread does not panic")?;
+    Ok(turn.measured())
+}
+
+/// One caller that writes and syncs by itself, without any task or thread between.
+pub(crate) fn one(folder: &Path, turn: Duration, bytes: usize) -> Outcome<Measured> {
+    let log = FileLog::open(Options::new(folder))?;
+    let mut written = Recycled::new(&log);
+    let record = vec![b'r'; bytes];
+    let turn = Turn::begin(turn);
+    loop {
+        written.append(&record)?;
+        if !turn.goes_on() {
+            return Ok(turn.measured());
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Durable sets and plain gets, as fast as callers in process can ask for them.
+//!
+//! Ours is the whole way: the key and the JSON are checked, the command is decided, its event
+//! encoded, written, synced, and the answer given back as an entry.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use baton_core::state::{Get, Query};
+use baton_core::{Key, NamespaceName};
+use tempfile::TempDir;
+
+use super::{Outcome, load, raw};
+use crate::options::{Options, Part};
+use crate::report::{Line, Report, Target, say};
+use crate::timing::{Measured, Turn};
+
+/// Keys that callers write over and over.
+const KEYS: usize = 10_000;
+/// Different values, so that nothing can be written without looking at it.
+const VALUES: usize = 64;
+/// Our side alone, under a profiler.
+pub(crate) const PART: &str = "sets";
+const PROFILED: Duration = Duration::from_secs(4);
+
+/// Many callers, each with one set under way.
+pub(crate) fn many(options: &Options, report: &mut Report, callers: usize) -> Outcome<()> {
+    let bytes = load::bytes_per_set()?;
+    let turns = alternate(
+        options,
+        |folder| ours(folder, options.turn, callers),
+        |folder| raw::many(folder, options.turn, callers, bytes),
+    )?;
+    let line = Line::of_turns(&format!("sets, {callers} callers"), &turns);
+    report.add(if callers == 1024 { line.target(Target::AtLeast(0.4)) } else { line });
+    Ok(())
+}
+
+/// One caller with one set under way.
+pub(crate) fn one(options: &Options, report: &mut Report) -> Outcome<()> {
+    let bytes = load::bytes_per_set()?;
+    let turns = alternate(
+        options,
+        |folder| ours(folder, options.turn, 1),
+        |folder| raw::one(folder, options.turn, bytes),
+    )?;
+    report.add(Line::of_turns("sets, one caller", &turns).target(Target::AtLeast(0.8)));
+    Ok(())
+}
+
+/// Many callers that read, against a hash map behind a mutex.
+pub(crate) fn gets(options: &Options, report: &mut Report) -> Outcome<()> {
+    let callers = 1024;
+    let turns = alternate(
+        options,
+        |folder| our_gets(folder, options.turn, callers),
+        |_| map_gets(options.turn, callers),
+    )?;
+    let mut line = Line::of_turns("gets, 1024 callers, against a map", &turns);
+    line.note += ", each after a turn of the others";
+    report.add(line);
+    Ok(())
+}
+
+/// Is our side alone, so that a profiler sees nothing else. The number is that of the callers.
+pub(crate) fn be(part: &Part) -> Outcome<()> {
+    let measured = ours(&part.folder, PROFILED, part.number)?;
+    say(&format!("{:.0} sets/s, CPU {:.2} µs each", measured.rate(), measured.cpu_us()));
+    Ok(())
+}
+
+/// Lets both sides take turns, each turn in a fresh folder, and swaps who comes first.
+fn alternate(
+    options: &Options,
+    ours: impl Fn(&Path) -> Outcome<Measured>,
+    raw: impl Fn(&Path) -> Outcome<Measured>,
+) -> Outcome<Vec<(Measured, Measured)>> {
+    let fresh = || TempDir::with_prefix_in("baton-bench-", &options.folder);
+    let turn = |number: usize| {
+        if number.is_multiple_of(2) {
+            let ours = ours(fresh()?.path())?;
+            Ok((ours, raw(fresh()?.path())?))
+        } else {
+            let raw = raw(fresh()?.path())?;
+            Ok((ours(fresh()?.path())?, raw))
+        }
+    };
+    (0..options.turns).map(turn).collect()
+}
+
+fn ours(folder: &Path, turn: Duration, callers: usize) -> Outcome<Measured> {
+    let (keys, values) = texts();
+    load::runtime()?.block_on(async {
+        let baton = baton::open(folder).await?;
+        let workspace = load::workspace(&baton)?;
+        let turn = Arc::new(Turn::begin(turn));
+        let callers: Vec<_> = (0..callers)
+            .map(|caller| {
+                let (workspace, turn) = (workspace.clone(), Arc::clone(&turn));
+                let (keys, values) = (Arc::clone(&keys), Arc::clone(&values));
+                tokio::spawn(async move {
+                    let namespace = NamespaceName::shared();
+                    for round in 0.. {
+                        let key = &keys[(caller + round * callers) % KEYS];
+                        let value = &values[round % VALUES];
+                        let command = load::set(&namespace, key, value).expect("the load is valid");
+                        workspace.execute(command).await.expect("a set is carried out");
+                        if !turn.goes_on() {
+                            return;
+                        }
+                    }
+                })
+            })
+            .collect();
+        for caller in callers {
+            caller.await?;
+        }
+        baton.close().await;
+        Ok(turn.measured())
+    })
+}
+
+fn our_gets(folder: &Path, turn: Duration, callers: usize) -> Outcome<Measured> {
+    let (keys, _) = texts();
+    load::runtime()?.block_on(async {
+        let baton = baton::open(folder).await?;
+        let workspace = load::workspace(&baton)?;
+        load::fill(&workspace, 0..KEYS).await?;
+        let get = move |number: usize| {
+            let (namespace, key) = (NamespaceName::shared(), Key::parse(&keys[number]));
+            let get = Get { namespace, key: key.expect("the load is valid"), at: None };
+            let workspace = workspace.clone();
+            async move {
+                let found = workspace.ask(Query::Get(get)).await;
+                found.expect("what was filled is there");
+            }
+        };
+        let measured = read_in_turns(turn, callers, get).await?;
+        baton.close().await;
+        Ok(measured)
+    })
+}
+
+fn map_gets(turn: Duration, callers: usize) -> Outcome<Measured> {
+    let (keys, values) = texts();
+    let filled = keys.iter().enumerate().map(|(number, key)| {
+        let value: Arc<str> = values[number % VALUES].as_str().into();
+        (key.clone(), value)
+    });
+    let map: Arc<Mutex<HashMap<String, Arc<str>>>> = Arc::new(Mutex::new(filled.collect()));
+    let get = move |number: usize| {
+        let map = map.lock().expect("nobody panics with the lock");
+        let found = map.get(&keys[number]).cloned();
+        std::future::ready(drop(found.expect("what was filled is there")))
+    };
+    load::runtime()?.block_on(read_in_turns(turn, callers, get))
+}
+
+/// Every caller reads and then lets the others have their turn, since a read need not wait.
+async fn read_in_turns<F: Future<Output = ()> + Send>(
+    turn: Duration,
+    callers: usize,
+    get: impl Fn(usize) -> F + Clone + Send + 'static,
+) -> Outcome<Measured> {
+    let turn = Arc::new(Turn::begin(turn));
+    let callers: Vec<_> = (0..callers)
+        .map(|caller| {
+            let (get, turn) = (get.clone(), Arc::clone(&turn));
+            tokio::spawn(async move {
+                for round in 0.. {
+                    get((caller + round * callers) % KEYS).await;
+                    if !turn.goes_on() {
+                        return;
+                    }
+                    tokio::task::yield_now().await;
+                }
+            })
+        })
+        .collect();
+    for caller in callers {
+        caller.await?;
+    }
+    Ok(turn.measured())
+}
+
+type Texts = Arc<Vec<String>>;
+
+fn texts() -> (Texts, Texts) {
+    let keys = (0..KEYS).map(load::key).collect();
+    (Arc::new(keys), Arc::new((0..VALUES).map(load::value).collect()))
+}

@@ -1,0 +1,164 @@
+//! Results: a line each for people, and all of them as JSON for programs.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::timing::Measured;
+
+/// What a ratio should be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Target {
+    AtLeast(f64),
+    AtMost(f64),
+}
+
+impl Target {
+    fn is_met(self, ratio: f64) -> bool {
+        match self {
+            Self::AtLeast(least) => ratio >= least,
+            Self::AtMost(most) => ratio <= most,
+        }
+    }
+
+    fn text(self) -> String {
+        match self {
+            Self::AtLeast(least) => format!("at least {least}"),
+            Self::AtMost(most) => format!("at most {most}"),
+        }
+    }
+}
+
+/// One load's result.
+pub(crate) struct Line {
+    pub(crate) name: String,
+    pub(crate) ratio: f64,
+    /// The least and the greatest of the turns.
+    pub(crate) spread: (f64, f64),
+    /// Ours and the peer's, with their units.
+    pub(crate) sides: (String, String),
+    pub(crate) note: String,
+    pub(crate) target: Option<Target>,
+    pub(crate) facts: Value,
+}
+
+impl Line {
+    /// The median of ratios that were taken turn by turn.
+    pub(crate) fn of_turns(name: &str, turns: &[(Measured, Measured)]) -> Self {
+        let of = |number: fn(&(Measured, Measured)) -> f64| -> Vec<f64> {
+            turns.iter().map(number).collect()
+        };
+        let ratios = of(|(ours, raw)| ours.rate() / raw.rate());
+        let (ours, raw) = (median(&of(|turn| turn.0.rate())), median(&of(|turn| turn.1.rate())));
+        let cpu = (median(&of(|turn| turn.0.cpu_us())), median(&of(|turn| turn.1.cpu_us())));
+        Self {
+            name: name.to_owned(),
+            ratio: median(&ratios),
+            spread: spread(&ratios),
+            sides: (rate(ours), rate(raw)),
+            note: format!("CPU {:.2} against {:.2} µs each", cpu.0, cpu.1),
+            target: None,
+            facts: json!({
+                "ours_per_second": ours,
+                "raw_per_second": raw,
+                "ours_cpu_us": cpu.0,
+                "raw_cpu_us": cpu.1,
+                "ratios": ratios,
+            }),
+        }
+    }
+
+    pub(crate) fn target(self, target: Target) -> Self {
+        Self { target: Some(target), ..self }
+    }
+
+    fn verdict(&self) -> Option<bool> {
+        self.target.map(|target| target.is_met(self.ratio))
+    }
+
+    fn text(&self) -> String {
+        let Self { name, ratio, sides, spread, note, .. } = self;
+        let mut text = format!("{name}: {ratio:.2} ({}, {})", sides.0, sides.1);
+        if spread.0 < spread.1 {
+            text += &format!(", {:.2}-{:.2} by turn", spread.0, spread.1);
+        }
+        if !note.is_empty() {
+            text += &format!(", {note}");
+        }
+        if let (Some(target), Some(met)) = (self.target, self.verdict()) {
+            text += &format!("; {}: {}", target.text(), if met { "PASS" } else { "BELOW" });
+        }
+        text
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "name": self.name,
+            "ratio": self.ratio,
+            "least": self.spread.0,
+            "greatest": self.spread.1,
+            "target": self.target.map(Target::text),
+            "met": self.verdict(),
+            "facts": self.facts,
+        })
+    }
+}
+
+/// All results so far.
+#[derive(Default)]
+pub(crate) struct Report(Vec<Line>);
+
+impl Report {
+    /// Takes a result and says it at once: the next load may take a while.
+    pub(crate) fn add(&mut self, line: Line) {
+        say(&line.text());
+        self.0.push(line);
+    }
+
+    /// How many targets were met.
+    pub(crate) fn summary(&self) -> String {
+        let verdicts: Vec<bool> = self.0.iter().filter_map(Line::verdict).collect();
+        let met = verdicts.iter().filter(|met| **met).count();
+        format!("{met} of {} targets met", verdicts.len())
+    }
+
+    /// Writes all results as JSON.
+    pub(crate) fn write_json(&self, path: &Path) -> io::Result<()> {
+        let lines: Vec<Value> = self.0.iter().map(Line::json).collect();
+        let all = json!({ "loads": lines, "summary": self.summary() });
+        fs::write(path, format!("{all:#}\n"))
+    }
+}
+
+/// Says something on the output. Nobody listening is no reason to stop measuring.
+pub(crate) fn say(text: &str) {
+    let _ = writeln!(io::stdout().lock(), "{text}");
+}
+
+/// Says what went wrong.
+pub(crate) fn complain(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "baton-bench: {text}");
+}
+
+/// The one in the middle.
+pub(crate) fn median(numbers: &[f64]) -> f64 {
+    let mut sorted = numbers.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted[sorted.len() / 2]
+}
+
+/// The least and the greatest.
+pub(crate) fn spread(numbers: &[f64]) -> (f64, f64) {
+    let least = numbers.iter().copied().fold(f64::INFINITY, f64::min);
+    (least, numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max))
+}
+
+fn rate(per_second: f64) -> String {
+    if per_second >= 999_500.0 {
+        format!("{:.2} M/s", per_second / 1e6)
+    } else {
+        format!("{:.1} k/s", per_second / 1e3)
+    }
+}

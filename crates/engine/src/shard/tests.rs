@@ -1,0 +1,194 @@
+//! What the simulator once found, as scenarios that can be read.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use baton_core::state::{self, Delete, Diff, Get, Query as StateQuery, Set};
+use baton_core::{
+    AgentId, Answer, Command, Json, Key, NamespaceName, Query, Rejection, Revision, Rules,
+    Timestamp, WorkspaceName, namespace, workspace,
+};
+use baton_log::faulty::{FaultyDisk, Operation};
+use baton_log::{FileLog, Log, MemoryLog, Options as LogOptions, Prepare};
+
+use crate::clock::ManualClock;
+use crate::machine::{Asked, Held};
+use crate::options::Options;
+use crate::shard::{Flushed, Shard};
+
+fn open<L: Log>(log: L) -> Shard<L> {
+    let clock = Arc::new(ManualClock::at(Timestamp(1_000_000)));
+    let shard = Shard::open(log, clock, Options::default()).unwrap();
+    shard.load(&name()).unwrap();
+    shard
+}
+
+fn name() -> WorkspaceName {
+    WorkspaceName::parse("w").unwrap()
+}
+
+fn key(text: &str) -> Key {
+    Key::parse(text).unwrap()
+}
+
+fn notes() -> NamespaceName {
+    NamespaceName::parse("notes").unwrap()
+}
+
+fn submit<L: Log>(
+    shard: &Shard<L>,
+    command: impl Into<Command>,
+) -> Held<Result<Answer, Rejection>> {
+    let ada = AgentId::parse("ada").unwrap();
+    shard.submit(&name(), command.into().into(), &ada).unwrap()
+}
+
+fn write<L: Log>(shard: &Shard<L>, namespace: NamespaceName, text: &str) {
+    let value = Json::parse("1").unwrap();
+    let _ = submit(shard, state::Command::Set(Set::new(namespace, key(text), value)));
+}
+
+fn write_durably<L: Log>(shard: &Shard<L>, text: &str) {
+    write(shard, NamespaceName::shared(), text);
+    assert!(matches!(shard.flush(), Flushed::Durable(_)));
+}
+
+fn keep_one_revision<L: Log>(shard: &Shard<L>) {
+    let (history_count, history_age_ms) = (Some(1), None);
+    let _ = submit(shard, workspace::Command::Configure { history_count, history_age_ms });
+}
+
+fn get<L: Log>(
+    shard: &Shard<L>,
+    namespace: NamespaceName,
+    text: &str,
+) -> Held<Result<Answer, Rejection>> {
+    let query = Query::State(StateQuery::Get(Get { namespace, key: key(text), at: None }));
+    match shard.ask(&name(), &query).unwrap() {
+        Asked::Present(held) => held,
+        Asked::Past(_) => panic!("the present was asked for"),
+    }
+}
+
+#[test]
+fn a_read_names_no_revision_that_may_yet_be_lost() {
+    let shard = open(MemoryLog::default());
+    write_durably(&shard, "old");
+    write(&shard, NamespaceName::shared(), "new");
+    let held = get(&shard, NamespaceName::shared(), "old");
+    assert_eq!(held.group(), 0, "what was read is durable");
+    assert_eq!(held.open(0).unwrap().revision, Revision(1));
+    assert!(get(&shard, NamespaceName::shared(), "new").group() > 0);
+}
+
+#[test]
+fn that_a_namespace_is_there_is_not_told_before_it_is_durable() {
+    let shard = open(MemoryLog::default());
+    let (name, rules) = (notes(), Rules::default());
+    let _ = submit(&shard, namespace::Command::Create { name, rules });
+    let held = get(&shard, notes(), "absent");
+    assert!(held.group() > 0, "that the key is absent from it tells that the namespace is there");
+}
+
+#[test]
+fn a_base_newer_than_the_snapshot_is_what_a_workspace_is_loaded_from() {
+    let log = MemoryLog::default();
+    let shard = open(log.clone());
+    write_durably(&shard, "a");
+    shard.snapshot(&name()).unwrap();
+    keep_one_revision(&shard);
+    write_durably(&shard, "b");
+    write_durably(&shard, "c");
+    shard.archive(&name()).unwrap();
+    write_durably(&shard, "d");
+    write_durably(&shard, "e");
+    assert!(shard.next_chore().is_some(), "looking for chores raises the floor");
+    shard.fold(&name()).unwrap();
+    assert!(log.list_blobs("").unwrap().iter().any(|blob| blob.contains("base-")));
+
+    let again = open(log);
+    let revision = again.machine().resident(&name()).unwrap().space.revision();
+    assert_eq!(revision, Revision(6));
+}
+
+#[test]
+fn what_a_failed_attempt_has_left_behind_is_written_again() {
+    let log = MemoryLog::default();
+    let shard = open(log.clone());
+    write_durably(&shard, "a");
+    write_durably(&shard, "b");
+    let run = crate::files::File::Run { first: 1, last: 2 }.name(&name());
+    log.create_blob(&run).unwrap().commit().unwrap();
+    shard.archive(&name()).unwrap();
+    assert_eq!(shard.batches(&name(), Revision(1), Revision(2), 1_000).unwrap().len(), 2);
+}
+
+#[test]
+fn a_snapshot_that_is_newer_than_the_log_is_refused() {
+    let log = MemoryLog::default();
+    let shard = open(log.clone());
+    write_durably(&shard, "a");
+    write_durably(&shard, "b");
+    shard.snapshot(&name()).unwrap();
+
+    let shorter = MemoryLog::default();
+    let first = log.read(log.start(), 1).unwrap().remove(0);
+    shorter.append(shorter.tail(), &first.body).unwrap();
+    let snapshot = log.list_blobs("").unwrap().remove(0);
+    let blob = log.open_blob(&snapshot).unwrap().unwrap();
+    let mut bytes = vec![0; usize::try_from(blob.len()).unwrap()];
+    blob.read_at(0, &mut bytes).unwrap();
+    let mut copy = shorter.create_blob(&snapshot).unwrap();
+    copy.write(&bytes).unwrap();
+    copy.commit().unwrap();
+
+    let clock = Arc::new(ManualClock::at(Timestamp(1_000_000)));
+    let again = Shard::open(shorter, clock, Options::default()).unwrap();
+    assert_eq!(again.load(&name()).unwrap_err().code(), "engine.corrupt");
+}
+
+#[test]
+fn history_is_not_forgotten_for_a_change_that_is_lost() {
+    let disk = FaultyDisk::new(1);
+    disk.refuse_direct(true);
+    let options = LogOptions {
+        segment_bytes: 65_536,
+        prepare: Prepare::Inline,
+        ..LogOptions::new(PathBuf::from("/data"))
+    };
+    let shard = open(FileLog::open_on(disk.clone(), options).unwrap());
+    for text in ["a", "b", "c"] {
+        write_durably(&shard, text);
+    }
+    shard.archive(&name()).unwrap();
+    keep_one_revision(&shard);
+    write(&shard, NamespaceName::shared(), "d");
+    assert!(shard.next_chore().is_some(), "looking for chores raises the floor");
+    disk.fail_nth(Operation::Sync, disk.counts().sync);
+    shard.fold(&name()).unwrap();
+    assert!(shard.settled().stopped().is_some(), "the write that it rests on has failed");
+    shard.load(&name()).unwrap();
+    let batches = shard.batches(&name(), Revision(1), Revision(3), 10_000).unwrap();
+    assert_eq!(batches.len(), 3, "all of it is still there");
+}
+
+#[test]
+fn a_difference_is_the_work_of_who_made_it() {
+    let shard = open(MemoryLog::default());
+    let (name_of, rules) = (notes(), Rules::default());
+    let _ = submit(&shard, namespace::Command::Create { name: name_of, rules });
+    write(&shard, notes(), "gone");
+    let (namespace, key) = (notes(), key("gone"));
+    let _ =
+        submit(&shard, state::Command::Delete(Delete { namespace, key, expected_version: None }));
+    let _ = submit(&shard, namespace::Command::Delete { name: notes() });
+    assert!(matches!(shard.flush(), Flushed::Durable(_)));
+    let name = name();
+    let past = shard.past(&name, Revision(4)).unwrap();
+    let changes = past.diff(&Diff { namespace: None, from: Revision(2), to: None }).unwrap();
+    assert_eq!(changes.len(), 1);
+    assert_eq!(
+        (changes[0].revision, changes[0].operation.as_str()),
+        (Revision(3), "state.deleted")
+    );
+}

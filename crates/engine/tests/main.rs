@@ -1,0 +1,35 @@
+//! The embedded engine through its public API, one file per story.
+//!
+//! | file | promises |
+//! |---|---|
+//! | `state` | entries, conditions, rules, merges, history, writers in contention |
+//! | `past` | what was recorded while writing can be read later, wherever it has moved to |
+//! | `watch` | every event in order, without gap or duplicate |
+//! | `agents` | sessions, silence, what an agent leaves behind |
+//! | `transactions` | all or nothing, and once |
+//! | `durability` | what was acknowledged stays, what failed says so |
+//! | `damage` | damaged, newer and occupied data is refused by name |
+//! | `cancelling` | futures dropped, or held and not polled, harm nobody |
+//! | `scale` | many workspaces, large ones, large groups |
+//! | `bad_input` | every refusal has a code, facts and a hint, and changes nothing |
+//! | `crash` | a process killed at any moment has lost nothing that it acknowledged |
+//!
+//! They are one program, because linking it once is quicker than linking eleven. No test sleeps or
+//! measures time: where something happens behind a caller's back, [`stage::eventually`] looks until
+//! it has happened.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed, and this says where")]
+
+mod agents;
+mod bad_input;
+mod cancelling;
+mod crash;
+mod damage;
+mod durability;
+mod gate;
+mod past;
+mod scale;
+mod stage;
+mod state;
+mod transactions;
+mod watch;

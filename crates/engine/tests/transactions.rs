@@ -1,0 +1,321 @@
+//! Transactions: any commands, with preconditions, all or nothing. And requests that may be
+//! repeated: under one idempotency key there is one effect and one answer, also after a restart.
+
+use baton::Error;
+use baton::core::merge::Patch;
+use baton::core::state::{Command, Delete, PatchEntry};
+use baton::core::{
+    AgentId, Precondition, Rejection, Reply, Revision, Rules, Version, agent, namespace as spaces,
+    state,
+};
+use serde_json::json;
+
+use crate::stage::{
+    calm, everything, folder, in_memory, in_memory_with, json_of, key, namespace, next_event,
+    on_memory, open, set, value, workspace,
+};
+
+fn entry_is(name: &str, version: u64) -> Precondition {
+    Precondition::Entry {
+        namespace: namespace("shared"),
+        key: key(name),
+        version: Some(Version(version)),
+        exists: None,
+        value: None,
+    }
+}
+
+fn increment(name: &str) -> Command {
+    let patch = Patch::Increment(json_of(&json!(1)));
+    let (namespace, key) = (namespace("shared"), key(name));
+    Command::Patch(PatchEntry { namespace, key, patch, expected_version: None })
+}
+
+#[tokio::test]
+async fn commands_see_each_other_and_become_one_revision() {
+    let (baton, _, _) = in_memory();
+    let ada = workspace(&baton);
+    let mut watch = ada.watch("**").await.unwrap();
+    let rules = Rules { append_only: true, ..Rules::default() };
+    let register = agent::Register {
+        agent: AgentId::parse("ada").unwrap(),
+        capabilities: std::collections::BTreeSet::new(),
+        metadata: None,
+        ttl_ms: None,
+    };
+    let (revision, replies) = ada
+        .transaction()
+        .command(spaces::Command::Create { name: namespace("notes"), rules })
+        .command(set("counter", &json!(1)))
+        .command(increment("counter"))
+        .command(increment("counter"))
+        .command(agent::Command::Register(register))
+        .command(Command::Delete(Delete {
+            namespace: namespace("shared"),
+            key: key("counter"),
+            expected_version: Some(Version(3)),
+        }))
+        .commit()
+        .await
+        .unwrap();
+    assert_eq!(revision, Revision(1));
+    let [
+        Reply::Namespace(spaces::Reply::Namespace(_)),
+        Reply::State(state::Reply::Entry(first)),
+        Reply::State(state::Reply::Entry(_)),
+        Reply::State(state::Reply::Entry(third)),
+        Reply::Agent(agent::Reply::Agent(_)),
+        Reply::State(state::Reply::Entry(removed)),
+    ] = &replies[..]
+    else {
+        panic!("{replies:?}");
+    };
+    assert_eq!((value(first), first.version()), (json!(1), Version(1)));
+    assert_eq!((value(third), third.version()), (json!(3), Version(3)));
+    assert_eq!(removed, third);
+    let mut kinds = Vec::new();
+    for _ in 0..7 {
+        let (revision, kind, _) = next_event(&mut watch).await;
+        assert_eq!(revision, 1);
+        kinds.push(kind);
+    }
+    kinds.sort();
+    assert_eq!(
+        kinds,
+        [
+            "agent.joined",
+            "namespace.created",
+            "namespace.created",
+            "state.deleted",
+            "state.patched",
+            "state.patched",
+            "state.set",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn one_refused_command_undoes_all() {
+    let (baton, log, clock) = in_memory_with(calm());
+    let ada = workspace(&baton);
+    ada.state("shared").set("a", 1).await.unwrap();
+    ada.namespaces().create("notes").await.unwrap();
+    ada.state("notes").set("n", 1).await.unwrap();
+    let before = everything(&ada, None, 100).await.unwrap();
+    let refused = ada
+        .transaction()
+        .command(set("a", &json!(2)))
+        .command(set("b", &json!(1)))
+        .command(spaces::Command::Delete { name: namespace("notes") })
+        .command(spaces::Command::Create { name: namespace("other"), rules: Rules::default() })
+        .command(Command::Delete(Delete {
+            namespace: namespace("shared"),
+            key: key("missing"),
+            expected_version: None,
+        }))
+        .commit()
+        .await
+        .unwrap_err();
+    let Error::Rejected(Rejection::InTransaction { index, cause_code, .. }) = &refused else {
+        panic!("{refused:?}");
+    };
+    assert_eq!((*index, *cause_code), (4, "state.not_found"));
+    assert_eq!(refused.code(), "transaction.command_refused");
+    assert_eq!(everything(&ada, None, 100).await.unwrap(), before);
+    assert_eq!(ada.revision().await.unwrap(), Revision(3));
+    assert_eq!(ada.namespaces().list().await.unwrap().len(), 2);
+    ada.state("shared").set("a", 3).expected_version(1).await.unwrap();
+    drop(ada);
+    baton.close().await;
+    let baton = on_memory(&log, &clock, calm());
+    assert_eq!(workspace(&baton).revision().await.unwrap(), Revision(4));
+}
+
+#[tokio::test]
+async fn preconditions_decide_whether_anything_happens() {
+    let (baton, _, _) = in_memory();
+    let ada = workspace(&baton);
+    ada.state("shared").set("a", json!({"x": 1})).await.unwrap();
+    ada.agents().register().await.unwrap();
+    let entry = |exists, value: Option<serde_json::Value>| Precondition::Entry {
+        namespace: namespace("shared"),
+        key: key("a"),
+        version: None,
+        exists,
+        value: value.map(|value| json_of(&value)),
+    };
+    let ada_active = |active| Precondition::Agent { agent: AgentId::parse("ada").unwrap(), active };
+    let notes = |exists| Precondition::Namespace { name: namespace("notes"), exists };
+    let holds = [
+        entry_is("a", 1),
+        entry_is("missing", 0),
+        entry(Some(true), None),
+        entry(None, Some(json!({"x": 1}))),
+        ada_active(true),
+        notes(false),
+        Precondition::Revision(Revision(2)),
+    ];
+    let fails = [
+        entry_is("a", 2),
+        entry_is("missing", 1),
+        entry(Some(false), None),
+        entry(None, Some(json!({"x": 2}))),
+        ada_active(false),
+        notes(true),
+        Precondition::Revision(Revision(1)),
+    ];
+    for precondition in fails {
+        let mut transaction = ada.transaction();
+        for held in &holds {
+            transaction = transaction.require(held.clone());
+        }
+        let refused = transaction.require(precondition.clone()).command(set("b", &json!(1)));
+        let refused = refused.commit().await.unwrap_err();
+        let Error::Rejected(Rejection::PreconditionFailed {
+            index,
+            precondition: told,
+            revision,
+            ..
+        }) = &refused
+        else {
+            panic!("{refused:?}");
+        };
+        assert_eq!((*index, &**told, revision.0), (holds.len(), &precondition, 2));
+    }
+    let mut transaction = ada.transaction().command(set("b", &json!(1)));
+    for held in holds {
+        transaction = transaction.require(held);
+    }
+    assert_eq!(transaction.commit().await.unwrap().0, Revision(3));
+}
+
+/// Money that is moved between accounts by many at once is neither made nor lost.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn concurrent_transactions_keep_a_sum() {
+    const ACCOUNTS: u64 = 6;
+    let folder = folder();
+    let baton = open(folder.path()).await;
+    for account in 0..ACCOUNTS {
+        workspace(&baton).state("shared").set(&format!("account:{account}"), 100).await.unwrap();
+    }
+    let mut jobs = Vec::new();
+    for job in 0..8_u64 {
+        let ada = workspace(&baton);
+        jobs.push(tokio::spawn(async move {
+            let mut done = 0;
+            let mut round = job;
+            while done < 15 {
+                round += 1;
+                let names = [round % ACCOUNTS, (round * 5 + job + 1) % ACCOUNTS]
+                    .map(|account| format!("account:{account}"));
+                if names[0] == names[1] {
+                    continue;
+                }
+                let shared = ada.state("shared");
+                let from = shared.get(&names[0]).await.unwrap();
+                let to = shared.get(&names[1]).await.unwrap();
+                let amount = |entry| value(entry).as_i64().expect("a number");
+                let moved = ada
+                    .transaction()
+                    .require(entry_is(&names[0], from.version().0))
+                    .require(entry_is(&names[1], to.version().0))
+                    .command(set(&names[0], &json!(amount(&from) - 7)))
+                    .command(set(&names[1], &json!(amount(&to) + 7)))
+                    .commit()
+                    .await;
+                match moved {
+                    Ok(_) => done += 1,
+                    Err(error) => assert_eq!(error.code(), "transaction.precondition_failed"),
+                }
+            }
+        }));
+    }
+    for job in jobs {
+        job.await.unwrap();
+    }
+    let entries = everything(&workspace(&baton), None, 100).await.unwrap();
+    let sum: i64 = entries.iter().map(|entry| value(entry).as_i64().unwrap()).sum();
+    assert_eq!(sum, 600);
+    let revision = workspace(&baton).revision().await.unwrap();
+    assert_eq!(revision, Revision(ACCOUNTS + 8 * 15));
+}
+
+#[tokio::test]
+async fn a_request_that_is_repeated_has_one_effect_and_one_answer() {
+    let (baton, log, clock) = in_memory_with(calm());
+    let ada = workspace(&baton).once("order-1").unwrap();
+    let first = ada.state("shared").increment("counter", 5).await.unwrap();
+    assert_eq!(ada.state("shared").increment("counter", 5).await.unwrap(), first);
+    workspace(&baton).state("shared").increment("counter", 1).await.unwrap();
+    assert_eq!(ada.state("shared").increment("counter", 5).await.unwrap(), first);
+
+    let reused = ada.state("shared").increment("counter", 6).await.unwrap_err();
+    assert_eq!(reused.code(), "idempotency.key_reused");
+    // A key belongs to the agent that used it.
+    let bob = ada.as_agent("bob").unwrap();
+    let own = bob.state("shared").increment("counter", 5).await.unwrap();
+    assert_eq!(value(&own), json!(11));
+
+    let transaction = || {
+        ada.once("order-2").unwrap().transaction().command(increment("a")).command(increment("b"))
+    };
+    let answer = transaction().commit().await.unwrap();
+    assert_eq!(transaction().commit().await.unwrap(), answer);
+    let last = ada.revision().await.unwrap();
+
+    for compacted in [false, true] {
+        if compacted {
+            let baton = on_memory(&log, &clock, calm());
+            baton.compact(&workspace(&baton)).await.unwrap();
+            baton.close().await;
+        }
+        let baton = on_memory(&log, &clock, calm());
+        let ada = workspace(&baton);
+        let again =
+            ada.once("order-1").unwrap().state("shared").increment("counter", 5).await.unwrap();
+        assert_eq!(again, first, "compacted: {compacted}");
+        let again = ada.once("order-2").unwrap().transaction();
+        let again = again.command(increment("a")).command(increment("b")).commit().await.unwrap();
+        assert_eq!(again, answer, "compacted: {compacted}");
+        let reused = ada.once("order-2").unwrap().state("shared").set("x", 1).await.unwrap_err();
+        assert_eq!(reused.code(), "idempotency.key_reused");
+        assert_eq!(ada.revision().await.unwrap(), last, "nothing happened twice");
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_is_not_kept_and_a_repeated_request_is_decided_anew() {
+    let (baton, _, _) = in_memory();
+    let ada = workspace(&baton);
+    let keyed = ada.once("try").unwrap().state("shared");
+    let refused = keyed.set("plan", 1).expected_version(1).await.unwrap_err();
+    assert_eq!(refused.code(), "state.version_conflict");
+    ada.state("shared").set("plan", 0).await.unwrap();
+    let done = keyed.set("plan", 1).expected_version(1).await.unwrap();
+    assert_eq!(done.version(), Version(2));
+    assert_eq!(keyed.set("plan", 1).expected_version(1).await.unwrap(), done);
+}
+
+/// Many send the same request at once, as a client does that lost its connection.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_request_sent_many_times_at_once_has_one_effect() {
+    let folder = folder();
+    let baton = open(folder.path()).await;
+    let mut jobs = Vec::new();
+    for number in 0..40 {
+        let ada = workspace(&baton).once(&format!("request-{}", number % 10)).unwrap();
+        let increments = async move { ada.state("shared").increment("counter", 1).await.unwrap() };
+        jobs.push(tokio::spawn(increments));
+    }
+    let mut answers = Vec::new();
+    for job in jobs {
+        answers.push(job.await.unwrap());
+    }
+    for number in 0..10 {
+        let mut same = answers.iter().skip(number).step_by(10);
+        let first = same.next().unwrap();
+        assert!(same.all(|answer| answer == first), "all were told the same");
+    }
+    let counter = workspace(&baton).state("shared").get("counter").await.unwrap();
+    assert_eq!((value(&counter), counter.version()), (json!(10), Version(10)));
+}

@@ -1,0 +1,359 @@
+//! The scripted agents: what each kind does next, given what it has been told.
+//!
+//! An agent knows only what it was answered. It has no more than a few requests on their way, and
+//! it does not know of faults: to it, a lost server is an answer that does not come.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use baton_core::merge::Patch;
+use baton_core::state::{self, Delete, PatchEntry, Set, Transfer};
+use baton_core::{
+    AgentId, Answer, Command, IdempotencyKey, Json, Key, NamespaceName, Precondition, Query,
+    Rejection, Reply, Request, Revision, Token, Version, Wish, WorkspaceName, agent, namespace,
+    workspace,
+};
+
+use crate::chance::Chance;
+use crate::plan::{Kind, Plan};
+use crate::questions::question;
+use crate::things::Things;
+
+/// What an agent wants.
+#[derive(Clone, Debug)]
+pub enum Action {
+    /// To change something.
+    Submit(Request),
+    /// To know something.
+    Ask(Query),
+}
+
+/// One scripted agent.
+pub struct Agent {
+    /// Who it is.
+    pub id: AgentId,
+    /// What it is like.
+    pub kind: Kind,
+    /// Where it works.
+    pub home: WorkspaceName,
+    /// How many of its requests are on their way.
+    pub waiting: usize,
+    /// The newest revision it has heard of.
+    pub revision: u64,
+    known: BTreeMap<(NamespaceName, Key), u64>,
+    token: Option<Token>,
+    old_tokens: Vec<Token>,
+    sent: Vec<Request>,
+    counter: u64,
+    silent: u64,
+    /// A namespace that it was told is not there.
+    missing: Option<NamespaceName>,
+}
+
+impl Agent {
+    /// An agent that knows nothing yet.
+    pub fn new(number: usize, kind: Kind, home: WorkspaceName) -> Self {
+        Self {
+            id: AgentId::parse(&format!("a{number}")).expect("a good name"),
+            kind,
+            home,
+            waiting: 0,
+            revision: 0,
+            known: BTreeMap::new(),
+            token: None,
+            old_tokens: Vec::new(),
+            sent: Vec::new(),
+            counter: 0,
+            silent: 0,
+            missing: None,
+        }
+    }
+
+    /// What it does next, if anything.
+    pub fn act(&mut self, chance: &mut Chance, plan: &Plan) -> Option<Action> {
+        if self.silent > 0 {
+            self.silent -= 1;
+            return None;
+        }
+        if self.waiting >= 3 {
+            return None;
+        }
+        self.counter += 1;
+        let id = self.id.clone();
+        let things = &mut Things { chance, plan, agent: &id, counter: self.counter };
+        if let Some(name) = self.missing.take().filter(|_| things.chance.once_in(3)) {
+            let rules = things.rules_of(&name);
+            let command = Command::from(namespace::Command::Create { name, rules });
+            return Some(Action::Submit(command.into()));
+        }
+        let command = match self.kind {
+            Kind::Diligent => return Some(self.diligent(things)),
+            Kind::Slow => return Some(self.slow(things)),
+            Kind::Crashing => self.crashing(things)?,
+            Kind::Duplicating => return Some(self.duplicating(things)),
+            Kind::Zombie => self.zombie(things),
+            Kind::Mover => Self::mover(things),
+            Kind::Transactor => return Some(Action::Submit(self.transactor(things))),
+            Kind::Reader => return Some(Action::Ask(question(things, self.revision))),
+            Kind::Historian => {
+                let choice = things.chance.below(4);
+                let (count, age) = (*things.chance.pick(&[1, 5, 20, 100, 10_000]), 3_600_000);
+                workspace::Command::Configure {
+                    history_count: (choice != 0).then_some(count),
+                    history_age_ms: (choice == 0).then_some(age),
+                }
+                .into()
+            }
+        };
+        Some(Action::Submit(command.into()))
+    }
+
+    /// It is answered.
+    pub fn learn(&mut self, action: &Action, answer: &Result<Answer, Rejection>) {
+        if let Ok(answer) = answer {
+            self.revision = self.revision.max(answer.revision.0);
+            self.learn_reply(&answer.reply);
+        }
+        if let (Action::Ask(Query::State(state::Query::Get(get))), Err(_)) = (action, answer) {
+            self.know(&get.namespace, &get.key, 0);
+        }
+        if let Err(Rejection::State(state::Rejection::VersionConflict {
+            namespace,
+            key,
+            entry,
+            ..
+        })) = answer
+        {
+            let version = entry.as_ref().map_or(0, |entry| entry.version().0);
+            self.know(namespace, key, version);
+        }
+        if let Err(Rejection::State(state::Rejection::UnknownNamespace { namespace })) = answer {
+            self.missing = Some(namespace.clone());
+        }
+        if let Err(Rejection::Agent(_)) = answer {
+            self.old_tokens.extend(self.token.take());
+        }
+    }
+
+    fn learn_reply(&mut self, reply: &Reply) {
+        match reply {
+            Reply::State(state::Reply::Entry(entry)) => {
+                if let Ok(key) = Key::parse(entry.key()) {
+                    self.know(&entry.namespace().clone(), &key, entry.version().0);
+                }
+            }
+            Reply::Agent(agent::Reply::Agent(agent)) if agent.id == self.id => {
+                let before = self.token.replace(agent.token);
+                self.old_tokens.extend(before.filter(|before| *before != agent.token));
+            }
+            Reply::Transaction(replies) => {
+                for reply in replies {
+                    self.learn_reply(reply);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn know(&mut self, namespace: &NamespaceName, key: &Key, version: u64) {
+        self.known.insert((namespace.clone(), key.clone()), version);
+    }
+
+    fn diligent(&mut self, things: &mut Things<'_>) -> Action {
+        let (namespace, key) = things.place();
+        let known = self.known.remove(&(namespace.clone(), key.clone()));
+        let Some(version) = known else {
+            return Action::Ask(state::Query::Get(state::Get { namespace, key, at: None }).into());
+        };
+        let expected = Some(Version(version));
+        let command = match things.chance.below(8) {
+            0 if version > 0 => {
+                state::Command::Delete(Delete { namespace, key, expected_version: expected })
+            }
+            1 => things.set(namespace, key, |set| set.if_absent = true),
+            _ => things.set(namespace, key, |set| set.expected_version = expected),
+        };
+        Action::Submit(Command::from(command).into())
+    }
+
+    fn slow(&mut self, things: &mut Things<'_>) -> Action {
+        // It seldom looks, and remembers for long what it saw.
+        if self.known.is_empty() || things.chance.once_in(8) {
+            let (namespace, key) = things.place();
+            return Action::Ask(state::Query::Get(state::Get { namespace, key, at: None }).into());
+        }
+        let places: Vec<_> = self.known.iter().collect();
+        let ((namespace, key), version) = *things.chance.pick(&places);
+        let expected = Some(Version(*version));
+        let (namespace, key) = (namespace.clone(), key.clone());
+        let command = match things.chance.below(4) {
+            0 => things.patch(namespace, key, expected),
+            _ => things.set(namespace, key, |set| set.expected_version = expected),
+        };
+        Action::Submit(Command::from(command).into())
+    }
+
+    fn crashing(&mut self, things: &mut Things<'_>) -> Option<Command> {
+        if things.chance.once_in(12) {
+            // It stops here; whoever starts it again knows nothing of its session.
+            self.silent = things.chance.between(5, 40);
+            self.token = None;
+            return None;
+        }
+        let (id, token) = (self.id.clone(), self.token);
+        if token.is_none() {
+            return Some(things.register());
+        }
+        let (namespace, key) = things.place();
+        Some(match things.chance.below(8) {
+            0 | 1 => agent::Command::Heartbeat { agent: id, token }.into(),
+            2 => agent::Command::Leave { agent: id, token }.into(),
+            3 => {
+                let ttl = Some(things.chance.between(1, 20_000));
+                things.set(namespace, key, |set| set.ttl_ms = ttl).into()
+            }
+            4 => things.register(),
+            _ => things.set(namespace, key, |set| set.ephemeral = true).into(),
+        })
+    }
+
+    fn duplicating(&mut self, things: &mut Things<'_>) -> Action {
+        if !self.sent.is_empty() && things.chance.once_in(2) {
+            let mut again = things.chance.pick(&self.sent).clone();
+            if things.chance.once_in(6) {
+                let (namespace, key) = things.place();
+                again.wish = Wish::Command(things.set(namespace, key, |_| {}).into());
+            }
+            return Action::Submit(again);
+        }
+        let (namespace, key) = things.place();
+        let command: Command = match things.chance.below(3) {
+            0 => {
+                let patch = Patch::Increment(json("1"));
+                let expected_version = None;
+                let namespace = Things::namespace("count");
+                state::Command::Patch(PatchEntry { namespace, key, patch, expected_version }).into()
+            }
+            1 => state::Command::Delete(Delete { namespace, key, expected_version: None }).into(),
+            _ => things.set(namespace, key, |_| {}).into(),
+        };
+        let name = format!("{}-{}", self.id, self.counter);
+        let idempotency_key = Some(IdempotencyKey::parse(&name).expect("a good key"));
+        let request = Request { wish: Wish::Command(command), idempotency_key };
+        self.sent.push(request.clone());
+        if self.sent.len() > 6 {
+            self.sent.remove(0);
+        }
+        Action::Submit(request)
+    }
+
+    fn zombie(&mut self, things: &mut Things<'_>) -> Command {
+        let agent = self.id.clone();
+        let token = self.old_tokens.last().copied().or(self.token);
+        match things.chance.below(6) {
+            0 | 1 => things.register(),
+            2 => agent::Command::Leave { agent, token }.into(),
+            3 => {
+                let (namespace, key) = things.place();
+                things.set(namespace, key, |set| set.ephemeral = true).into()
+            }
+            _ => agent::Command::Heartbeat { agent, token }.into(),
+        }
+    }
+
+    fn mover(things: &mut Things<'_>) -> Command {
+        let name = things.some_namespace();
+        match things.chance.below(10) {
+            0..=2 => {
+                let rules = things.rules_of(&name);
+                namespace::Command::Create { name, rules }.into()
+            }
+            3 => {
+                let rules = things.some_rules();
+                namespace::Command::Configure { name, rules }.into()
+            }
+            4 | 5 => namespace::Command::Delete { name }.into(),
+            6 => {
+                let (namespace, key) = things.place();
+                things.set(namespace, key, |_| {}).into()
+            }
+            _ => {
+                let to = things.some_namespace();
+                let named = !things.chance.once_in(3);
+                let keys = named.then(|| vec![things.key(), things.key()]);
+                let overwrite = things.chance.once_in(2);
+                state::Command::Transfer(Transfer {
+                    from_namespace: name,
+                    to_namespace: to,
+                    keys,
+                    overwrite,
+                })
+                .into()
+            }
+        }
+    }
+
+    fn transactor(&mut self, things: &mut Things<'_>) -> Request {
+        let mut require = Vec::new();
+        for _ in 0..things.chance.below(3) {
+            let (namespace, key) = things.place();
+            let version = self.known.get(&(namespace.clone(), key.clone())).copied();
+            let version = Some(Version(version.unwrap_or(0)));
+            require.push(Precondition::Entry {
+                namespace,
+                key,
+                version,
+                exists: None,
+                value: None,
+            });
+        }
+        if things.chance.once_in(10) {
+            require.push(Precondition::Revision(Revision(self.revision)));
+        }
+        let mut commands: Vec<Command> = Vec::new();
+        for _ in 0..things.chance.between(1, 4) {
+            let (namespace, key) = things.place();
+            commands.push(match things.chance.below(8) {
+                0 => namespace::Command::Create {
+                    name: things.some_namespace(),
+                    rules: things.some_rules(),
+                }
+                .into(),
+                1 => namespace::Command::Delete { name: things.some_namespace() }.into(),
+                2 => things.patch(namespace, key, None).into(),
+                3 => {
+                    state::Command::Delete(Delete { namespace, key, expected_version: None }).into()
+                }
+                _ => things.set(namespace, key, |_| {}).into(),
+            });
+        }
+        if things.chance.once_in(4) {
+            // It cannot succeed, so nothing of the above may stay.
+            let (namespace, key) = (Things::namespace("nowhere"), things.key());
+            commands.push(things.set(namespace, key, |_| {}).into());
+        }
+        let name = format!("{}-{}", self.id, self.counter);
+        let key = IdempotencyKey::parse(&name).expect("a good key");
+        let idempotency_key = Some(key).filter(|_| things.chance.once_in(3));
+        Request { wish: Wish::Transaction { require, commands }, idempotency_key }
+    }
+}
+
+fn json(text: &str) -> Json {
+    Json::parse(text).expect("good JSON")
+}
+
+/// A session that begins.
+pub fn registration(agent: &AgentId, ttl_ms: u64) -> Command {
+    agent::Command::Register(agent::Register {
+        agent: agent.clone(),
+        capabilities: BTreeSet::new(),
+        metadata: None,
+        ttl_ms: Some(ttl_ms),
+    })
+    .into()
+}
+
+/// A plain write.
+pub fn write(namespace: NamespaceName, key: Key, value: Json) -> Set {
+    Set::new(namespace, key, value)
+}

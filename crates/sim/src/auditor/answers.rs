@@ -1,0 +1,363 @@
+//! Whether an answer was the truth when it was decided.
+//!
+//! Before each request the driver asks for the workspace's revision, so the auditor knows exactly
+//! against which revision it was decided. An effect is then the very next revision, and a refusal
+//! must name what was so at that revision.
+
+use baton_core::state::Rejection as StateRejection;
+use baton_core::{
+    AgentId, Answer, Command, Entry, IdempotencyKey, Precondition, Rejection, Reply, Request,
+    Timestamp, Wish, agent, namespace, state,
+};
+
+use super::explain::explain;
+use super::ledger::{Fact, Ledger};
+use super::{Audit, Breach, demand};
+use crate::coverage::Coverage;
+
+/// A request that was answered.
+pub struct Answered<'a> {
+    /// Who asked.
+    pub agent: &'a AgentId,
+    /// What was asked.
+    pub request: &'a Request,
+    /// When, by the server's clock.
+    pub asked_at: Timestamp,
+    /// The revision against which it was decided.
+    pub decided_at: u64,
+}
+
+impl Ledger {
+    /// Something was answered. True if it had an effect of its own.
+    pub fn answer(
+        &mut self,
+        asked: &Answered<'_>,
+        answer: &Result<Answer, Rejection>,
+        coverage: &mut Coverage,
+    ) -> Audit<bool> {
+        let decided_at = asked.decided_at;
+        demand!(decided_at <= self.head(), "decided at {decided_at}, which is not durable");
+        demand!(decided_at >= self.answered, "decided at {decided_at}, before an earlier answer");
+        let agent = asked.agent;
+        let words = |breach: Breach| {
+            Breach(format!("decided at revision {decided_at} for `{agent}`: {}", breach.0))
+        };
+        let effect = match answer {
+            Ok(answer) => self.accepted(asked, answer, coverage).map_err(words)?,
+            Err(rejection) => {
+                self.refused(asked, rejection, coverage).map_err(words)?;
+                false
+            }
+        };
+        self.answered = if effect { decided_at + 1 } else { decided_at };
+        Ok(effect)
+    }
+
+    fn accepted(
+        &mut self,
+        asked: &Answered<'_>,
+        answer: &Answer,
+        coverage: &mut Coverage,
+    ) -> Audit<bool> {
+        let Answered { agent, request, decided_at, .. } = *asked;
+        if let Wish::Command(Command::Agent(agent::Command::Heartbeat { agent, .. })) =
+            &request.wish
+        {
+            let known = self.batch(decided_at).map_or(Timestamp(0), |batch| batch.time);
+            self.heartbeat(agent, asked.asked_at.max(known));
+        }
+        let receipt = request.idempotency_key.as_ref().and_then(|key| {
+            let (kept, must) = self.receipt(agent, key, decided_at)?;
+            (must || kept.revision == answer.revision.0).then_some((key.clone(), kept.revision))
+        });
+        if let Some((key, revision)) = receipt {
+            coverage.met("answer: idempotent replay");
+            self.replayed(asked, &key, revision, answer)?;
+            return Ok(false);
+        }
+        if answer.revision.0 == decided_at {
+            self.check_no_effect(asked)?;
+            return Ok(false);
+        }
+        let revision = answer.revision.0;
+        demand!(revision == decided_at + 1, "the effect is said to be at revision {revision}");
+        let Some(batch) = self.batch(revision).cloned() else {
+            return Err(Breach(format!("acknowledged revision {revision} is not in the log")));
+        };
+        explain(self, &batch, agent, request)?;
+        if let Wish::Transaction { require, .. } = &request.wish {
+            for precondition in require {
+                let holds = self.holds(precondition, decided_at);
+                demand!(holds, "{precondition:?} did not hold, yet the transaction happened");
+            }
+        }
+        self.check_reply(&request.wish, &answer.reply, revision)?;
+        if request.idempotency_key.is_some() {
+            let keyed = self.keyed.entry(revision).or_default();
+            keyed.request = Some(request.clone());
+            keyed.answer = Some(answer.clone());
+        }
+        Ok(true)
+    }
+
+    fn replayed(
+        &mut self,
+        asked: &Answered<'_>,
+        key: &IdempotencyKey,
+        revision: u64,
+        answer: &Answer,
+    ) -> Audit {
+        demand!(
+            answer.revision.0 == revision,
+            "`{key}` took effect at {revision} and again at {}",
+            answer.revision
+        );
+        let keyed = self.keyed.entry(revision).or_default();
+        let first = keyed.answer.get_or_insert(answer.clone());
+        demand!(first == answer, "`{key}` was first answered with {first:?}, now with {answer:?}");
+        let request = keyed.request.get_or_insert(asked.request.clone());
+        demand!(request == asked.request, "`{key}` was answered for another request");
+        Ok(())
+    }
+
+    /// What may be accepted without a trace in the log.
+    fn check_no_effect(&self, asked: &Answered<'_>) -> Audit {
+        let at = asked.decided_at;
+        match &asked.request.wish {
+            Wish::Command(Command::Agent(agent::Command::Heartbeat { agent, token })) => {
+                let session = self.session(agent, at);
+                demand!(
+                    session.is_some_and(|session| session.active
+                        && token.is_none_or(|token| token.0 == session.token)),
+                    "a heartbeat of `{agent}` with token {token:?} was taken"
+                );
+                Ok(())
+            }
+            Wish::Command(Command::Workspace(_)) => Ok(()),
+            Wish::Command(Command::State(state::Command::Transfer(transfer))) => {
+                let mut places = self.entries.iter().filter(|(place, timeline)| {
+                    place.0 == transfer.from_namespace
+                        && timeline.at(at).is_some_and(Option::is_some)
+                });
+                demand!(transfer.keys.is_none() && places.next().is_none(), "nothing was moved");
+                Ok(())
+            }
+            wish => Err(Breach(format!("{wish:?} was accepted, but nothing happened"))),
+        }
+    }
+
+    fn check_reply(&self, wish: &Wish, reply: &Reply, revision: u64) -> Audit {
+        let Wish::Command(command) = wish else {
+            let Reply::Transaction(replies) = reply else {
+                return Err(Breach("a transaction was answered otherwise".to_owned()));
+            };
+            let Wish::Transaction { commands, .. } = wish else { return Ok(()) };
+            demand!(replies.len() == commands.len(), "an answer of the transaction is missing");
+            return Ok(());
+        };
+        match (command, reply) {
+            (
+                Command::State(state::Command::Delete(delete)),
+                Reply::State(state::Reply::Entry(entry)),
+            ) => {
+                let fact = self.entry(&delete.namespace, &delete.key, revision - 1);
+                same_entry(fact.map(AsRef::as_ref), Some(entry))
+            }
+            (Command::State(_), Reply::State(state::Reply::Entry(entry))) => {
+                self.same_as_at(entry, revision)
+            }
+            (Command::State(state::Command::Transfer(_)), Reply::State(_))
+            | (Command::Namespace(_), Reply::Namespace(_))
+            | (Command::Workspace(_), Reply::Workspace(_)) => Ok(()),
+            (Command::Agent(_), Reply::Agent(agent::Reply::Agent(agent))) => {
+                let session = self.session(&agent.id, revision);
+                demand!(
+                    session.is_some_and(|session| session.token == agent.token.0),
+                    "the answer has another token than the log"
+                );
+                Ok(())
+            }
+            (command, reply) => Err(Breach(format!("{command:?} was answered with {reply:?}"))),
+        }
+    }
+
+    /// Demands that an entry is what it was after a revision.
+    pub fn same_as_at(&self, entry: &Entry, revision: u64) -> Audit {
+        let key = baton_core::Key::parse(entry.key());
+        let key = key.map_err(|error| Breach(error.to_string()))?;
+        let fact = self.entry(entry.namespace(), &key, revision);
+        same_entry(fact.map(AsRef::as_ref), Some(entry))
+    }
+
+    fn holds(&self, precondition: &Precondition, at: u64) -> bool {
+        match precondition {
+            Precondition::Entry { namespace, key, version, exists, value } => {
+                let found = self.entry(namespace, key, at);
+                version.is_none_or(|version| version.0 == found.map_or(0, |there| there.version))
+                    && exists.is_none_or(|exists| exists == found.is_some())
+                    && value.as_ref().is_none_or(|value| {
+                        found.is_some_and(|there| there.value.same_value(value))
+                    })
+            }
+            Precondition::Namespace { name, exists } => self.rules(name, at).is_some() == *exists,
+            Precondition::Agent { agent, active } => {
+                self.session(agent, at).is_some_and(|session| session.active) == *active
+            }
+            Precondition::Revision(revision) => revision.0 == at,
+        }
+    }
+
+    fn refused(
+        &self,
+        asked: &Answered<'_>,
+        rejection: &Rejection,
+        coverage: &mut Coverage,
+    ) -> Audit {
+        let at = asked.decided_at;
+        match rejection {
+            Rejection::State(rejection) => self.refused_state(asked, rejection, at, coverage),
+            Rejection::Agent(rejection) => self.refused_agent(rejection, at, coverage),
+            Rejection::Namespace(rejection) => self.refused_namespace(rejection, at),
+            Rejection::KeyReused { key } => {
+                coverage.met("answer: idempotency key reused");
+                let Some((kept, _)) = self.receipt(asked.agent, key, at) else {
+                    return Err(Breach(format!("`{key}` is called used, but nothing was done")));
+                };
+                let keyed = self.keyed.get(&kept.revision);
+                let first = keyed.and_then(|keyed| keyed.request.as_ref());
+                demand!(first != Some(asked.request), "a repeated request was refused");
+                Ok(())
+            }
+            Rejection::PreconditionFailed { index, precondition, entry, revision } => {
+                coverage.met("answer: precondition failed");
+                demand!(revision.0 == at, "it was checked at {revision}");
+                demand!(!self.holds(precondition, at), "precondition {index} did hold");
+                match &**precondition {
+                    Precondition::Entry { namespace, key, .. } => {
+                        let fact = self.entry(namespace, key, at);
+                        same_entry(fact.map(AsRef::as_ref), entry.as_deref())
+                    }
+                    _ => Ok(()),
+                }
+            }
+            Rejection::InTransaction { index, cause, .. } => {
+                coverage.met("answer: transaction undone");
+                // Later commands were decided against what earlier ones had made of it.
+                if *index == 0 { self.refused(asked, cause, coverage) } else { Ok(()) }
+            }
+            other => Err(Breach(format!("nobody asked for anything that is `{}`", other.code()))),
+        }
+    }
+
+    fn refused_state(
+        &self,
+        asked: &Answered<'_>,
+        rejection: &StateRejection,
+        at: u64,
+        coverage: &mut Coverage,
+    ) -> Audit {
+        match rejection {
+            StateRejection::NotFound { namespace, key } => {
+                demand!(self.rules(namespace, at).is_some(), "`{namespace}` was not there");
+                demand!(self.entry(namespace, key, at).is_none(), "`{key}` was there");
+            }
+            StateRejection::UnknownNamespace { namespace } => {
+                demand!(self.rules(namespace, at).is_none(), "`{namespace}` was there");
+            }
+            StateRejection::VersionConflict { namespace, key, expected, entry } => {
+                coverage.met("answer: version conflict");
+                let fact = self.entry(namespace, key, at);
+                same_entry(fact.map(AsRef::as_ref), entry.as_deref())?;
+                let version = fact.map_or(0, |fact| fact.version);
+                demand!(version != expected.0, "`{key}` was at version {expected} indeed");
+            }
+            StateRejection::ValueConflict { namespace, key, entry } => {
+                let fact = self.entry(namespace, key, at);
+                same_entry(fact.map(AsRef::as_ref), entry.as_deref())?;
+            }
+            StateRejection::Exists { entry } => self.same_as_at(entry, at)?,
+            StateRejection::AppendOnly { entry } => {
+                self.same_as_at(entry, at)?;
+                let rules = self.rules(entry.namespace(), at);
+                demand!(rules.is_some_and(|rules| rules.append_only), "it is not append-only");
+            }
+            StateRejection::NoSession { agent } => {
+                let active = self.session(agent, at).is_some_and(|session| session.active);
+                demand!(!active && agent == asked.agent, "`{agent}` had a session");
+            }
+            StateRejection::Schema { .. }
+            | StateRejection::ValueTooLarge { .. }
+            | StateRejection::PatchFailed { .. }
+            | StateRejection::SameNamespace { .. } => {}
+            other => {
+                let code = other.code();
+                return Err(Breach(format!("nobody asked for anything that is `{code}`")));
+            }
+        }
+        Ok(())
+    }
+
+    fn refused_agent(
+        &self,
+        rejection: &agent::Rejection,
+        at: u64,
+        coverage: &mut Coverage,
+    ) -> Audit {
+        match rejection {
+            agent::Rejection::NotFound { agent } => {
+                demand!(self.session(agent, at).is_none(), "`{agent}` was there");
+            }
+            agent::Rejection::Ended { agent, .. } => {
+                let ended = self.session(agent, at).is_some_and(|session| !session.active);
+                demand!(ended, "`{agent}` had a session");
+            }
+            agent::Rejection::StaleToken { agent, given, current } => {
+                coverage.met("answer: stale token refused");
+                let token = self.session(agent, at).map(|session| session.token);
+                demand!(token == Some(current.0), "the token of `{agent}` is not {current}");
+                demand!(given < current, "token {given} is newer than {current}");
+            }
+            other => {
+                let code = other.code();
+                return Err(Breach(format!("nobody asked for anything that is `{code}`")));
+            }
+        }
+        Ok(())
+    }
+
+    fn refused_namespace(&self, rejection: &namespace::Rejection, at: u64) -> Audit {
+        match rejection {
+            namespace::Rejection::Exists { namespace } => {
+                demand!(self.rules(&namespace.name, at).is_some(), "it was not there");
+            }
+            namespace::Rejection::NotFound { name } => {
+                demand!(self.rules(name, at).is_none(), "`{name}` was there");
+            }
+            namespace::Rejection::Permanent { .. } => {}
+            other => {
+                let code = other.code();
+                return Err(Breach(format!("nobody asked for anything that is `{code}`")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Demands that an entry is exactly what the ledger says.
+pub fn same_entry(fact: Option<&Fact>, entry: Option<&Entry>) -> Audit {
+    let same = match (fact, entry) {
+        (None, None) => true,
+        (Some(fact), Some(entry)) => {
+            fact.value.as_bytes() == entry.value()
+                && fact.version == entry.version().0
+                && fact.revision == entry.revision().0
+                && fact.time == entry.updated_at()
+                && fact.agent == *entry.updated_by()
+                && fact.expires_at == entry.expires_at()
+                && fact.bound_to.is_some() == entry.is_ephemeral()
+        }
+        (Some(_), None) | (None, Some(_)) => false,
+    };
+    demand!(same, "an entry is shown as {entry:?}, but it is {fact:?}");
+    Ok(())
+}

@@ -1,0 +1,369 @@
+//! Whether a batch is what somebody asked for: all of it, in order, and nothing else.
+//!
+//! Each command of a request takes its events from the front of the batch, together with what
+//! follows from them: a session that ends lets go of entries, a new one brings a namespace. A
+//! request under an idempotency key ends with its receipt. Nothing may be left over.
+
+use std::sync::Arc;
+
+use baton_core::agent::{Command as AgentCommand, Event as AgentEvent};
+use baton_core::merge::{Merge, Patch};
+use baton_core::namespace::{Command as NamespaceCommand, Event as NamespaceEvent};
+use baton_core::state::{
+    Command as StateCommand, Event as StateEvent, Operation, PatchEntry, Removal, Set, Transfer,
+};
+use baton_core::workspace::{Command as WorkspaceCommand, Event as WorkspaceEvent};
+use baton_core::{
+    AgentId, Batch, Command, Event, Json, NamespaceName, Request, Rules, Timestamp, Version, Wish,
+};
+
+use super::ledger::{Fact, Ledger};
+use super::{Audit, Breach, demand};
+
+/// Demands that a durable batch is the whole effect of a request of this agent.
+pub fn explain(ledger: &Ledger, batch: &Batch, agent: &AgentId, request: &Request) -> Audit {
+    let wrong = |breach: Breach| {
+        Breach(format!(
+            "revision {} by `{}` is not what `{agent}` asked for: {}; events {:?}",
+            batch.revision, batch.agent, breach.0, batch.events
+        ))
+    };
+    let mut reading = Reading { ledger, batch, next: 0 };
+    reading.request(agent, request).map_err(wrong)
+}
+
+/// Events that are still to be explained.
+struct Reading<'a> {
+    ledger: &'a Ledger,
+    batch: &'a Batch,
+    next: usize,
+}
+
+impl<'a> Reading<'a> {
+    fn take(&mut self) -> Audit<&'a Event> {
+        let event = self.batch.events.get(self.next);
+        self.next += 1;
+        event.ok_or_else(|| Breach("an event is missing".to_owned()))
+    }
+
+    fn take_state(&mut self) -> Audit<&'a StateEvent> {
+        match self.take()? {
+            Event::State(event) => Ok(event),
+            other => Err(Breach(format!("a change of state was due, not {}", other.kind()))),
+        }
+    }
+
+    fn request(&mut self, agent: &AgentId, request: &Request) -> Audit {
+        demand!(self.batch.agent == *agent, "it is by somebody else");
+        let commands = match &request.wish {
+            Wish::Command(command) => std::slice::from_ref(command),
+            Wish::Transaction { commands, .. } => commands,
+        };
+        for command in commands {
+            self.command(command)?;
+        }
+        if let Some(key) = &request.idempotency_key {
+            match self.take()? {
+                Event::Receipt(receipt) => demand!(receipt.key == *key, "it has another receipt"),
+                other => demand!(false, "a receipt was due, not {}", other.kind()),
+            }
+        }
+        demand!(self.next == self.batch.events.len(), "there is more in it");
+        Ok(())
+    }
+
+    fn command(&mut self, command: &Command) -> Audit {
+        match command {
+            Command::State(StateCommand::Set(set)) => self.set(set),
+            Command::State(StateCommand::Patch(patch)) => self.patch(patch),
+            Command::State(StateCommand::Delete(delete)) => {
+                let event = self.take_state()?;
+                let StateEvent::Deleted { version, removal, .. } = event else {
+                    return Err(Breach("a deletion was due".to_owned()));
+                };
+                demand!(event.place() == (&delete.namespace, &delete.key), "another key went");
+                demand!(*removal == Removal::Deleted, "it went for another reason");
+                let expected = delete.expected_version.unwrap_or(*version);
+                demand!(expected == *version, "it was expected at {expected}");
+                Ok(())
+            }
+            Command::State(StateCommand::Transfer(transfer)) => self.transfer(transfer),
+            Command::State(StateCommand::Expire | StateCommand::LetGo { .. }) => Ok(()),
+            Command::Namespace(command) => self.namespace(command),
+            Command::Agent(command) => self.agent(command),
+            Command::Workspace(WorkspaceCommand::Configure { history_count, .. }) => {
+                match self.take()? {
+                    Event::Workspace(WorkspaceEvent::Configured { retention }) => demand!(
+                        history_count.is_none_or(|count| count == retention.history_count),
+                        "another retention was set"
+                    ),
+                    other => demand!(false, "retention was due, not {}", other.kind()),
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// The entry before an event of this batch: by an earlier event of it, or from the ledger.
+    fn before(&self, set: &StateEvent) -> Option<Before> {
+        let (namespace, key) = set.place();
+        let earlier = self.batch.events[..self.next - 1].iter().rev();
+        for event in earlier {
+            match event {
+                Event::State(event) if event.place() == (namespace, key) => {
+                    return match event {
+                        StateEvent::Set { value, expires_at, bound_to, .. } => Some(Before {
+                            value: value.clone(),
+                            expires_at: *expires_at,
+                            bound_to: bound_to.clone(),
+                        }),
+                        StateEvent::Deleted { .. } => None,
+                    };
+                }
+                Event::Namespace(NamespaceEvent::Deleted { name }) if name == namespace => {
+                    return None;
+                }
+                _ => {}
+            }
+        }
+        let fact = self.ledger.entry(namespace, key, self.batch.revision.0 - 1)?;
+        Some(Before::of(fact))
+    }
+
+    /// The rules of a namespace as they were for this event.
+    fn rules(&self, namespace: &NamespaceName) -> Option<Arc<Rules>> {
+        let earlier = self.batch.events[..self.next - 1].iter().rev();
+        for event in earlier {
+            match event {
+                Event::Namespace(
+                    NamespaceEvent::Created { name, rules }
+                    | NamespaceEvent::Configured { name, rules },
+                ) if name == namespace => return Some(Arc::new(rules.clone())),
+                _ => {}
+            }
+        }
+        self.ledger.rules(namespace, self.batch.revision.0 - 1).cloned()
+    }
+
+    fn set(&mut self, set: &Set) -> Audit {
+        let event = self.take_state()?;
+        let StateEvent::Set { value, version, operation, expires_at, bound_to, .. } = event else {
+            return Err(Breach("a write was due".to_owned()));
+        };
+        demand!(event.place() == (&set.namespace, &set.key), "another key was written");
+        demand!(*operation == Operation::Set, "it was written in another way");
+        check_expected(set.expected_version, *version)?;
+        demand!(!set.if_absent || version.0 == 1, "it was there, though it should be absent");
+        demand!(bound_to.is_some() == set.ephemeral, "its session is wrong");
+        let before = self.before(event);
+        if let Some(expected) = &set.expected_value {
+            let same = before.as_ref().is_some_and(|before| before.value.same_value(expected));
+            demand!(same, "it had another value than expected");
+        }
+        let Some(rules) = self.rules(&set.namespace) else {
+            return Err(Breach("its namespace was not there".to_owned()));
+        };
+        let ttl = set.ttl_ms.or(rules.ttl_ms);
+        demand!(*expires_at == ttl.map(|ttl| self.batch.time.after(ttl)), "its end is wrong");
+        check_rules(&rules, before.as_ref(), value, rules.merge)?;
+        match rules.merge.unwrap_or_default() {
+            Merge::LastWriteWins | Merge::Reject => {
+                demand!(*value == set.value, "another value was written");
+            }
+            Merge::Counter => check_sum(before.as_ref(), &set.value, value)?,
+            Merge::Max => check_max(before.as_ref(), &set.value, value)?,
+            Merge::Append => check_append(before.as_ref(), &set.value, value)?,
+            Merge::JsonMerge | Merge::Union => {}
+        }
+        Ok(())
+    }
+
+    fn patch(&mut self, patch: &PatchEntry) -> Audit {
+        let event = self.take_state()?;
+        let StateEvent::Set { value, version, operation, expires_at, bound_to, .. } = event else {
+            return Err(Breach("a write was due".to_owned()));
+        };
+        demand!(event.place() == (&patch.namespace, &patch.key), "another key was written");
+        demand!(*operation == Operation::Patched, "it was written in another way");
+        check_expected(patch.expected_version, *version)?;
+        let before = self.before(event);
+        if let Some(before) = &before {
+            demand!(before.expires_at == *expires_at, "a patch changed its end");
+            demand!(before.bound_to == *bound_to, "a patch changed its session");
+        }
+        match &patch.patch {
+            Patch::Increment(more) => check_sum(before.as_ref(), more, value),
+            Patch::Max(other) => check_max(before.as_ref(), other, value),
+            Patch::Append(more) => check_append(before.as_ref(), more, value),
+            Patch::Merge(_) | Patch::JsonPatch(_) | Patch::Union(_) => Ok(()),
+        }
+    }
+
+    fn transfer(&mut self, transfer: &Transfer) -> Audit {
+        let mut moved = Vec::new();
+        while let Some(Event::State(event)) = self.batch.events.get(self.next)
+            && let StateEvent::Set { operation: Operation::Transferred, value, source, .. } = event
+        {
+            self.next += 1;
+            let (to, key) = event.place();
+            demand!(*to == transfer.to_namespace, "`{key}` went elsewhere");
+            let gone = self.take_state()?;
+            demand!(
+                gone.place() == (&transfer.from_namespace, key),
+                "`{key}` arrived, but another one left"
+            );
+            let source = source.as_ref();
+            demand!(
+                source.is_some_and(|source| source.namespace == transfer.from_namespace),
+                "`{key}` does not say where it came from"
+            );
+            if let Some(before) = self.before(gone) {
+                demand!(before.value == *value, "`{key}` changed on its way");
+            }
+            moved.push(key.clone());
+        }
+        if let Some(keys) = &transfer.keys {
+            let mut keys = keys.clone();
+            keys.sort();
+            keys.dedup();
+            demand!(keys == moved, "{moved:?} were moved instead of {keys:?}");
+        }
+        Ok(())
+    }
+
+    fn namespace(&mut self, command: &NamespaceCommand) -> Audit {
+        let Event::Namespace(event) = self.take()? else {
+            return Err(Breach("a change of a namespace was due".to_owned()));
+        };
+        let fits = match (command, event) {
+            (
+                NamespaceCommand::Create { name, rules },
+                NamespaceEvent::Created { name: there, rules: new },
+            )
+            | (
+                NamespaceCommand::Configure { name, rules },
+                NamespaceEvent::Configured { name: there, rules: new },
+            ) => name == there && rules == new,
+            (NamespaceCommand::Delete { name }, NamespaceEvent::Deleted { name: there }) => {
+                name == there
+            }
+            _ => false,
+        };
+        demand!(fits, "another change of a namespace happened");
+        Ok(())
+    }
+
+    fn agent(&mut self, command: &AgentCommand) -> Audit {
+        let Event::Agent(event) = self.take()? else {
+            return Err(Breach("a change of an agent was due".to_owned()));
+        };
+        let (id, ends) = match (command, event) {
+            (AgentCommand::Register(register), AgentEvent::Joined { agent, ttl_ms, .. }) => {
+                demand!(register.ttl_ms.is_none_or(|ttl| ttl == *ttl_ms), "its silence is wrong");
+                demand!(register.agent == *agent, "another agent joined");
+                (agent, true)
+            }
+            (AgentCommand::Heartbeat { agent, .. }, AgentEvent::Seen { agent: seen }) => {
+                demand!(agent == seen, "another agent was seen");
+                (agent, false)
+            }
+            (AgentCommand::Leave { agent, .. }, AgentEvent::Left { agent: gone }) => {
+                demand!(agent == gone, "another agent left");
+                (agent, true)
+            }
+            _ => return Err(Breach("another change of an agent happened".to_owned())),
+        };
+        if ends {
+            self.follow_end();
+        }
+        if let AgentEvent::Joined { .. } = event {
+            let own = NamespaceName::of_agent(id);
+            if let Some(Event::Namespace(NamespaceEvent::Created { name, .. })) =
+                self.batch.events.get(self.next)
+                && *name == own
+            {
+                self.next += 1;
+            }
+            let there = self.ledger.rules(&own, self.batch.revision.0).is_some();
+            demand!(there, "`{id}` has no namespace of its own");
+        }
+        Ok(())
+    }
+
+    fn follow_end(&mut self) {
+        while let Some(Event::State(StateEvent::Deleted { removal: Removal::LetGo, .. })) =
+            self.batch.events.get(self.next)
+        {
+            self.next += 1;
+        }
+    }
+}
+
+/// An entry before an event.
+struct Before {
+    value: Json,
+    expires_at: Option<Timestamp>,
+    bound_to: Option<AgentId>,
+}
+
+impl Before {
+    fn of(fact: &Fact) -> Self {
+        let Fact { value, expires_at, bound_to, .. } = fact.clone();
+        Self { value, expires_at, bound_to }
+    }
+}
+
+fn check_expected(expected: Option<Version>, version: Version) -> Audit {
+    let expected = expected.map_or(version.0, |expected| expected.0 + 1);
+    demand!(version.0 == expected, "version {expected} was due, and version {version} was written");
+    Ok(())
+}
+
+/// What the rules of a namespace demand of any new value.
+fn check_rules(
+    rules: &Rules,
+    before: Option<&Before>,
+    value: &Json,
+    merge: Option<Merge>,
+) -> Audit {
+    let grows = matches!(merge, Some(Merge::Append | Merge::Union));
+    demand!(!rules.append_only || before.is_none() || grows, "an append-only entry was replaced");
+    if rules.schema.is_some() {
+        demand!(value.to_value().is_object(), "the schema asks for an object");
+    }
+    let bytes = value.as_bytes().len() as u64;
+    demand!(rules.value_bytes_max.is_none_or(|max| bytes <= max), "the value is too large");
+    Ok(())
+}
+
+fn integer(json: &Json) -> Audit<i64> {
+    json.to_value().as_i64().ok_or_else(|| Breach(format!("{} is no integer", json.as_str())))
+}
+
+fn check_sum(before: Option<&Before>, more: &Json, after: &Json) -> Audit {
+    let before = before.map_or(Ok(0), |before| integer(&before.value))?;
+    let sum = before + integer(more)?;
+    demand!(integer(after)? == sum, "it should be {sum}, not {}", after.as_str());
+    Ok(())
+}
+
+fn check_max(before: Option<&Before>, other: &Json, after: &Json) -> Audit {
+    let other = integer(other)?;
+    let most = before.map_or(Ok(other), |before| integer(&before.value))?.max(other);
+    demand!(integer(after)? == most, "it should be {most}, not {}", after.as_str());
+    Ok(())
+}
+
+fn check_append(before: Option<&Before>, more: &Json, after: &Json) -> Audit {
+    let list = |json: &Json| json.to_value().as_array().cloned();
+    let mut expected = match before {
+        Some(before) => list(&before.value).unwrap_or_default(),
+        None => Vec::new(),
+    };
+    match list(more) {
+        Some(elements) => expected.extend(elements),
+        None => expected.push(more.to_value()),
+    }
+    demand!(list(after) == Some(expected), "it should have grown at its end");
+    Ok(())
+}

@@ -1,0 +1,420 @@
+//! One workspace as the auditor knows it: every batch, and what each thing was at every revision.
+//!
+//! Adding a batch checks the laws that no batch may break:
+//!
+//! 1. Revisions are dense, and times never go back.
+//! 2. A written entry's version is one more than before, or 1; its namespace is there.
+//! 3. An entry expires only when its time is over, and only by the engine's hand.
+//! 4. When a session ends, all that is bound to it goes in the same batch, and nothing else does.
+//! 5. An agent is called lost only after the silence it asked for, and not for a silence during
+//!    which there was no server.
+//! 6. Tokens only grow.
+//! 7. An answer that is kept is kept once.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use baton_core::agent::Event as AgentEvent;
+use baton_core::state::{Event as StateEvent, Removal};
+use baton_core::workspace::{Event as WorkspaceEvent, Retention};
+use baton_core::{
+    AgentId, Answer, Batch, Event, IdempotencyKey, Json, Key, NamespaceName, Request, Rules,
+    Timestamp, WorkspaceName, namespace,
+};
+
+use super::timeline::Timeline;
+use super::{Audit, demand};
+use crate::coverage::Coverage;
+
+/// How long a kept answer must be repeated.
+const RECEIPT_MS: u64 = 24 * 3_600_000;
+
+/// Where an entry is.
+pub type Place = (NamespaceName, Key);
+
+/// An entry as it was.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fact {
+    /// Its value.
+    pub value: Json,
+    /// Its version.
+    pub version: u64,
+    /// The revision that made it so.
+    pub revision: u64,
+    /// When that was.
+    pub time: Timestamp,
+    /// Who did it.
+    pub agent: AgentId,
+    /// When it goes.
+    pub expires_at: Option<Timestamp>,
+    /// With whose session it goes.
+    pub bound_to: Option<AgentId>,
+}
+
+/// An agent as it was.
+#[derive(Clone, Debug)]
+pub struct Session {
+    /// Whether it has a session.
+    pub active: bool,
+    /// The token of its present or last session.
+    pub token: u64,
+    /// How long it may be silent.
+    pub ttl_ms: u64,
+    /// When it was last heard of, as far as it was written down.
+    pub seen: Timestamp,
+}
+
+/// A kept answer.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    /// The revision it is about.
+    pub revision: u64,
+    /// When it was kept.
+    pub time: Timestamp,
+}
+
+/// What callers were told, and wanted, under an idempotency key that took effect.
+#[derive(Default)]
+pub struct Keyed {
+    /// What was first wanted under it and took effect.
+    pub request: Option<Request>,
+    /// The first answer that was seen.
+    pub answer: Option<Answer>,
+}
+
+/// Everything about one workspace.
+pub struct Ledger {
+    name: WorkspaceName,
+    batches: Vec<Arc<Batch>>,
+    pub(super) entries: BTreeMap<Place, Timeline<Option<Arc<Fact>>>>,
+    pub(super) namespaces: BTreeMap<NamespaceName, Timeline<Option<Arc<Rules>>>>,
+    pub(super) agents: BTreeMap<AgentId, Timeline<Session>>,
+    pub(super) receipts: BTreeMap<(AgentId, IdempotencyKey), Timeline<Kept>>,
+    /// By the revision that it took effect at: a key may be used again when it is forgotten.
+    pub(super) keyed: BTreeMap<u64, Keyed>,
+    pub(super) retention: Timeline<Retention>,
+    /// Heartbeats that were answered, by agent: the newest.
+    heard: BTreeMap<AgentId, Timestamp>,
+    server_since: Timestamp,
+    token_max: u64,
+    /// The oldest revision that retention has ever allowed to be forgotten, plus one.
+    floor: u64,
+    /// The revision up to which requests were answered in order, within one run of the server.
+    pub(super) answered: u64,
+}
+
+impl Ledger {
+    /// A workspace without a past.
+    pub fn new(name: &WorkspaceName) -> Self {
+        let mut namespaces = BTreeMap::<_, Timeline<_>>::new();
+        let shared = namespaces.entry(NamespaceName::shared()).or_default();
+        shared.set(0, Some(Arc::new(Rules::default())));
+        let mut retention = Timeline::default();
+        retention.set(0, Retention::default());
+        Self {
+            name: name.clone(),
+            batches: Vec::new(),
+            entries: BTreeMap::new(),
+            namespaces,
+            agents: BTreeMap::new(),
+            receipts: BTreeMap::new(),
+            keyed: BTreeMap::new(),
+            retention,
+            heard: BTreeMap::new(),
+            server_since: Timestamp(0),
+            token_max: 0,
+            floor: 0,
+            answered: 0,
+        }
+    }
+
+    /// The newest durable revision.
+    pub fn head(&self) -> u64 {
+        self.batches.len() as u64
+    }
+
+    /// The time of the newest durable batch.
+    pub fn time(&self) -> Timestamp {
+        self.batches.last().map_or(Timestamp(0), |batch| batch.time)
+    }
+
+    /// A batch.
+    pub fn batch(&self, revision: u64) -> Option<&Arc<Batch>> {
+        let index = usize::try_from(revision.checked_sub(1)?).ok()?;
+        self.batches.get(index)
+    }
+
+    /// An entry as it was after a revision.
+    pub fn entry(&self, namespace: &NamespaceName, key: &Key, at: u64) -> Option<&Arc<Fact>> {
+        self.entries.get(&(namespace.clone(), key.clone()))?.at(at)?.as_ref()
+    }
+
+    /// The rules of a namespace after a revision; none if there was no such namespace.
+    pub fn rules(&self, namespace: &NamespaceName, at: u64) -> Option<&Arc<Rules>> {
+        self.namespaces.get(namespace)?.at(at)?.as_ref()
+    }
+
+    /// An agent as it was after a revision.
+    pub fn session(&self, agent: &AgentId, at: u64) -> Option<&Session> {
+        self.agents.get(agent)?.at(at)
+    }
+
+    /// Agents that have a session now.
+    pub fn active_agents(&self) -> Vec<&AgentId> {
+        let active = |timeline: &Timeline<Session>| timeline.now().is_some_and(|now| now.active);
+        self.agents.iter().filter(|(_, there)| active(there)).map(|(agent, _)| agent).collect()
+    }
+
+    /// The kept answer under a key that must be repeated at this revision.
+    pub fn receipt(&self, agent: &AgentId, key: &IdempotencyKey, at: u64) -> Option<(&Kept, bool)> {
+        let kept = self.receipts.get(&(agent.clone(), key.clone()))?.at(at)?;
+        let now = self.batch(at).map_or(Timestamp(0), |batch| batch.time);
+        Some((kept, now.since(kept.time) <= RECEIPT_MS))
+    }
+
+    /// The server is up from this moment on; what was answered before is another story.
+    pub fn server_up(&mut self, now: Timestamp) {
+        self.server_since = now.max(self.time());
+        self.answered = 0;
+    }
+
+    /// A heartbeat was answered.
+    pub fn heartbeat(&mut self, agent: &AgentId, now: Timestamp) {
+        let heard = self.heard.entry(agent.clone()).or_insert(now);
+        *heard = now.max(*heard);
+    }
+
+    /// The oldest revision that must be readable.
+    pub fn floor(&self) -> u64 {
+        self.floor
+    }
+
+    /// Time has passed: retention by age may have let go of more.
+    pub fn age(&mut self, now: Timestamp) {
+        let retention = *self.retention.now().expect("there is always one");
+        let oldest = now.0.saturating_sub(retention.history_age_ms);
+        let aged = self.batches.partition_point(|batch| batch.time.0 < oldest);
+        self.floor = self.floor.max(aged as u64);
+    }
+
+    /// The next batch is durable.
+    pub fn add(&mut self, batch: Arc<Batch>, coverage: &mut Coverage) -> Audit {
+        let (name, revision) = (self.name.clone(), batch.revision.0);
+        let expected = self.head() + 1;
+        demand!(revision == expected, "`{name}` goes on with {revision}, not with {expected}");
+        demand!(batch.time >= self.time(), "`{name}` revision {revision}: time went back");
+        demand!(!batch.events.is_empty(), "`{name}` revision {revision} is empty");
+        let mut ended = BTreeSet::new();
+        for event in &batch.events {
+            let checked = match event {
+                Event::State(event) => self.add_state(&batch, event, &ended, coverage),
+                Event::Namespace(event) => self.add_namespace(&batch, event, coverage),
+                Event::Agent(event) => self.add_agent(&batch, event, &mut ended, coverage),
+                Event::Workspace(WorkspaceEvent::Configured { retention }) => {
+                    self.retention.set(revision, *retention);
+                    Ok(())
+                }
+                Event::Receipt(receipt) => self.add_receipt(&batch, &receipt.key),
+            };
+            checked.map_err(|breach| {
+                super::Breach(format!("`{name}` revision {revision}: {}", breach.0))
+            })?;
+        }
+        self.batches.push(batch);
+        for agent in ended {
+            let bound = |fact: &Arc<Fact>| fact.bound_to.as_ref() == Some(&agent);
+            let mut left = self.entries.values().filter_map(|timeline| timeline.now()?.as_ref());
+            demand!(
+                !left.any(|fact| bound(fact) && fact.revision < revision),
+                "`{name}` revision {revision}: `{agent}` went, and what it held stayed"
+            );
+        }
+        let count = self.retention.now().expect("there is always one").history_count;
+        self.floor = self.floor.max(revision.saturating_sub(count));
+        Ok(())
+    }
+
+    fn add_state(
+        &mut self,
+        batch: &Batch,
+        event: &StateEvent,
+        ended: &BTreeSet<AgentId>,
+        coverage: &mut Coverage,
+    ) -> Audit {
+        let (namespace, key) = event.place();
+        demand!(
+            self.rules(namespace, u64::MAX).is_some(),
+            "`{key}` was changed in `{namespace}`, which is not there"
+        );
+        let place = (namespace.clone(), key.clone());
+        let timeline = self.entries.entry(place).or_default();
+        let before = timeline.now().cloned().flatten();
+        match event {
+            StateEvent::Set { value, version, expires_at, bound_to, source, .. } => {
+                let expected = before.as_ref().map_or(1, |before| before.version + 1);
+                demand!(version.0 == expected, "`{key}` got version {version}, not {expected}");
+                demand!(
+                    source.is_some()
+                        || before.is_some()
+                        || expires_at.is_none_or(|moment| moment > batch.time),
+                    "`{key}` expired before it was written"
+                );
+                if source.is_some() {
+                    coverage.met("batch: transfer");
+                }
+                let fact = Fact {
+                    value: value.clone(),
+                    version: version.0,
+                    revision: batch.revision.0,
+                    time: batch.time,
+                    agent: batch.agent.clone(),
+                    expires_at: *expires_at,
+                    bound_to: bound_to.clone(),
+                };
+                timeline.set(batch.revision.0, Some(Arc::new(fact)));
+            }
+            StateEvent::Deleted { version, removal, .. } => {
+                let Some(before) = before else {
+                    return Err(super::Breach(format!("`{key}` was removed but is not there")));
+                };
+                demand!(version.0 == before.version, "`{key}` was removed at another version");
+                timeline.set(batch.revision.0, None);
+                check_removal(batch, &before, *removal, ended)?;
+                if *removal == Removal::Expired {
+                    coverage.met("batch: entry expired");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add_namespace(
+        &mut self,
+        batch: &Batch,
+        event: &namespace::Event,
+        coverage: &mut Coverage,
+    ) -> Audit {
+        let (name, revision) = (event.name(), batch.revision.0);
+        let timeline = self.namespaces.entry(name.clone()).or_default();
+        let there = timeline.now().is_some_and(Option::is_some);
+        match event {
+            namespace::Event::Created { rules, .. } => {
+                demand!(!there, "namespace `{name}` was created although it was there");
+                timeline.set(revision, Some(Arc::new(rules.clone())));
+            }
+            namespace::Event::Configured { rules, .. } => {
+                demand!(there, "namespace `{name}` was configured but is not there");
+                timeline.set(revision, Some(Arc::new(rules.clone())));
+            }
+            namespace::Event::Deleted { .. } => {
+                demand!(there, "namespace `{name}` was deleted but is not there");
+                timeline.set(revision, None);
+                let within = self.entries.iter_mut().filter(|(place, timeline)| {
+                    place.0 == *name && timeline.now().is_some_and(Option::is_some)
+                });
+                let mut any = false;
+                for (_, timeline) in within {
+                    timeline.set(revision, None);
+                    any = true;
+                }
+                if any {
+                    coverage.met("batch: namespace deleted with entries");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add_agent(
+        &mut self,
+        batch: &Batch,
+        event: &AgentEvent,
+        ended: &mut BTreeSet<AgentId>,
+        coverage: &mut Coverage,
+    ) -> Audit {
+        let agent = event.agent();
+        let before = self.agents.get(agent).and_then(Timeline::now).cloned();
+        let active = before.as_ref().is_some_and(|before| before.active);
+        let after = match (event, before) {
+            (AgentEvent::Joined { ttl_ms, token, .. }, _) => {
+                demand!(token.0 > self.token_max, "`{agent}` got token {token}, which is old");
+                self.token_max = token.0;
+                ended.insert(agent.clone());
+                Session { active: true, token: token.0, ttl_ms: *ttl_ms, seen: batch.time }
+            }
+            (AgentEvent::Seen { .. }, Some(before)) => {
+                demand!(active, "`{agent}` was seen without a session");
+                Session { seen: batch.time, ..before }
+            }
+            (AgentEvent::Left { .. }, Some(before)) => {
+                demand!(active, "`{agent}` left without a session");
+                ended.insert(agent.clone());
+                Session { active: false, ..before }
+            }
+            (AgentEvent::Lost { .. }, Some(before)) => {
+                demand!(active, "`{agent}` was lost without a session");
+                self.check_lost(batch, agent, &before)?;
+                let bound = |fact: &Arc<Fact>| fact.bound_to.as_ref() == Some(agent);
+                let mut held = self.entries.values().filter_map(|there| there.now()?.as_ref());
+                if held.any(bound) {
+                    coverage.met("batch: agent lost with ephemeral entries");
+                }
+                ended.insert(agent.clone());
+                Session { active: false, ..before }
+            }
+            (AgentEvent::Forgotten { .. }, _) => {
+                return Err(super::Breach(format!("`{agent}` was forgotten, there was room")));
+            }
+            (_, None) => return Err(super::Breach(format!("`{agent}` never joined"))),
+        };
+        self.agents.entry(agent.clone()).or_default().set(batch.revision.0, after);
+        Ok(())
+    }
+
+    fn check_lost(&self, batch: &Batch, agent: &AgentId, session: &Session) -> Audit {
+        let heard = self.heard.get(agent).copied().unwrap_or_default();
+        let sign = session.seen.max(self.server_since);
+        let silence = batch.time.since(sign.max(heard));
+        demand!(
+            silence >= session.ttl_ms,
+            "`{agent}` was called lost after {silence} ms, it asked for {} ms",
+            session.ttl_ms
+        );
+        Ok(())
+    }
+
+    fn add_receipt(&mut self, batch: &Batch, key: &IdempotencyKey) -> Audit {
+        let name = (batch.agent.clone(), key.clone());
+        let timeline = self.receipts.entry(name).or_default();
+        let again = timeline.now().is_some_and(|kept| batch.time.since(kept.time) <= RECEIPT_MS);
+        demand!(!again, "the request under `{key}` took effect a second time");
+        let (revision, time) = (batch.revision.0, batch.time);
+        timeline.set(revision, Kept { revision, time });
+        Ok(())
+    }
+}
+
+fn check_removal(
+    batch: &Batch,
+    before: &Fact,
+    removal: Removal,
+    ended: &BTreeSet<AgentId>,
+) -> Audit {
+    match removal {
+        Removal::Expired => {
+            demand!(batch.agent == AgentId::engine(), "an entry expired by an agent's hand");
+            demand!(
+                before.expires_at.is_some_and(|moment| moment <= batch.time),
+                "an entry expired at {} although it ends at {:?}",
+                batch.time,
+                before.expires_at
+            );
+        }
+        Removal::LetGo => demand!(
+            before.bound_to.as_ref().is_some_and(|agent| ended.contains(agent)),
+            "an entry was let go although no session ended that it was bound to"
+        ),
+        Removal::Deleted | Removal::TransferredAway => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,124 @@
+//! The auditor: code of its own that says what Baton must have done, and compares.
+//!
+//! ```text
+//!   tap on the log ──▶ record ──▶ Ledger (one per workspace): every batch, every timeline
+//!                                   ▲            ▲             ▲              ▲
+//!                              answers      watchers      past reads      recovery
+//! ```
+//!
+//! It learns from two sources only: the records that the log has acknowledged, and the answers that
+//! callers got. It never calls a rule of the core; where it needs one, it has a simpler one of its
+//! own, so that both would have to be wrong in the same way.
+//!
+//! | module | what it demands |
+//! |---|---|
+//! | `ledger` | versions, tokens, times and ends are lawful in every batch |
+//! | `explain` | a batch is all of what was asked for, and nothing else |
+//! | `answers` | every answer and every refusal was the truth when it was decided |
+//! | `presents` | a read of the present shows a durable revision, exactly |
+//! | `pasts` | reads of the past, history and differences equal the ledger |
+//! | `watches` | a watcher gets what concerns it, in order, without gap or duplicate |
+//!
+//! Deliberately absent: what an unacknowledged request should have done. Its outcome is read from
+//! the log once, after the restart, and must not change afterwards.
+
+pub mod answers;
+pub mod explain;
+pub mod ledger;
+pub mod pasts;
+pub mod presents;
+pub mod timeline;
+pub mod watches;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use baton::codec;
+use baton_core::{Batch, Timestamp, WorkspaceName};
+
+pub use ledger::Ledger;
+
+use crate::coverage::Coverage;
+
+/// A promise was broken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Breach(pub String);
+
+/// Nothing, or what was broken.
+pub type Audit<T = ()> = Result<T, Breach>;
+
+/// Demands that something holds.
+macro_rules! demand {
+    ($holds:expr, $($words:tt)+) => {
+        if !$holds {
+            return Err($crate::auditor::Breach(format!($($words)+)));
+        }
+    };
+}
+pub(crate) use demand;
+
+/// Everything that is known to be durable.
+#[derive(Default)]
+pub struct Auditor {
+    ledgers: BTreeMap<WorkspaceName, Ledger>,
+}
+
+impl Auditor {
+    /// A workspace's ledger.
+    pub fn ledger(&mut self, workspace: &WorkspaceName) -> &mut Ledger {
+        self.ledgers.entry(workspace.clone()).or_insert_with(|| Ledger::new(workspace))
+    }
+
+    /// All ledgers, by workspace.
+    pub fn ledgers(&mut self) -> impl Iterator<Item = (&WorkspaceName, &mut Ledger)> {
+        self.ledgers.iter_mut()
+    }
+
+    /// A record that the log has acknowledged. Answers with the batches in it.
+    pub fn record(
+        &mut self,
+        body: &[u8],
+        coverage: &mut Coverage,
+    ) -> Audit<Vec<(WorkspaceName, Arc<Batch>)>> {
+        let mut batches = Vec::new();
+        for (workspace, batch) in frames(body)? {
+            let batch = Arc::new(batch);
+            self.ledger(&workspace).add(Arc::clone(&batch), coverage)?;
+            batches.push((workspace, batch));
+        }
+        Ok(batches)
+    }
+
+    /// A record that was found in the log. It must be known; otherwise it must be the one whose
+    /// outcome was unknown, and then all of it.
+    pub fn found(&mut self, body: &[u8]) -> Audit<bool> {
+        let frames = frames(body)?;
+        let known = |auditor: &mut Self, (workspace, batch): &(WorkspaceName, Batch)| {
+            auditor.ledger(workspace).batch(batch.revision.0).map(|known| **known == *batch)
+        };
+        let found: Vec<_> = frames.iter().map(|frame| known(self, frame)).collect();
+        demand!(!found.contains(&Some(false)), "the log holds another batch than was acknowledged");
+        let all = found.iter().all(|known| *known == Some(true));
+        let none = found.iter().all(Option::is_none);
+        demand!(all || none, "the log holds a record of which only a part was acknowledged");
+        Ok(all)
+    }
+
+    /// The server is up from this moment on.
+    pub fn server_up(&mut self, now: Timestamp) {
+        self.ledgers.values_mut().for_each(|ledger| ledger.server_up(now));
+    }
+}
+
+/// The batches of a record.
+fn frames(body: &[u8]) -> Audit<Vec<(WorkspaceName, Batch)>> {
+    let odd = |error: &dyn std::fmt::Display| Breach(format!("a record cannot be read: {error}"));
+    let mut batches = Vec::new();
+    for outline in codec::outlines(body) {
+        let (offset, outline) = outline.map_err(|error| odd(&error))?;
+        let workspace = WorkspaceName::parse(outline.workspace).map_err(|error| odd(&error))?;
+        let batch = codec::decode(&body[offset as usize..]).map_err(|error| odd(&error))?;
+        batches.push((workspace, batch));
+    }
+    Ok(batches)
+}

@@ -1,0 +1,37 @@
+//! What something was at every revision.
+
+/// The values of one thing, each from a revision on.
+#[derive(Clone, Debug)]
+pub struct Timeline<T>(Vec<(u64, T)>);
+
+impl<T> Default for Timeline<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T> Timeline<T> {
+    /// It is this from a revision on. Within one revision the last word counts.
+    pub fn set(&mut self, revision: u64, value: T) {
+        match self.0.last_mut() {
+            Some((last, there)) if *last == revision => *there = value,
+            _ => self.0.push((revision, value)),
+        }
+    }
+
+    /// What it was after a revision.
+    pub fn at(&self, revision: u64) -> Option<&T> {
+        self.at_with_revision(revision).map(|(_, value)| value)
+    }
+
+    /// What it was after a revision, and the revision that made it so.
+    pub fn at_with_revision(&self, revision: u64) -> Option<(u64, &T)> {
+        let index = self.0.partition_point(|(from, _)| *from <= revision).checked_sub(1)?;
+        self.0.get(index).map(|(from, value)| (*from, value))
+    }
+
+    /// What it is now.
+    pub fn now(&self) -> Option<&T> {
+        self.0.last().map(|(_, value)| value)
+    }
+}

@@ -1,0 +1,70 @@
+//! Coverage: rare events that a good run has met, counted by name.
+//!
+//! A simulator that meets nothing rare finds nothing. So every rare event that the scripts aim at
+//! is on one list, and a long run in which one of them never happened fails like any other.
+
+use std::collections::BTreeMap;
+
+/// Everything that a long run must have met.
+pub const SOMETIMES: [&str; 31] = [
+    "answer: version conflict",
+    "answer: idempotent replay",
+    "answer: idempotency key reused",
+    "answer: stale token refused",
+    "answer: precondition failed",
+    "answer: transaction undone",
+    "answer: past is gone",
+    "batch: agent lost with ephemeral entries",
+    "batch: entry expired",
+    "batch: namespace deleted with entries",
+    "batch: transfer",
+    "capture: finished",
+    "capture: interleaved with writes",
+    "capture: namespace deleted meanwhile",
+    "capture: given up",
+    "fault: disk full",
+    "fault: failed sync or write",
+    "fault: power cut between steps",
+    "fault: power cut within a step",
+    "fault: process killed",
+    "fault: error while opening",
+    "fault: flipped bit refused",
+    "fault: clock set back",
+    "keep: archived",
+    "keep: evicted",
+    "keep: folded",
+    "open: torn tail or lost cache",
+    "open: unknown outcome was durable",
+    "open: unknown outcome was lost",
+    "watch: lagged",
+    "watch: resumed from a run",
+];
+
+/// How often each rare event happened.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Coverage(BTreeMap<&'static str, u64>);
+
+impl Coverage {
+    /// It happened.
+    pub fn met(&mut self, event: &'static str) {
+        assert!(SOMETIMES.contains(&event), "`{event}` is not on the list");
+        *self.0.entry(event).or_default() += 1;
+    }
+
+    /// Adds what another seed has met.
+    pub fn add(&mut self, other: &Self) {
+        for (event, count) in &other.0 {
+            *self.0.entry(event).or_default() += count;
+        }
+    }
+
+    /// How often an event happened.
+    pub fn count(&self, event: &str) -> u64 {
+        self.0.get(event).copied().unwrap_or_default()
+    }
+
+    /// What has never happened.
+    pub fn missing(&self) -> Vec<&'static str> {
+        SOMETIMES.into_iter().filter(|event| self.count(event) == 0).collect()
+    }
+}

@@ -1,0 +1,193 @@
+//! What a seed decides before the first step: who takes part, how tight everything is, and which
+//! misfortunes may happen at all.
+//!
+//! Swarm testing: each seed leaves some kinds of agents and some faults out and favours others, so
+//! that the seeds together go to more places than one fair mixture would.
+
+use std::time::Duration;
+
+use baton::Options;
+use baton_core::WorkspaceName;
+
+use crate::chance::Chance;
+
+/// What an agent is like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Reads, then writes what it read if nobody was faster.
+    Diligent,
+    /// Writes on the ground of what it read long ago.
+    Slow,
+    /// Has sessions and ephemeral entries, and stops between any two steps.
+    Crashing,
+    /// Repeats its requests under the same key, sometimes with another body.
+    Duplicating,
+    /// Goes on with the token of a session that has been replaced.
+    Zombie,
+    /// Creates, configures and deletes namespaces, and moves entries between them.
+    Mover,
+    /// Sends transactions, some of which cannot succeed.
+    Transactor,
+    /// Reads the present and the past.
+    Reader,
+    /// Changes how much of the past is kept.
+    Historian,
+}
+
+const KINDS: [Kind; 9] = [
+    Kind::Diligent,
+    Kind::Slow,
+    Kind::Crashing,
+    Kind::Duplicating,
+    Kind::Zombie,
+    Kind::Mover,
+    Kind::Transactor,
+    Kind::Reader,
+    Kind::Historian,
+];
+
+/// What may happen next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Step {
+    /// An agent acts.
+    Act,
+    /// A watcher begins, or looks into its queue.
+    Watch,
+    /// What was gathered is written.
+    Flush,
+    /// Time causes what is due.
+    Expire,
+    /// The most urgent chore is done.
+    Keep,
+    /// A snapshot begins, or goes on by one chunk.
+    Capture,
+    /// A little time passes.
+    Tick,
+    /// Hours pass.
+    Leap,
+    /// Nobody does anything until workspaces count as idle.
+    Idle,
+    /// The process ends at once; the disk and its cache stay.
+    Kill,
+    /// The process ends in good order.
+    Close,
+    /// The power is cut now.
+    PowerCut,
+    /// The power will be cut within one of the next operations of the disk.
+    PowerCutSoon,
+    /// One of the next operations of the disk fails.
+    FailSoon,
+    /// The disk gets full, or is freed.
+    Fill,
+    /// A bit rots on a copy of the disk.
+    FlipBit,
+    /// A fresh server on a copy of the disk must show the same.
+    Compare,
+}
+
+/// What the seed has decided.
+pub struct Plan {
+    /// How many steps there are before faults stop.
+    pub steps: u64,
+    /// Where everything happens.
+    pub workspaces: Vec<WorkspaceName>,
+    /// Who takes part.
+    pub agents: Vec<Kind>,
+    /// How many watchers there are.
+    pub watchers: usize,
+    /// How many keys agents fight over.
+    pub keys: u64,
+    /// How many bytes a value has at most.
+    pub value_bytes_max: u64,
+    /// The engine's settings.
+    pub options: Options,
+    /// The size of a segment of the log.
+    pub segment_bytes: u64,
+    /// Whether the log writes past the cache.
+    pub direct: bool,
+    /// Whether a failed sync leaves lost bytes in the cache.
+    pub cache_lies: bool,
+    /// What may happen, by weight.
+    pub weights: Vec<(Step, u64)>,
+}
+
+impl Plan {
+    /// What this seed decides.
+    pub fn draw(chance: &mut Chance, steps: Option<u64>) -> Self {
+        let names = ["w1", "Team-B", "w3", "w.4", "W5", "w6"];
+        let count = 1 + chance.index(names.len());
+        let workspaces = names[..count].iter();
+        let workspaces = workspaces.map(|name| WorkspaceName::parse(name).expect("a good name"));
+        let favoured: Vec<Kind> = KINDS.into_iter().filter(|_| !chance.once_in(4)).collect();
+        let favoured = if favoured.is_empty() { KINDS.to_vec() } else { favoured };
+        let agents = (0..chance.between(3, 9)).map(|_| *chance.pick(&favoured)).collect();
+        // A batch must fit into a record, and a record into a segment: one batch may move every
+        // entry of a namespace.
+        let (value_bytes_max, segment_bytes) = *chance.pick(&[
+            (20, 16_384),
+            (60, 32_768),
+            (200, 32_768),
+            (200, 65_536),
+            (1_500, 131_072),
+        ]);
+        Self {
+            steps: steps.unwrap_or_else(|| chance.between(200, 1_200)),
+            workspaces: workspaces.collect(),
+            agents,
+            watchers: chance.index(5),
+            keys: chance.between(2, 30),
+            value_bytes_max,
+            options: options(chance, segment_bytes),
+            segment_bytes,
+            direct: chance.once_in(2),
+            cache_lies: chance.once_in(2),
+            weights: weights(chance),
+        }
+    }
+}
+
+fn options(chance: &mut Chance, segment_bytes: u64) -> Options {
+    Options {
+        watch_queue_max: *chance.pick(&[2, 8, 64]),
+        group_bytes_max: 4_000,
+        tail_batches_max: *chance.pick(&[8, 20, 60, 200]),
+        log_bytes_max: segment_bytes * chance.between(1, 4),
+        run_bytes_max: *chance.pick(&[4_000, 20_000, 200_000]),
+        snapshot_bytes_min: *chance.pick(&[500, 4_000, 30_000]),
+        snapshot_chunk: *chance.pick(&[1, 3, 16]),
+        idle: Duration::from_secs(*chance.pick(&[5, 60, 1_000_000])),
+        ..Options::default()
+    }
+}
+
+fn weights(chance: &mut Chance) -> Vec<(Step, u64)> {
+    let mut weights = vec![
+        (Step::Act, 1_000),
+        (Step::Watch, 60),
+        (Step::Flush, *chance.pick(&[100, 300, 600])),
+        (Step::Expire, 40),
+        (Step::Tick, 100),
+        (Step::Compare, 4),
+    ];
+    let sometimes = [
+        (Step::Keep, 80, 250),
+        (Step::Capture, 60, 250),
+        (Step::Leap, 4, 15),
+        (Step::Idle, 5, 15),
+        (Step::Kill, 3, 15),
+        (Step::Close, 2, 8),
+        (Step::PowerCut, 3, 15),
+        (Step::PowerCutSoon, 3, 20),
+        (Step::FailSoon, 3, 20),
+        (Step::Fill, 3, 20),
+        (Step::FlipBit, 4, 8),
+    ];
+    for (step, few, many) in sometimes {
+        match chance.below(4) {
+            0 => {}
+            1 | 2 => weights.push((step, few)),
+            _ => weights.push((step, many)),
+        }
+    }
+    weights
+}

@@ -1,0 +1,133 @@
+//! Questions about the past, answered by the engine and compared with the ledger.
+
+use baton::error::Error;
+use baton::history::past::Past;
+use baton_core::state::{Change, Diff, History, Query};
+use baton_core::{Rejection, Revision, WorkspaceName, state};
+
+use crate::auditor::{Audit, Ledger, demand};
+use crate::tap::TappedLog;
+use crate::world::{World, broken, is_excused};
+
+/// Most pages that one question may take.
+const PAGES_MAX: usize = 1_000;
+
+impl World {
+    /// A question about the past, as of a revision that is durable.
+    pub(crate) fn read_past(
+        &mut self,
+        workspace: &WorkspaceName,
+        query: &Query,
+        present: Revision,
+    ) -> Audit {
+        if !self.load(workspace)? {
+            return Ok(());
+        }
+        let slack = self.slack(workspace);
+        let server = self.server.as_ref().expect("a server runs between steps");
+        let ledger = self.auditor.ledger(workspace);
+        demand!(present.0 <= ledger.head(), "the past of {present} is told before it is durable");
+        let read = match server.shard.past(workspace, present) {
+            Ok(past) => read(&past, ledger, query, present),
+            Err(error) => Err(error),
+        };
+        let told = match &read {
+            Ok(checked) => {
+                checked.clone()?;
+                "as it was".to_owned()
+            }
+            Err(error) => error.to_string(),
+        };
+        self.trace.tell(|| format!("   the past at {present} is read: {told}"));
+        self.trace.sum_numbers(&[2, present.0, told.len() as u64]);
+        match read {
+            Ok(_) => Ok(()),
+            Err(error @ Error::Gone { asked, .. }) => {
+                self.coverage.met("answer: past is gone");
+                let ledger = self.auditor.ledger(workspace);
+                ledger.about(&error, workspace)?;
+                ledger.gone(asked.0, slack)
+            }
+            Err(Error::NotYet { asked, newest, .. }) => {
+                demand!(asked > newest && newest == present, "revision {asked} has happened");
+                Ok(())
+            }
+            Err(error) if is_excused(&error) => Ok(()),
+            Err(error) => Err(broken(format!("{query:?} failed: {error}"))),
+        }
+    }
+}
+
+/// Reads and compares. The outer error is the engine's, the inner one the auditor's.
+fn read(
+    past: &Past<'_, TappedLog>,
+    ledger: &Ledger,
+    query: &Query,
+    present: Revision,
+) -> Result<Audit, Error> {
+    match query {
+        Query::Get(get) => {
+            let at = get.at.unwrap_or(present);
+            let found = past.get(get, at);
+            match &found {
+                Ok(_) | Err(Error::Rejected(_)) => Ok(ledger.past_get(get, at.0, &found)),
+                Err(error) => Err(error.clone()),
+            }
+        }
+        Query::List(list) => {
+            let at = list.at.unwrap_or(present);
+            match past.list(list, at) {
+                Ok(page) => Ok(ledger.listed(list, &page, at.0)),
+                Err(error) => unknown_namespace(ledger, at, error),
+            }
+        }
+        Query::Snapshot(snapshot) => {
+            let at = snapshot.at.unwrap_or(present);
+            match past.snapshot(snapshot, at) {
+                Ok(page) => Ok(ledger.pictured(snapshot, &page, at.0)),
+                Err(error) => unknown_namespace(ledger, at, error),
+            }
+        }
+        Query::History(history) => {
+            let changes = all_pages(past, history)?;
+            let oldest = history.from.map_or(1, |from| from.0.max(1));
+            let newest = history.to.map_or(present.0, |to| to.0.min(present.0));
+            Ok(ledger.told(history, oldest, newest, &changes))
+        }
+        Query::Diff(diff) => differences(past, ledger, diff, present),
+    }
+}
+
+fn unknown_namespace(ledger: &Ledger, at: Revision, error: Error) -> Result<Audit, Error> {
+    match &error {
+        Error::Rejected(Rejection::State(state::Rejection::UnknownNamespace { namespace })) => {
+            let there = ledger.rules(namespace, at.0).is_some();
+            Ok(if there { Err(broken(format!("{error}, but at {at} there was"))) } else { Ok(()) })
+        }
+        _ => Err(error),
+    }
+}
+
+fn all_pages(past: &Past<'_, TappedLog>, history: &History) -> Result<Vec<Change>, Error> {
+    let mut query = history.clone();
+    let mut all = Vec::new();
+    for _ in 0..PAGES_MAX {
+        let (changes, cursor) = past.history(&query)?;
+        all.extend(changes);
+        match cursor {
+            Some(cursor) => query.cursor = Some(cursor),
+            None => return Ok(all),
+        }
+    }
+    Err(Error::Storage { what: "history has no end".to_owned() })
+}
+
+fn differences(
+    past: &Past<'_, TappedLog>,
+    ledger: &Ledger,
+    diff: &Diff,
+    present: Revision,
+) -> Result<Audit, Error> {
+    let changes = past.diff(diff)?;
+    Ok(ledger.differs(diff, diff.to.unwrap_or(present).0, &changes))
+}

@@ -1,0 +1,53 @@
+//! The story of one seed: told line by line if somebody listens, and always summed up in a digest.
+//!
+//! The digest covers every step, every answer and every durable byte. Two runs of one seed must
+//! agree on it; if they do not, something in Baton or in here depends on more than the seed.
+
+/// Hears one line of the story.
+pub type Listener = fn(&str);
+
+/// Tells the story of one seed.
+pub struct Trace {
+    listener: Option<Listener>,
+    digest: u64,
+    step: u64,
+}
+
+impl Trace {
+    /// A story that is told to a listener, if there is one.
+    pub fn new(listener: Option<Listener>) -> Self {
+        Self { listener, digest: 0xcbf2_9ce4_8422_2325, step: 0 }
+    }
+
+    /// The story goes on with this step.
+    pub fn begin_step(&mut self, step: u64) {
+        self.step = step;
+        self.sum(&step.to_le_bytes());
+    }
+
+    /// One line. It is made only if somebody listens, because most seeds are run unheard.
+    pub fn tell(&mut self, line: impl FnOnce() -> String) {
+        if let Some(listener) = self.listener {
+            listener(&format!("{:>5}  {}", self.step, line()));
+        }
+    }
+
+    /// Sums up something that must be the same in every run of the seed.
+    pub fn sum(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.digest = (self.digest ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+
+    /// Sums up numbers.
+    pub fn sum_numbers(&mut self, numbers: &[u64]) {
+        for number in numbers {
+            self.sum(&number.to_le_bytes());
+        }
+    }
+
+    /// What everything so far adds up to.
+    pub fn digest(&self) -> u64 {
+        self.digest
+    }
+}

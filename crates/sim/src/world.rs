@@ -1,0 +1,307 @@
+//! One world: a server, its disk and its clients, and one step after another.
+
+use std::sync::Arc;
+
+use baton::clock::{Clock, ManualClock};
+use baton::error::Error;
+use baton::keeping::Capture;
+use baton::shard::{Flushed, Shard};
+use baton_core::{AgentId, Timestamp, WorkspaceName};
+use baton_log::faulty::FaultyDisk;
+use baton_log::{FileLog, Options as LogOptions, Prepare};
+
+use crate::agents::Agent;
+use crate::auditor::{Audit, Auditor, Breach, demand};
+use crate::chance::Chance;
+use crate::coverage::Coverage;
+use crate::plan::{Plan, Step};
+use crate::serving::Pending;
+use crate::tap::TappedLog;
+use crate::trace::{Listener, Trace};
+use crate::watching::Watcher;
+
+/// When every world begins.
+const BEGINNING: Timestamp = Timestamp(1_700_000_000_000);
+
+/// A running server.
+pub(crate) struct Server {
+    pub(crate) shard: Shard<TappedLog>,
+    pub(crate) log: TappedLog,
+    pub(crate) capture: Option<Running>,
+}
+
+/// A snapshot that is being taken in slices.
+pub(crate) struct Running {
+    pub(crate) workspace: WorkspaceName,
+    pub(crate) capture: Capture,
+    pub(crate) revision: u64,
+    /// Whether the workspace has changed since it began.
+    pub(crate) changed: bool,
+    pub(crate) lost_namespace: bool,
+}
+
+/// Everything there is.
+pub(crate) struct World {
+    pub(crate) plan: Plan,
+    pub(crate) chance: Chance,
+    pub(crate) clock: ManualClock,
+    pub(crate) disk: FaultyDisk,
+    pub(crate) server: Option<Server>,
+    pub(crate) agents: Vec<Agent>,
+    pub(crate) watchers: Vec<Watcher>,
+    pub(crate) pending: Vec<Pending>,
+    pub(crate) auditor: Auditor,
+    pub(crate) coverage: Coverage,
+    pub(crate) trace: Trace,
+    pub(crate) steps: u64,
+    pub(crate) faults: u64,
+    /// Whether the disk was told to be full.
+    pub(crate) full: bool,
+    /// Steps that the server has been left stopped after a failed write.
+    pub(crate) stopped_for: u64,
+}
+
+impl World {
+    pub(crate) fn new(seed: u64, steps: Option<u64>, listener: Option<Listener>) -> Self {
+        let mut chance = Chance::new(seed);
+        let plan = Plan::draw(&mut chance, steps);
+        let disk = FaultyDisk::new(chance.next());
+        disk.refuse_direct(!plan.direct);
+        disk.keep_cache_on_failed_sync(plan.cache_lies);
+        let agents =
+            plan.agents.iter().enumerate().map(|(number, kind)| {
+                Agent::new(number, *kind, chance.pick(&plan.workspaces).clone())
+            });
+        let agents = agents.collect();
+        let watchers =
+            (0..plan.watchers).map(|_| Watcher::new(&mut chance, &plan.workspaces)).collect();
+        Self {
+            plan,
+            chance,
+            clock: ManualClock::at(BEGINNING),
+            disk,
+            server: None,
+            agents,
+            watchers,
+            pending: Vec::new(),
+            auditor: Auditor::default(),
+            coverage: Coverage::default(),
+            trace: Trace::new(listener),
+            steps: 0,
+            faults: 0,
+            full: false,
+            stopped_for: 0,
+        }
+    }
+
+    /// Lives through all steps, then lets everything settle.
+    pub(crate) fn run(&mut self) -> Audit {
+        for workspace in &self.plan.workspaces {
+            self.auditor.ledger(workspace);
+        }
+        let line = format!(
+            "{} workspaces, agents {:?}, {} watchers, segments of {} bytes, direct {}, cache lies \
+             {}, {:?}",
+            self.plan.workspaces.len(),
+            self.plan.agents,
+            self.plan.watchers,
+            self.plan.segment_bytes,
+            self.plan.direct,
+            self.plan.cache_lies,
+            self.plan.options
+        );
+        self.trace.tell(|| line);
+        self.start(None)?;
+        while self.steps < self.plan.steps {
+            self.steps += 1;
+            self.trace.begin_step(self.steps);
+            let step = self.chance.weighted(&self.plan.weights);
+            self.trace.sum_numbers(&[step as u64]);
+            self.take(step)?;
+            self.after_step()?;
+        }
+        self.settle()
+    }
+
+    fn take(&mut self, step: Step) -> Audit {
+        match step {
+            Step::Act => self.act(),
+            Step::Watch => self.watch_some(),
+            Step::Flush => self.flush().map(drop),
+            Step::Expire => self.expire(),
+            Step::Keep => self.keep(),
+            Step::Capture => self.capture(),
+            Step::Tick => {
+                let passed = *self.chance.pick(&[1, 20, 300, 4_000]);
+                self.pass_time(passed);
+                Ok(())
+            }
+            Step::Leap => {
+                let passed = self.chance.between(1, 30 * 3_600_000);
+                self.pass_time(passed);
+                self.expire()
+            }
+            Step::Idle => self.idle(),
+            Step::Kill => self.kill(),
+            Step::Close => self.close(),
+            Step::PowerCut => self.power_cut(),
+            Step::PowerCutSoon => {
+                self.power_cut_soon();
+                Ok(())
+            }
+            Step::FailSoon => {
+                self.fail_soon();
+                Ok(())
+            }
+            Step::Fill => {
+                self.fill();
+                Ok(())
+            }
+            Step::FlipBit => self.flip_bit(),
+            Step::Compare => self.compare(),
+        }
+    }
+
+    /// What a server would do by itself between two steps, and what the auditor has to say.
+    fn after_step(&mut self) -> Audit {
+        self.absorb()?;
+        if self.disk.is_stopped() {
+            self.coverage.met("fault: power cut within a step");
+            self.trace.tell(|| "that was cut short".to_owned());
+            // Seen from the disk, a process that is killed within an operation looks the same.
+            let killed = self.chance.once_in(3);
+            return if killed { self.kill() } else { self.restart_after_power_cut() };
+        }
+        if self.server().shard.settled().stopped().is_some() {
+            self.stopped_for += 1;
+            self.coverage.met("fault: failed sync or write");
+            if self.stopped_for > 4 {
+                return if self.chance.once_in(2) { self.kill() } else { self.power_cut() };
+            }
+        }
+        let now = self.clock.now();
+        self.auditor.ledgers().for_each(|(_, ledger)| ledger.age(now));
+        Ok(())
+    }
+
+    /// The auditor learns what has become durable, and then judges what was answered.
+    pub(crate) fn absorb(&mut self) -> Audit {
+        let mut fresh = Vec::new();
+        for body in self.server().log.take_acknowledged() {
+            self.trace.sum(&body);
+            for (workspace, batch) in self.auditor.record(&body, &mut self.coverage)? {
+                let server = self.server.as_mut().expect("there is one");
+                if let Some(running) = &mut server.capture
+                    && running.workspace == workspace
+                    && running.revision < batch.revision.0
+                {
+                    running.notice(&batch);
+                }
+                fresh.push((workspace, batch));
+            }
+        }
+        let claimed = self.resolve()?;
+        for (workspace, batch) in fresh {
+            let place = (workspace, batch.revision.0);
+            demand!(
+                batch.agent == AgentId::engine() || claimed.contains(&place),
+                "{place:?} by `{}` is durable, but nobody was answered so: {:?}",
+                batch.agent,
+                batch.events
+            );
+        }
+        Ok(())
+    }
+
+    pub(crate) fn server(&self) -> &Server {
+        self.server.as_ref().expect("a server runs between steps")
+    }
+
+    pub(crate) fn pass_time(&mut self, milliseconds: u64) {
+        self.clock.advance(milliseconds);
+        let now = self.clock.now();
+        self.trace.tell(|| format!("{milliseconds} ms pass, it is {now}"));
+    }
+
+    /// Writes what was gathered; false if it was lost.
+    pub(crate) fn flush(&mut self) -> Audit<bool> {
+        let flushed = self.server().shard.flush();
+        match flushed {
+            Flushed::Nothing => return Ok(true),
+            Flushed::Durable(_) => self.trace.tell(|| "flushed".to_owned()),
+            Flushed::Lost => {
+                self.trace.tell(|| "flush: nothing was written, or it is unknown".to_owned());
+            }
+        }
+        self.absorb()?;
+        Ok(flushed != Flushed::Lost)
+    }
+
+    pub(crate) fn expire(&mut self) -> Audit {
+        for workspace in self.server().shard.expire() {
+            self.trace.tell(|| format!("time wants `{workspace}` in memory"));
+            if self.load(&workspace)? {
+                self.server().shard.expire();
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts a workspace into memory; false if the disk would not let it.
+    pub(crate) fn load(&mut self, workspace: &WorkspaceName) -> Audit<bool> {
+        match self.server().shard.load(workspace) {
+            Ok(()) => Ok(true),
+            Err(error) => {
+                self.excuse(&format!("loading `{workspace}`"), &error)?;
+                Ok(false)
+            }
+        }
+    }
+
+    /// Errors are fine if the disk was made to fail; anything else is a broken promise.
+    pub(crate) fn excuse(&mut self, what: &str, error: &Error) -> Audit {
+        demand!(is_excused(error), "{what} failed although the disk is well: {error}");
+        self.trace.tell(|| format!("{what} failed: {error}"));
+        Ok(())
+    }
+
+    /// Opens a server on a disk.
+    pub(crate) fn open_on(&self, disk: &FaultyDisk) -> Result<Server, Error> {
+        let options = LogOptions {
+            folder: "/data".into(),
+            segment_bytes: self.plan.segment_bytes,
+            prepare: Prepare::Inline,
+            direct: true,
+        };
+        let log = FileLog::open_on(disk.clone(), options)?;
+        let log = TappedLog::new(log);
+        let clock: Arc<dyn Clock> = Arc::new(self.clock.clone());
+        let shard = Shard::open(log.clone(), clock, self.plan.options.clone())?;
+        Ok(Server { shard, log, capture: None })
+    }
+}
+
+/// Whether an error is the work of the faulty disk.
+pub(crate) fn is_excused(error: &Error) -> bool {
+    let made = [
+        "input/output error at operation",
+        "the power is off",
+        "no space is left",
+        "when the power was cut",
+    ];
+    let kind = matches!(
+        error,
+        Error::Storage { .. }
+            | Error::Unknown { .. }
+            | Error::Stopped { .. }
+            | Error::Full
+            | Error::Open(_)
+    );
+    let text = error.to_string();
+    kind && made.iter().any(|made| text.contains(made))
+}
+
+/// A breach in plain words.
+pub(crate) fn broken(words: impl Into<String>) -> Breach {
+    Breach(words.into())
+}
