@@ -52,7 +52,13 @@ impl Settled {
             inner.stopped = Some(Error::Stopped { reason: reason.clone() });
         }
         inner.upto = inner.upto.max(*groups.end());
-        inner.lost.push((groups, error));
+        // A disk that stays full loses group after group for the same reason: one range tells it.
+        match inner.lost.last_mut() {
+            Some((before, reason)) if *reason == error && before.end() + 1 == *groups.start() => {
+                *before = *before.start()..=*groups.end();
+            }
+            Some(_) | None => inner.lost.push((groups, error)),
+        }
         self.release(inner);
     }
 

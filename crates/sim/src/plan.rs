@@ -131,7 +131,7 @@ impl Plan {
             (1_500, 131_072),
         ]);
         Self {
-            steps: steps.unwrap_or_else(|| chance.between(200, 1_200)),
+            steps: steps.unwrap_or_else(|| chance.between(200, 2_400)),
             workspaces: workspaces.collect(),
             agents,
             watchers: chance.index(5),
@@ -143,6 +143,16 @@ impl Plan {
             cache_lies: chance.once_in(2),
             weights: weights(chance),
         }
+    }
+}
+
+impl Plan {
+    /// One of the workspaces. The first are livelier than the last, so that there is a crowd
+    /// somewhere and a quiet place elsewhere.
+    pub fn somewhere(&self, chance: &mut Chance) -> WorkspaceName {
+        let length = self.workspaces.len();
+        let index = chance.index(length).min(chance.index(length));
+        self.workspaces[index].clone()
     }
 }
 

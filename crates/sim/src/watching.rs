@@ -20,6 +20,7 @@ use baton_core::{Pattern, Revision, WorkspaceName};
 use crate::auditor::watches::Followed;
 use crate::auditor::{Audit, demand};
 use crate::chance::Chance;
+use crate::plan::Plan;
 use crate::world::{World, broken, is_excused};
 
 /// Patterns that overlap with what agents write.
@@ -55,14 +56,14 @@ enum State {
 }
 
 impl Watcher {
-    pub(crate) fn new(chance: &mut Chance, workspaces: &[WorkspaceName]) -> Self {
+    pub(crate) fn new(chance: &mut Chance, plan: &Plan) -> Self {
         let kinds = match chance.below(4) {
             0 => vec!["state.set".to_owned(), "state.expired".to_owned()],
             _ => Vec::new(),
         };
         let pattern = (*chance.pick(&PATTERNS)).to_owned();
         Self {
-            workspace: chance.pick(workspaces).clone(),
+            workspace: plan.somewhere(chance),
             followed: Followed { pattern, kinds, next: (1, 0) },
             state: State::Resting,
             from: None,

@@ -68,13 +68,11 @@ impl World {
         let disk = FaultyDisk::new(chance.next());
         disk.refuse_direct(!plan.direct);
         disk.keep_cache_on_failed_sync(plan.cache_lies);
+        let agents = plan.agents.iter().enumerate();
         let agents =
-            plan.agents.iter().enumerate().map(|(number, kind)| {
-                Agent::new(number, *kind, chance.pick(&plan.workspaces).clone())
-            });
+            agents.map(|(number, kind)| Agent::new(number, *kind, plan.somewhere(&mut chance)));
         let agents = agents.collect();
-        let watchers =
-            (0..plan.watchers).map(|_| Watcher::new(&mut chance, &plan.workspaces)).collect();
+        let watchers = (0..plan.watchers).map(|_| Watcher::new(&mut chance, &plan)).collect();
         Self {
             plan,
             chance,

@@ -264,6 +264,9 @@ pub enum Reply {
     Changes {
         /// The changes.
         changes: Vec<Change>,
+        /// What happened up to this revision is no longer kept; 0 if all of it is.
+        #[serde(default)]
+        oldest: Revision,
         /// Where to go on, if there is more.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cursor: Option<String>,

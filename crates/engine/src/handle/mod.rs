@@ -241,11 +241,12 @@ impl Workspace {
             }
             StateQuery::History(history) => {
                 let (changes, cursor) = past.history(history)?;
-                (present, rules::Reply::Changes { changes, cursor })
+                (present, rules::Reply::Changes { changes, oldest: past.floor(), cursor })
             }
             StateQuery::Diff(diff) => {
                 let changes = past.diff(diff)?;
-                (present, rules::Reply::Changes { changes, cursor: None })
+                let oldest = past.floor();
+                (present, rules::Reply::Changes { changes, oldest, cursor: None })
             }
         };
         Ok(Answer { revision, reply: Reply::State(reply) })

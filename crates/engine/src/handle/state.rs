@@ -185,7 +185,7 @@ fn page(reply: Reply) -> Result<Page, Error> {
 
 fn changes(reply: Reply) -> Result<(Vec<Change>, Option<String>), Error> {
     match reply {
-        Reply::State(StateReply::Changes { changes, cursor }) => Ok((changes, cursor)),
+        Reply::State(StateReply::Changes { changes, cursor, .. }) => Ok((changes, cursor)),
         reply => odd(&reply),
     }
 }

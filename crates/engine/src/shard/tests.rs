@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use baton_core::state::{self, Delete, Diff, Get, Query as StateQuery, Set};
+use baton_core::state::{self, Delete, Diff, Get, History, Query as StateQuery, Set};
 use baton_core::{
-    AgentId, Answer, Command, Json, Key, NamespaceName, Query, Rejection, Revision, Rules,
-    Timestamp, WorkspaceName, namespace, workspace,
+    AgentId, Answer, Command, Json, Key, NamespaceName, Query, Rejection, Request, Revision, Rules,
+    Timestamp, Wish, WorkspaceName, namespace, workspace,
 };
 use baton_log::faulty::{FaultyDisk, Operation};
 use baton_log::{FileLog, Log, MemoryLog, Options as LogOptions, Prepare};
@@ -191,4 +191,37 @@ fn a_difference_is_the_work_of_who_made_it() {
         (changes[0].revision, changes[0].operation.as_str()),
         (Revision(3), "state.deleted")
     );
+}
+
+#[test]
+fn history_knows_that_a_namespace_went_within_the_same_commit() {
+    let shard = open(MemoryLog::default());
+    let create = |rules| Command::from(namespace::Command::Create { name: notes(), rules });
+    let set = |text: &str| {
+        let value = Json::parse(text).unwrap();
+        Command::from(state::Command::Set(Set::new(notes(), key("k"), value)))
+    };
+    let _ = submit(&shard, create(Rules::default()));
+    let _ = submit(&shard, set("1"));
+    let delete = namespace::Command::Delete { name: notes() }.into();
+    let commands = vec![delete, create(Rules::default()), set("2")];
+    let wish = Wish::Transaction { require: Vec::new(), commands };
+    let request = Request { wish, idempotency_key: None };
+    let _ = shard.submit(&name(), request, &AgentId::parse("ada").unwrap()).unwrap();
+    assert!(matches!(shard.flush(), Flushed::Durable(_)));
+
+    let name = name();
+    let past = shard.past(&name, Revision(3)).unwrap();
+    let (namespace, from) = (Some(notes()), Some(Revision(3)));
+    let query = History { namespace, key: Some(key("k")), from, ..History::default() };
+    let (changes, _) = past.history(&query).unwrap();
+    let told: Vec<_> = changes
+        .iter()
+        .map(|change| {
+            let text = |value: &Option<Json>| value.as_ref().map(|json| json.as_str().to_owned());
+            (change.operation.as_str(), text(&change.old_value), text(&change.new_value))
+        })
+        .collect();
+    let (one, two) = (Some("1".to_owned()), Some("2".to_owned()));
+    assert_eq!(told, [("state.set", None, two), ("namespace.deleted", one, None)]);
 }

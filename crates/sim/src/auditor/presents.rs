@@ -3,9 +3,7 @@
 use baton_core::state::{
     Get, List, Page, Query as StateQuery, Rejection as StateRejection, Snapshot,
 };
-use baton_core::{
-    Answer, Entry, Key, NamespaceName, Query, Rejection, Reply, agent, namespace, state, workspace,
-};
+use baton_core::{Answer, Query, Rejection, Reply, agent, namespace, state, workspace};
 
 use super::answers::same_entry;
 use super::ledger::{Fact, Ledger, Place};
@@ -166,13 +164,6 @@ impl Ledger {
             demand!(shown == there.min(PAGE_DEFAULT), "{shown} of {there} agents are shown");
         }
         Ok(())
-    }
-
-    /// Demands that these are all entries of a namespace after a revision, in order.
-    pub fn same_namespace(&self, namespace: &NamespaceName, entries: &[Entry], at: u64) -> Audit {
-        let facts = self.facts(at).filter(|((there, _), _)| there == namespace);
-        let page = Page { revision: at.into(), entries: entries.to_vec(), cursor: None };
-        same_page(facts, &page, usize::MAX, |(_, key): &Place| Key::as_str(key).to_owned())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Changes: the history of entries, and what differs between two revisions.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use baton_core::state::{self, Change, Diff, History as HistoryQuery, List};
 use baton_core::{Batch, Event, Json, Key, NamespaceName, Revision, limits, namespace};
@@ -83,49 +83,43 @@ impl<L: Log> Past<'_, L> {
             return Ok(());
         }
         let mut found = Vec::new();
-        let mut seen: Vec<(&NamespaceName, &Key, Option<Json>)> = Vec::new();
+        // What earlier events of the same batch have made of entries.
+        let mut made: BTreeMap<(&NamespaceName, &Key), Option<Json>> = BTreeMap::new();
+        let mut emptied: BTreeSet<&NamespaceName> = BTreeSet::new();
         for event in &batch.events {
-            let Event::State(changed) = event else {
-                self.namespace_change(&batch, event, query, &mut found)?;
-                continue;
+            let place = match event {
+                Event::State(changed) => Some(changed.place()),
+                // A deleted namespace takes the key along that a query is about.
+                event => query
+                    .namespace
+                    .as_ref()
+                    .zip(query.key.as_ref())
+                    .filter(|(there, _)| deletes(event, there)),
             };
-            let (namespace, key) = changed.place();
-            if !wants(query, namespace, key) {
-                continue;
+            if let Some((namespace, key)) = place.filter(|place| wants(query, place.0, place.1)) {
+                let old_value = match made.get(&(namespace, key)) {
+                    Some(value) => value.clone(),
+                    None if emptied.contains(namespace) => None,
+                    None => self.value(namespace, key, Revision(revision.0 - 1))?,
+                };
+                let (new_value, source) = match event {
+                    Event::State(state::Event::Set { value, source, .. }) => {
+                        (Some(value.clone()), source.clone())
+                    }
+                    _ => (None, None),
+                };
+                made.insert((namespace, key), new_value.clone());
+                if old_value.is_some() || new_value.is_some() {
+                    let values = (old_value, new_value);
+                    found.push(change(&batch, event, namespace, key, values, source));
+                }
             }
-            let before =
-                seen.iter().rposition(|(there, name, _)| *there == namespace && *name == key);
-            let old_value = match before {
-                Some(index) => seen[index].2.clone(),
-                None => self.value(namespace, key, Revision(revision.0 - 1))?,
-            };
-            let (new_value, source) = match changed {
-                state::Event::Set { value, source, .. } => (Some(value.clone()), source.clone()),
-                state::Event::Deleted { .. } => (None, None),
-            };
-            seen.push((namespace, key, new_value.clone()));
-            found.push(change(&batch, event, namespace, key, (old_value, new_value), source));
+            if let Event::Namespace(namespace::Event::Deleted { name }) = event {
+                made.retain(|(namespace, _), _| *namespace != name);
+                emptied.insert(name);
+            }
         }
         changes.extend(found.into_iter().rev());
-        Ok(())
-    }
-
-    /// A deleted namespace takes the key along that a query is about.
-    fn namespace_change(
-        &self,
-        batch: &Batch,
-        event: &Event,
-        query: &HistoryQuery,
-        found: &mut Vec<Change>,
-    ) -> Result<(), Error> {
-        let (Some(namespace), Some(key)) = (&query.namespace, &query.key) else { return Ok(()) };
-        if !deletes(event, namespace) {
-            return Ok(());
-        }
-        let before = self.value(namespace, key, Revision(batch.revision.0 - 1))?;
-        if before.is_some() {
-            found.push(change(batch, event, namespace, key, (before, None), None));
-        }
         Ok(())
     }
 

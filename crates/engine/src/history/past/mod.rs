@@ -8,6 +8,7 @@ mod changes;
 mod pages;
 
 use std::cell::{Cell, Ref, RefCell};
+use std::ops::Range;
 use std::sync::Arc;
 
 use baton_core::entries::{Entry as Packed, Head};
@@ -66,34 +67,52 @@ impl<L: Log> Shard<L> {
         let unseen = |shard: &Self| {
             shard.machine().resident(workspace).and_then(|resident| resident.history.tail.unseen())
         };
-        let Some(range) = unseen(self) else { return Ok(()) };
-        let mut touched = Vec::new();
-        let mut decoded = Ok(());
-        self.visit_tail(workspace, Revision(range.start), |frame| match codec::decode(frame) {
-            Ok(batch) if batch.revision.0 < range.end => {
-                touched.extend(hashes(&batch).map(|hash| (hash, batch.revision.0)));
-                true
-            }
-            Ok(_) => false,
-            Err(error) => {
-                decoded = Err(error);
-                false
-            }
-        })?;
-        decoded?;
-        let mut machine = self.machine();
-        if let Some(resident) = machine.resident(workspace) {
+        while let Some(range) = unseen(self) {
+            let looked = self.touched_by(workspace, range.clone());
+            let mut machine = self.machine();
+            let Some(resident) = machine.resident(workspace) else { return Ok(()) };
             let tail = &mut resident.history.tail;
-            // Somebody else may have looked meanwhile.
-            if tail.unseen().is_some_and(|now| now.end == range.end) {
-                tail.seen(range.end, &touched);
+            // If they were archived meanwhile, or somebody else has looked, what was read may be
+            // a part of them, or nothing at all.
+            if tail.unseen().is_some_and(|now| now == range) {
+                tail.seen(range.end, &looked?);
             }
         }
         Ok(())
     }
+
+    /// The subjects that some batches of the tail touched, by hash, in order.
+    fn touched_by(
+        &self,
+        workspace: &WorkspaceName,
+        revisions: Range<u64>,
+    ) -> Result<Vec<(u32, u64)>, Error> {
+        let mut touched = Vec::new();
+        let mut decoded = Ok(());
+        self.visit_tail(workspace, Revision(revisions.start), |frame| {
+            match codec::decode(frame) {
+                Ok(batch) if batch.revision.0 < revisions.end => {
+                    touched.extend(hashes(&batch).map(|hash| (hash, batch.revision.0)));
+                    true
+                }
+                Ok(_) => false,
+                Err(error) => {
+                    decoded = Err(error);
+                    false
+                }
+            }
+        })?;
+        decoded?;
+        Ok(touched)
+    }
 }
 
 impl<L: Log> Past<'_, L> {
+    /// What happened up to this revision is no longer kept.
+    pub fn floor(&self) -> Revision {
+        self.floor
+    }
+
     /// Refuses revisions that are gone or have not happened.
     pub fn check(&self, asked: Revision) -> Result<(), Error> {
         let workspace = || self.workspace.clone();
