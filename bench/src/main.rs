@@ -11,7 +11,7 @@
 //! | `--turns` | turns of each side | 5 |
 //! | `--keys` | keys of the loads that say "1 M" | 1000000 |
 //! | `--only` | only loads whose name contains this word | all |
-//! | `--folder` | where temporary data goes; it must be on the disk that is meant | the temporary folder |
+//! | `--folder` | where temporary data goes, on the disk that is meant | the temporary folder |
 //! | `--json` | where to write the results as JSON as well | nowhere |
 //!
 //! It always exits with 0 when it could measure: a missed target on a noisy machine is for a person

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!   task ── copies its record into the shared buffer, sleeps ◀──────────────┐
-//!                         │                                                 │ one wake-up a group;
-//!                         ▼                                                 │ the first wakes the rest
+//!                         │                                                 │ one wake-up a group,
+//!                         ▼                                                 │ passed on by the first
 //!   sync thread ── takes the buffer ── FileLog::append: one write, one sync ┘
 //! ```
 //!
