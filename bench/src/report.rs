@@ -53,18 +53,26 @@ impl Line {
         let ratios = of(|(ours, raw)| ours.rate() / raw.rate());
         let (ours, raw) = (median(&of(|turn| turn.0.rate())), median(&of(|turn| turn.1.rate())));
         let cpu = (median(&of(|turn| turn.0.cpu_us())), median(&of(|turn| turn.1.cpu_us())));
+        let ours_callers = median(&of(|turn| turn.0.caller_cpu_us()));
+        let raw_callers = median(&of(|turn| turn.1.caller_cpu_us()));
         Self {
             name: name.to_owned(),
             ratio: median(&ratios),
             spread: spread(&ratios),
             sides: (rate(ours), rate(raw)),
-            note: format!("CPU {:.2} against {:.2} µs each", cpu.0, cpu.1),
+            note: format!(
+                "CPU {:.2} against {:.2} µs each, of it the callers' thread {ours_callers:.2} \
+                 against {raw_callers:.2}",
+                cpu.0, cpu.1
+            ),
             target: None,
             facts: json!({
                 "ours_per_second": ours,
                 "raw_per_second": raw,
                 "ours_cpu_us": cpu.0,
                 "raw_cpu_us": cpu.1,
+                "ours_callers_cpu_us": ours_callers,
+                "raw_callers_cpu_us": raw_callers,
                 "ratios": ratios,
             }),
         }
@@ -80,17 +88,17 @@ impl Line {
 
     fn text(&self) -> String {
         let Self { name, ratio, sides, spread, note, .. } = self;
-        let mut text = format!("{name}: {ratio:.2} ({}, {})", sides.0, sides.1);
+        let mut parts = vec![format!("{name}: {ratio:.2} ({}, {})", sides.0, sides.1)];
         if spread.0 < spread.1 {
-            text += &format!(", {:.2}-{:.2} by turn", spread.0, spread.1);
+            parts.push(format!("{:.2}-{:.2} by turn", spread.0, spread.1));
         }
         if !note.is_empty() {
-            text += &format!(", {note}");
+            parts.push(note.clone());
         }
         if let (Some(target), Some(met)) = (self.target, self.verdict()) {
-            text += &format!("; {}: {}", target.text(), if met { "PASS" } else { "BELOW" });
+            parts.push(format!("{}: {}", target.text(), if met { "PASS" } else { "BELOW" }));
         }
-        text
+        parts.join(", ")
     }
 
     fn json(&self) -> Value {

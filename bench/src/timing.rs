@@ -2,7 +2,7 @@
 //!
 //! A [`Turn`] is what one side gets: a warm-up that does not count, then the measured part. Whoever
 //! does the work calls [`Turn::goes_on`] after each operation and stops when it says so, so neither
-//! side pays for timers, and both pay the same.
+//! side pays for timers, and both pay the same. All callers of a turn live on one thread.
 
 use std::fs;
 use std::sync::Mutex;
@@ -38,6 +38,7 @@ pub(crate) struct Measured {
     pub(crate) operations: f64,
     pub(crate) seconds: f64,
     pub(crate) cpu_seconds: f64,
+    pub(crate) caller_cpu_seconds: f64,
 }
 
 impl Measured {
@@ -50,6 +51,12 @@ impl Measured {
     pub(crate) fn cpu_us(&self) -> f64 {
         self.cpu_seconds / self.operations * 1e6
     }
+
+    /// The part of it that the callers' one thread had to do, and nobody could do meanwhile: what
+    /// limits the rate on a machine with cores to spare.
+    pub(crate) fn caller_cpu_us(&self) -> f64 {
+        self.caller_cpu_seconds / self.operations * 1e6
+    }
 }
 
 /// The measured part has begun: the time, the processor time and the count at that moment.
@@ -57,6 +64,7 @@ impl Measured {
 struct Mark {
     at: Duration,
     cpu_seconds: f64,
+    caller_cpu_seconds: f64,
     operations: u64,
 }
 
@@ -97,13 +105,15 @@ impl Turn {
         let mut progress = self.progress.lock().expect("no look panics");
         match *progress {
             (None, _) if now >= self.warm_up => {
-                progress.0 = Some(Mark { at: now, cpu_seconds: cpu_seconds(), operations });
+                let (cpu_seconds, caller_cpu_seconds) = (cpu_seconds(), thread_cpu_seconds());
+                progress.0 = Some(Mark { at: now, cpu_seconds, caller_cpu_seconds, operations });
             }
             (Some(mark), None) if now >= mark.at + self.measured => {
                 progress.1 = Some(Measured {
                     operations: count(operations - mark.operations),
-                    seconds: (now - mark.at).as_secs_f64(),
+                    seconds: now.saturating_sub(mark.at).as_secs_f64(),
                     cpu_seconds: cpu_seconds() - mark.cpu_seconds,
+                    caller_cpu_seconds: thread_cpu_seconds() - mark.caller_cpu_seconds,
                 });
                 self.is_over.store(true, Ordering::Relaxed);
             }
@@ -132,6 +142,14 @@ pub(crate) fn cpu_seconds() -> f64 {
     let ticks = after_name.split_whitespace().skip(11).take(2);
     let ticks: u64 = ticks.map(|field| field.parse::<u64>().expect("times are numbers")).sum();
     count(ticks) / TICKS_PER_SECOND
+}
+
+/// Processor time of this thread so far.
+fn thread_cpu_seconds() -> f64 {
+    let statistics = fs::read_to_string("/proc/thread-self/schedstat");
+    let statistics = statistics.expect("the kernel tells a thread its time");
+    let nanoseconds = statistics.split_whitespace().next().and_then(|number| number.parse().ok());
+    count(nanoseconds.expect("the first field is a number of nanoseconds")) / 1e9
 }
 
 /// Resident memory of this process.

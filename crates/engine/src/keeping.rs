@@ -28,7 +28,7 @@ use crate::snapshot::{Snapshot, SnapshotWriter};
 /// Runs up to this many times as large as the new one are merged into it, so that there are few.
 const MERGE_FACTOR: u64 = 2;
 /// Most batches in one run.
-const RUN_BATCHES_MAX: usize = 250_000;
+const RUN_BATCHES_MAX: usize = 100_000;
 /// A workspace's state is worth a snapshot when its log since the last is a third of its size.
 const SNAPSHOT_PART: u64 = 3;
 

@@ -175,6 +175,8 @@ impl Ledger {
     /// The server is up from this moment on; what was answered before is another story.
     pub fn server_up(&mut self, now: Timestamp) {
         self.server_since = now.max(self.time());
+        // The clock may have been set back, and then earlier moments are on another scale.
+        self.heard.clear();
         self.answered = 0;
     }
 
