@@ -3,7 +3,7 @@
 //! ```text
 //!   task ── copies its record into the shared buffer, sleeps ◀──────────────┐
 //!                         │                                                 │ one wake-up a group,
-//!                         ▼                                                 │ passed on by the first
+//!                         ▼                                                 │ passed on by one
 //!   sync thread ── takes the buffer ── FileLog::append: one write, one sync ┘
 //! ```
 //!

@@ -237,9 +237,17 @@ impl Crank {
     }
 
     fn keep_loop(&self) {
+        // What cannot be done now, for want of space perhaps, is tried again next time.
+        let sweep = || self.shard.sweep(|| self.keep.lock().stop);
         while self.keep.wait(self.shard.options.keep_every) {
-            // What cannot be done now, for want of space perhaps, is tried again next time.
-            self.shard.sweep(|| self.keep.lock().stop);
+            // On a thread that ends: archiving needs tens of megabytes for a moment, and allocators
+            // keep what a thread has freed until it ends or needs it again.
+            std::thread::scope(|scope| {
+                let thread = std::thread::Builder::new().name("baton-sweep".to_owned());
+                if thread.spawn_scoped(scope, sweep).is_err() {
+                    sweep();
+                }
+            });
         }
     }
 
