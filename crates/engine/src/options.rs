@@ -47,7 +47,7 @@ impl Default for Options {
             group_bytes_max: 7 << 20,
             watch_queue_max: 4_096,
             watch_snapshot_max: 100_000,
-            tail_batches_max: 250_000,
+            tail_batches_max: 150_000,
             tail_batches_asked_max: 20_000,
             log_bytes_max: 512 << 20,
             run_bytes_max: 64 << 20,

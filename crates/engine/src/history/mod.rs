@@ -6,7 +6,7 @@
 //! ```
 //!
 //! New batches are in the log; [`Tail`] remembers where. When the tail has grown, the engine
-//! writes it into an immutable [`Run`](run::Run), searchable by revision and by subject, and the
+//! writes it into an immutable [`Run`], searchable by revision and by subject, and the
 //! log may forget it. Runs that retention no longer asks for are folded into the base, a snapshot
 //! of what they added up to. So the cost of a question about the past follows what it returns:
 //! one look-up per run, and the tail is bounded.
