@@ -2,14 +2,14 @@
 //!
 //! ```text
 //!   task ── copies its record into the shared buffer, sleeps ◀──────────────┐
-//!                         │                                                 │ one wake-up a group,
-//!                         ▼                                                 │ passed on by one
+//!                         │                                                 │ answers
+//!                         ▼                                                 │
 //!   sync thread ── takes the buffer ── FileLog::append: one write, one sync ┘
 //! ```
 //!
-//! It is as quick as we know how to make it: records are prepared once, a group is woken through
-//! its first task because waking from a foreign thread is dear, and segments are truncated at once
-//! so that they are recycled and nothing is ever zeroed while a turn runs.
+//! Records are prepared once, and segments are truncated at once, so that they are recycled and
+//! nothing is ever zeroed while a turn runs. Who wakes the tasks makes a great difference, so there
+//! are two: see [`Waking`].
 
 use std::future::poll_fn;
 use std::path::Path;
@@ -25,6 +25,16 @@ use crate::timing::{Measured, Turn};
 
 /// Bytes appended before the log is told that it may forget them.
 const TRUNCATE_BYTES: usize = 32 << 20;
+
+/// Who wakes the tasks of a group that is durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waking {
+    /// The sync thread wakes each, as a writer does that answers those who asked it.
+    Each,
+    /// The sync thread wakes one, and that one the others: waking from a foreign thread is dear.
+    /// Nothing quicker is known, and nothing is left of a log that somebody could use.
+    First,
+}
 
 #[derive(Default)]
 struct Gathering {
@@ -64,7 +74,9 @@ impl Raw {
             if self.durable.load(Ordering::Acquire) <= group {
                 return Poll::Pending;
             }
-            if self.has_heralded.swap(false, Ordering::AcqRel) {
+            if self.has_heralded.load(Ordering::Acquire)
+                && self.has_heralded.swap(false, Ordering::AcqRel)
+            {
                 let mut heralded = self.heralded.lock().expect("nobody panics with the lock");
                 heralded.drain(..).for_each(Waker::wake);
             }
@@ -82,7 +94,7 @@ impl Raw {
         Poll::Pending
     }
 
-    fn sync_loop(&self, log: &FileLog) -> Outcome<()> {
+    fn sync_loop(&self, log: &FileLog, waking: Waking) -> Outcome<()> {
         let (mut bytes, mut waiting) = (Vec::new(), Vec::new());
         let mut written = Recycled::new(log);
         loop {
@@ -100,6 +112,11 @@ impl Raw {
             drop(gathering);
             written.append(&bytes)?;
             bytes.clear();
+            if waking == Waking::Each {
+                self.durable.store(durable, Ordering::Release);
+                waiting.drain(..).for_each(Waker::wake);
+                continue;
+            }
             let first = waiting.pop();
             let mut heralded = self.heralded.lock().expect("nobody panics with the lock");
             heralded.append(&mut waiting);
@@ -145,12 +162,13 @@ pub(crate) fn many(
     turn: Duration,
     callers: usize,
     bytes: usize,
+    waking: Waking,
 ) -> Outcome<Measured> {
     let log = Arc::new(FileLog::open(Options::new(folder))?);
     let raw = Arc::new(Raw::default());
     let syncing = {
         let (raw, log) = (Arc::clone(&raw), Arc::clone(&log));
-        std::thread::spawn(move || raw.sync_loop(&log).map_err(|error| error.to_string()))
+        std::thread::spawn(move || raw.sync_loop(&log, waking).map_err(|error| error.to_string()))
     };
     let turn = load::runtime()?.block_on(async {
         let turn = Arc::new(Turn::begin(turn));

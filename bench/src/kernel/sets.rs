@@ -12,7 +12,8 @@ use baton_core::state::{Get, Query};
 use baton_core::{Key, NamespaceName};
 use tempfile::TempDir;
 
-use super::{Outcome, load, raw};
+use super::raw::{self, Waking};
+use super::{Outcome, load};
 use crate::options::{Options, Part};
 use crate::report::{Line, Report, Target, say};
 use crate::timing::{Measured, Turn};
@@ -28,13 +29,18 @@ const PROFILED: Duration = Duration::from_secs(4);
 /// Many callers, each with one set under way.
 pub(crate) fn many(options: &Options, report: &mut Report, callers: usize) -> Outcome<()> {
     let bytes = load::bytes_per_set()?;
-    let turns = alternate(
-        options,
-        |folder| ours(folder, options.turn, callers),
-        |folder| raw::many(folder, options.turn, callers, bytes),
-    )?;
-    let line = Line::of_turns(&format!("sets, {callers} callers"), &turns);
+    let against = |waking| {
+        alternate(
+            options,
+            |folder| ours(folder, options.turn, callers),
+            |folder| raw::many(folder, options.turn, callers, bytes, waking),
+        )
+    };
+    let name = format!("sets, {callers} callers");
+    let line = Line::of_turns(&name, &against(Waking::Each)?);
     report.add(if callers == 1024 { line.target(Target::AtLeast(0.4)) } else { line });
+    let name = format!("{name}, against the barest file");
+    report.add(Line::of_turns(&name, &against(Waking::First)?));
     Ok(())
 }
 

@@ -66,6 +66,36 @@ struct BodyIn {
     events: Vec<Event>,
 }
 
+/// The same body, for those who only ask which entries it is about. Fits a body whose events are
+/// all of shared state, which nearly all are; `subjects` is tested to answer as a decoded batch.
+#[derive(Deserialize)]
+struct Touching<'a> {
+    #[serde(borrow)]
+    events: Vec<Touch<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Touch<'a> {
+    #[serde(borrow)]
+    State(Touched<'a>),
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Touched<'a> {
+    #[serde(borrow)]
+    Set(Spot<'a>),
+    #[serde(borrow)]
+    Deleted(Spot<'a>),
+}
+
+#[derive(Deserialize)]
+struct Spot<'a> {
+    namespace: &'a str,
+    key: &'a str,
+}
+
 /// Where a frame is and what it is about, without its events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outline<'a> {
@@ -154,6 +184,24 @@ pub fn decode(bytes: &[u8]) -> Result<Batch, CodecError> {
     Ok(Batch { revision: outline.revision, time: outline.time, agent, events })
 }
 
+/// What the frame at the beginning of these bytes is, and the subjects of its events in order.
+/// Several times as quick as decoding it, since nothing of a value has to be looked at.
+pub fn subjects(bytes: &[u8]) -> Result<(Outline<'_>, Vec<String>), CodecError> {
+    let (outline, body) = open(bytes)?;
+    let subjects = match rmp_serde::from_slice(body) {
+        Ok(Touching { events }) => {
+            let subject = |Touch::State(touched): &Touch<'_>| match touched {
+                Touched::Set(spot) | Touched::Deleted(spot) => {
+                    ["state/", spot.namespace, "/", spot.key].concat()
+                }
+            };
+            events.iter().map(subject).collect()
+        }
+        Err(_) => decode(bytes)?.events.iter().map(Event::subject).collect(),
+    };
+    Ok((outline, subjects))
+}
+
 /// The frames of a record, with their offsets.
 pub fn outlines(record: &[u8]) -> impl Iterator<Item = Result<(u32, Outline<'_>), CodecError>> {
     let mut offset = 0;
@@ -168,7 +216,7 @@ pub fn outlines(record: &[u8]) -> impl Iterator<Item = Result<(u32, Outline<'_>)
 
 #[cfg(test)]
 mod tests {
-    use baton_core::{NamespaceName, workspace};
+    use baton_core::{Json, Key, NamespaceName, Version, state, workspace};
 
     use super::*;
 
@@ -199,6 +247,44 @@ mod tests {
         assert_eq!(found[1].1.revision, Revision(7));
         assert_eq!(found[1].1.deadline, Some(Timestamp(99)));
         assert_eq!(decode(&record[second as usize..]), Ok(batch));
+    }
+
+    #[test]
+    fn subjects_are_those_of_the_decoded_batch() {
+        let (name, mixed) = example();
+        let (namespace, key) = (NamespaceName::shared(), Key::parse("plan").unwrap());
+        let (value, version) = (Json::parse("[1]").unwrap(), Version(3));
+        let set = |source| {
+            Event::State(state::Event::Set {
+                namespace: namespace.clone(),
+                key: key.clone(),
+                value: value.clone(),
+                version,
+                operation: state::Operation::Transferred,
+                expires_at: Some(Timestamp(5)),
+                bound_to: Some(AgentId::engine()),
+                source,
+            })
+        };
+        let source = state::Source {
+            namespace: NamespaceName::parse("notes").unwrap(),
+            version,
+            revision: Revision(2),
+            agent: AgentId::engine(),
+        };
+        let (removal, key) = (state::Removal::Expired, Key::parse("gone").unwrap());
+        let namespace = namespace.clone();
+        let deleted = Event::State(state::Event::Deleted { namespace, key, version, removal });
+        let plain = Batch { events: vec![set(None), deleted, set(Some(source))], ..mixed.clone() };
+        let events = [mixed.events.clone(), plain.events.clone()].concat();
+        for batch in [Batch { events, ..mixed.clone() }, plain, mixed] {
+            let mut record = Vec::new();
+            encode(&mut record, &name, &batch, None);
+            let (outline, subjects) = subjects(&record).unwrap();
+            assert_eq!((outline.revision, outline.bytes), (batch.revision, record.len()));
+            let expected: Vec<_> = batch.events.iter().map(Event::subject).collect();
+            assert_eq!(subjects, expected);
+        }
     }
 
     #[test]

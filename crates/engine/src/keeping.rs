@@ -454,10 +454,9 @@ fn raise_floor(resident: &mut Resident, now: Timestamp) {
 }
 
 fn push(writer: &mut RunWriter, frame: &[u8]) -> Result<(), Error> {
-    let batch = codec::decode(frame)?;
-    let subjects: Vec<String> = batch.events.iter().map(baton_core::Event::subject).collect();
+    let (outline, subjects) = codec::subjects(frame)?;
     let subjects: Vec<&str> = subjects.iter().map(String::as_str).collect();
-    let length = codec::outline(frame)?.bytes;
-    writer.push(batch.revision.0, batch.time.0, &frame[..length], &subjects)?;
+    let frame = &frame[..outline.bytes];
+    writer.push(outline.revision.0, outline.time.0, frame, &subjects)?;
     Ok(())
 }
