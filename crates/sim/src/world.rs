@@ -166,9 +166,9 @@ impl World {
         if self.disk.is_stopped() {
             self.coverage.met("fault: power cut within a step");
             self.trace.tell(|| "that was cut short".to_owned());
-            // Seen from the disk, a process that is killed within an operation looks the same.
-            let killed = self.chance.once_in(3);
-            return if killed { self.kill() } else { self.restart_after_power_cut() };
+            // Only a power cut decides what became of the operation that was cut short: a disk that
+            // went on would bring back later what it had not shown when it was read.
+            return self.restart_after_power_cut();
         }
         if self.server().shard.settled().stopped().is_some() {
             self.stopped_for += 1;
