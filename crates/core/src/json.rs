@@ -41,6 +41,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Number, Value};
 use thiserror::Error;
 
+pub mod scan;
 #[cfg(test)]
 pub(crate) mod tests;
 
@@ -105,8 +106,18 @@ impl Json {
     pub fn parse(bytes: impl Into<Vec<u8>>) -> Result<Json, JsonError> {
         let text = String::from_utf8(bytes.into())
             .map_err(|error| invalid_utf8(error.as_bytes(), error.utf8_error()))?;
-        let raw = RawValue::from_string(text).map_err(|error| malformed(&error))?;
-        Json::checked(raw)
+        match scan::only_value(text.as_bytes())? {
+            (0, end) if end == text.len() => Ok(Json(text.into_boxed_str())),
+            (start, end) => Ok(Json(text[start..end].into())),
+        }
+    }
+
+    /// Checks bytes as [`Json::parse`] does and answers with the value's text inside them, without
+    /// surrounding whitespace. Nothing is copied.
+    pub fn checked_slice(bytes: &[u8]) -> Result<&str, JsonError> {
+        let text = str::from_utf8(bytes).map_err(|error| invalid_utf8(bytes, error))?;
+        let (start, end) = scan::only_value(bytes)?;
+        Ok(&text[start..end])
     }
 
     /// Encodes a value. What JSON cannot say becomes `null`, as always with `serde_json`: the
@@ -161,9 +172,7 @@ impl Json {
     }
 
     fn checked(raw: Box<RawValue>) -> Result<Json, JsonError> {
-        if is_doubtful(raw.get().as_bytes()) {
-            check_closely(raw.get())?;
-        }
+        scan::only_value(raw.get().as_bytes())?;
         Ok(Json(raw.into()))
     }
 }
@@ -188,103 +197,24 @@ impl fmt::Debug for Json {
     }
 }
 
-/// Whether text that satisfies the grammar could still break invariant 2 or 3. Cheap, and allowed
-/// to err on the side of doubt: it does not know strings from structure. Sums and flags of one byte
-/// and no early exit let the compiler look at many bytes at once.
-fn is_doubtful(bytes: &[u8]) -> bool {
-    // Setting this bit makes `[` into `{`. A sum over a chunk of 255 cannot overflow its byte;
-    // saying so by wrapping spares a check of every addition, which would be made byte by byte.
-    let opened = |chunk: &[u8]| {
-        let count = |sum: u8, byte: &u8| sum.wrapping_add(u8::from(*byte | 0x20 == b'{'));
-        chunk.iter().fold(0, count)
-    };
-    let opened: usize = bytes.chunks(255).map(|chunk| usize::from(opened(chunk))).sum();
-    let risky = bytes.iter().zip(&bytes[1..]).fold(0, |risky, (first, second)| {
-        let exponent = u8::from(first.is_ascii_digit()) & u8::from(*second | 0x20 == b'e');
-        let code_point = u8::from(*first == b'\\') & u8::from(*second == b'u');
-        risky | exponent | code_point
-    });
-    // A run of more digits than are safe fills at least one of these chunks from end to end.
-    let mut chunks = bytes.chunks_exact(DIGITS_SAFE / 2);
-    opened > DEPTH_MAX || risky > 0 || chunks.any(|chunk| chunk.iter().all(u8::is_ascii_digit))
-}
-
-/// Checks invariants 2 and 3 on text that satisfies the grammar.
-fn check_closely(text: &str) -> Result<(), JsonError> {
-    let bytes = text.as_bytes();
-    let mut depth = 0_usize;
-    let mut at = 0;
-    while at < bytes.len() {
-        let end = match bytes[at] {
-            b'"' => check_string(text, at)?,
-            b'-' | b'0'..=b'9' => check_number(text, at)?,
-            b'[' | b'{' => {
-                depth += 1;
-                if depth > DEPTH_MAX {
-                    return Err(JsonError::TooDeep { depth_max: DEPTH_MAX });
-                }
-                at + 1
-            }
-            b']' | b'}' => {
-                depth -= 1;
-                at + 1
-            }
-            _ => at + 1,
-        };
-        at = end;
-    }
-    Ok(())
-}
-
-/// Answers with where the string that starts at `start` ends.
-fn check_string(text: &str, start: usize) -> Result<usize, JsonError> {
-    let mut rest = text.as_bytes()[start + 1..].iter();
-    let mut has_code_point = false;
-    while rest.find(|byte| matches!(byte, b'"' | b'\\')) == Some(&b'\\') {
-        has_code_point |= rest.next() == Some(&b'u');
-    }
-    let end = text.len() - rest.len();
-    if has_code_point {
-        check_token::<String>(text, start, end)?;
-    }
-    Ok(end)
-}
-
-/// Answers with where the number that starts at `start` ends.
-fn check_number(text: &str, start: usize) -> Result<usize, JsonError> {
-    let rest = &text.as_bytes()[start..];
-    let is_part = |byte: &u8| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E');
-    let length = rest.iter().position(|byte| !is_part(byte)).unwrap_or(rest.len());
-    let has_exponent = rest[..length].iter().any(|byte| byte | 0x20 == b'e');
-    if has_exponent || length > DIGITS_SAFE {
-        check_token::<f64>(text, start, start + length)?;
-    }
-    Ok(start + length)
-}
-
-fn check_token<T: DeserializeOwned>(text: &str, start: usize, end: usize) -> Result<(), JsonError> {
+/// Whether a number that satisfies the grammar is within the range of a double.
+#[inline]
+fn check_number(number: &[u8], has_exponent: bool) -> bool {
     // The decoder itself is asked, so that what passes here cannot fail in `to_value`.
-    match serde_json::from_str::<T>(&text[start..end]) {
-        Ok(_) => Ok(()),
-        Err(error) => {
-            let (line, column) = line_and_column(text.as_bytes(), start);
-            Err(JsonError::Malformed { line, column, reason: reason(&error) })
-        }
-    }
+    !(has_exponent || number.len() > DIGITS_SAFE) || serde_json::from_slice::<f64>(number).is_ok()
 }
 
 fn invalid_utf8(bytes: &[u8], error: Utf8Error) -> JsonError {
-    let (line, column) = line_and_column(bytes, error.valid_up_to());
+    let (line, column) = place(bytes, error.valid_up_to());
     JsonError::Malformed { line, column, reason: "invalid UTF-8".into() }
 }
 
-fn malformed(error: &serde_json::Error) -> JsonError {
-    JsonError::Malformed { line: error.line(), column: error.column(), reason: reason(error) }
-}
-
-fn line_and_column(bytes: &[u8], offset: usize) -> (usize, usize) {
-    let lines = || bytes[..offset].split(|byte| *byte == b'\n');
-    (lines().count(), lines().next_back().map_or(0, <[u8]>::len) + 1)
+/// Line and column as `serde_json` counts them: of the byte at `offset`, or of the last one if the
+/// text ends there; a newline belongs to the line that it starts.
+fn place(bytes: &[u8], offset: usize) -> (usize, usize) {
+    let read = &bytes[..bytes.len().min(offset + 1)];
+    let lines = || read.split(|byte| *byte == b'\n');
+    (lines().count(), lines().next_back().map_or(0, <[u8]>::len))
 }
 
 /// The parser's message without the place, which the error types carry as numbers.
