@@ -1,9 +1,6 @@
-//! What a program holds in its hands: the engine, and a workspace as one agent sees it.
+//! What a program holds in its hands: the engine. The vocabulary is [`baton_handle`]'s, with the
+//! engine as its carrier.
 
-mod agents;
-mod namespaces;
-mod state;
-mod transaction;
 mod watch;
 
 use std::path::Path;
@@ -11,17 +8,14 @@ use std::sync::Arc;
 
 use baton_core::state::Query as StateQuery;
 use baton_core::{
-    AgentId, Answer, Command, IdempotencyKey, Query, Rejection, Reply, Request, Revision, Wish,
-    WorkspaceName, state as rules,
+    Answer, Entry, Kind, Query, Rejection, Reply, Request, Revision, Wish, WorkspaceName,
+    state as rules,
 };
+use baton_handle::{Caller, Carrier, Failure, WatchRequest};
 use baton_log::Log;
 use baton_log::file::{FileLog, Options as FileOptions};
 
-pub use agents::{Agents, Registration};
-pub use namespaces::{CreateNamespace, Namespaces};
-pub use state::{Patching, Setting, State};
-pub use transaction::Transaction;
-pub use watch::{Item, Watch, Watching};
+pub use watch::{Item, Watch};
 
 use crate::clock::{Clock, SystemClock};
 use crate::crank::{Crank, Submitted, Threads};
@@ -29,6 +23,27 @@ use crate::error::Error;
 use crate::machine::{Absent, Asked};
 use crate::options::Options;
 use crate::ticket::aside;
+
+/// Agents of a workspace.
+pub type Agents = baton_handle::Agents<Baton>;
+/// A namespace that is created when this is awaited.
+pub type CreateNamespace = baton_handle::CreateNamespace<Baton>;
+/// Namespaces of a workspace, as one agent sees them.
+pub type Namespaces = baton_handle::Namespaces<Baton>;
+/// A patch that is carried out when it is awaited.
+pub type Patching = baton_handle::Patching<Baton>;
+/// A session that begins when this is awaited.
+pub type Registration = baton_handle::Registration<Baton>;
+/// A write that is carried out when it is awaited.
+pub type Setting = baton_handle::Setting<Baton>;
+/// Shared state in one namespace, as one agent sees it.
+pub type State = baton_handle::State<Baton>;
+/// Commands that are carried out together, or not at all.
+pub type Transaction = baton_handle::Transaction<Baton>;
+/// A watch that begins when this is awaited.
+pub type Watching = baton_handle::Watching<Baton>;
+/// A workspace as one agent sees it. Cheap to clone.
+pub type Workspace = baton_handle::Workspace<Baton>;
 
 /// The engine. Cheap to clone; it stops when the last clone, and everything made from it, is gone.
 #[derive(Clone)]
@@ -74,9 +89,7 @@ impl Baton {
 
     /// A workspace. It comes into being with its first change.
     pub fn workspace(&self, name: &str) -> Result<Workspace, Error> {
-        let name = WorkspaceName::parse(name)?;
-        let agent = AgentId::parse("anonymous")?;
-        Ok(Workspace { baton: self.clone(), name, agent, idempotency_key: None })
+        Workspace::new(self.clone(), name)
     }
 
     /// Finishes what was begun, closes the data, and refuses everything from now on. The folder is
@@ -92,8 +105,8 @@ impl Baton {
     /// Writes a snapshot of a workspace now, and archives its past. Nobody needs to: the engine
     /// does it by itself when it is worth while.
     pub async fn compact(&self, workspace: &Workspace) -> Result<(), Error> {
-        self.crank.loaded(&workspace.name).await?;
-        let (crank, name) = (Arc::clone(&self.crank), workspace.name.clone());
+        self.crank.loaded(workspace.name()).await?;
+        let (crank, name) = (Arc::clone(&self.crank), workspace.name().clone());
         aside(move || {
             crank.shard.archive(&name)?;
             crank.shard.snapshot(&name)
@@ -105,124 +118,14 @@ impl Baton {
     pub fn resident_workspaces(&self) -> usize {
         self.crank.shard.machine().residents().len()
     }
-}
 
-/// A workspace as one agent sees it. Cheap to clone.
-#[derive(Clone, Debug)]
-pub struct Workspace {
-    baton: Baton,
-    name: WorkspaceName,
-    agent: AgentId,
-    idempotency_key: Option<IdempotencyKey>,
-}
-
-impl Workspace {
-    /// The same workspace, with another agent acting.
-    pub fn as_agent(&self, agent: &str) -> Result<Self, Error> {
-        Ok(Self { agent: AgentId::parse(agent)?, ..self.clone() })
-    }
-
-    /// The same workspace, for one request that may be repeated: under the same key it has no
-    /// second effect and gets the first answer.
-    pub fn once(&self, idempotency_key: &str) -> Result<Self, Error> {
-        let key = IdempotencyKey::parse(idempotency_key)?;
-        Ok(Self { idempotency_key: Some(key), ..self.clone() })
-    }
-
-    /// Its name.
-    pub fn name(&self) -> &WorkspaceName {
-        &self.name
-    }
-
-    /// Who acts.
-    pub fn agent(&self) -> &AgentId {
-        &self.agent
-    }
-
-    /// Shared state in one namespace.
-    pub fn state(&self, namespace: &str) -> State {
-        State::new(self.clone(), namespace)
-    }
-
-    /// The namespaces.
-    pub fn namespaces(&self) -> Namespaces {
-        Namespaces::new(self.clone())
-    }
-
-    /// The agents.
-    pub fn agents(&self) -> Agents {
-        Agents::new(self.clone())
-    }
-
-    /// Several commands, all or nothing.
-    pub fn transaction(&self) -> Transaction {
-        Transaction::new(self.clone())
-    }
-
-    /// Every event whose subject matches a pattern such as `state/shared/**`, from now on.
-    pub fn watch(&self, pattern: &str) -> Watching {
-        Watching::new(self.clone(), pattern)
-    }
-
-    /// Carries out one command.
-    ///
-    /// The answer comes when it is durable. If the future is dropped before, the command may or may
-    /// not have been carried out; [`once`](Self::once) makes repeating it safe.
-    pub async fn execute(&self, command: impl Into<Command>) -> Result<Answer, Error> {
-        self.fulfil(Wish::Command(command.into())).await
-    }
-
-    pub(crate) async fn fulfil(&self, wish: Wish) -> Result<Answer, Error> {
-        let mut request = Request { wish, idempotency_key: self.idempotency_key.clone() };
-        let crank = &*self.baton.crank;
-        loop {
-            match crank.submit(&self.name, request, &self.agent)? {
-                Submitted::Held(held) => {
-                    let durable = crank.durable(held.group()).await?;
-                    return Ok(held.open(durable)?);
-                }
-                Submitted::Absent(back) => {
-                    request = back;
-                    crank.loaded(&self.name).await?;
-                }
-                Submitted::Crowded(back, group) => {
-                    request = back;
-                    crank.durable(group).await?;
-                }
-            }
-        }
-    }
-
-    /// Answers one question.
-    pub async fn ask(&self, query: impl Into<Query>) -> Result<Answer, Error> {
-        let query = query.into();
-        let crank = &*self.baton.crank;
-        loop {
-            if let Some(stopped) = crank.shard.settled().stopped() {
-                return Err(stopped);
-            }
-            match crank.shard.ask(&self.name, &query) {
-                Ok(Asked::Present(held)) => {
-                    let durable = crank.durable(held.group()).await?;
-                    return Ok(held.open(durable)?);
-                }
-                Ok(Asked::Past(held)) => {
-                    let durable = crank.durable(held.group()).await?;
-                    let present = held.open(durable);
-                    crank.archived(&self.name).await?;
-                    let answer = self.ask_past(&query, present);
-                    // A failed write elsewhere may empty the memory while the past is read.
-                    if answer.is_ok() || crank.shard.is_resident(&self.name) {
-                        return answer;
-                    }
-                }
-                Err(Absent(())) => crank.loaded(&self.name).await?,
-            }
-        }
-    }
-
-    fn ask_past(&self, query: &Query, present: Revision) -> Result<Answer, Error> {
-        let past = self.baton.crank.shard.past(&self.name, present)?;
+    fn ask_past(
+        &self,
+        workspace: &WorkspaceName,
+        query: &Query,
+        present: Revision,
+    ) -> Result<Answer, Error> {
+        let past = self.crank.shard.past(workspace, present)?;
         let Query::State(query) = query else {
             unreachable!("only shared state answers questions about the past");
         };
@@ -251,18 +154,91 @@ impl Workspace {
         };
         Ok(Answer { revision, reply: Reply::State(reply) })
     }
+}
 
-    /// The revision of the last change.
-    pub async fn revision(&self) -> Result<Revision, Error> {
-        let query = Query::Workspace(baton_core::workspace::Query::Get);
-        Ok(self.ask(query).await?.revision)
+impl Carrier for Baton {
+    type Error = Error;
+    type Watch = Watch;
+
+    async fn fulfil(&self, caller: &Caller, wish: Wish) -> Result<Answer, Error> {
+        let mut request = Request { wish, idempotency_key: caller.idempotency_key.clone() };
+        let crank = &*self.crank;
+        loop {
+            match crank.submit(&caller.workspace, request, &caller.agent)? {
+                Submitted::Held(held) => {
+                    let durable = crank.durable(held.group()).await?;
+                    return Ok(held.open(durable)?);
+                }
+                Submitted::Absent(back) => {
+                    request = back;
+                    crank.loaded(&caller.workspace).await?;
+                }
+                Submitted::Crowded(back, group) => {
+                    request = back;
+                    crank.durable(group).await?;
+                }
+            }
+        }
+    }
+
+    async fn ask(&self, caller: &Caller, query: Query) -> Result<Answer, Error> {
+        let crank = &*self.crank;
+        loop {
+            if let Some(stopped) = crank.shard.settled().stopped() {
+                return Err(stopped);
+            }
+            match crank.shard.ask(&caller.workspace, &query) {
+                Ok(Asked::Present(held)) => {
+                    let durable = crank.durable(held.group()).await?;
+                    return Ok(held.open(durable)?);
+                }
+                Ok(Asked::Past(held)) => {
+                    let durable = crank.durable(held.group()).await?;
+                    let present = held.open(durable);
+                    crank.archived(&caller.workspace).await?;
+                    let answer = self.ask_past(&caller.workspace, &query, present);
+                    // A failed write elsewhere may empty the memory while the past is read.
+                    if answer.is_ok() || crank.shard.is_resident(&caller.workspace) {
+                        return answer;
+                    }
+                }
+                Err(Absent(())) => crank.loaded(&caller.workspace).await?,
+            }
+        }
+    }
+
+    async fn watch(&self, caller: &Caller, request: WatchRequest) -> Result<Watch, Error> {
+        Watch::begin(self, &caller.workspace, request).await
     }
 }
 
-/// What the rules could not have answered. The reply to a command is of its own kind.
-fn odd(reply: &Reply) -> ! {
-    unreachable!("the rules answered with {reply:?}")
-}
+impl Failure for Error {
+    fn code(&self) -> &str {
+        self.code()
+    }
 
-/// A name or value that was not valid, found before anything was sent.
-type Prepared<T> = Result<T, Rejection>;
+    fn kind(&self) -> Kind {
+        self.kind()
+    }
+
+    fn hint(&self) -> &str {
+        self.hint()
+    }
+
+    fn is_unknown(&self) -> bool {
+        self.is_unknown()
+    }
+
+    fn into_winner(self) -> Result<Option<Entry>, Self> {
+        match self {
+            Self::Rejected(Rejection::State(rules::Rejection::VersionConflict {
+                entry, ..
+            })) => Ok(entry.map(|entry| *entry)),
+            error => Err(error),
+        }
+    }
+
+    fn odd(reply: &Reply) -> Self {
+        unreachable!("the rules answered with {reply:?}")
+    }
+}

@@ -1,15 +1,15 @@
 //! Watching a workspace.
 
 use std::collections::VecDeque;
-use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use baton_core::{Entry, Pattern, Rejection, Revision};
+use baton_core::{Entry, Revision, WorkspaceName};
+use baton_handle::WatchRequest;
 use futures_core::Stream;
 
-use super::{Prepared, Workspace};
+use super::Baton;
 use crate::error::Error;
 use crate::machine::Absent;
 use crate::watch::{Arrival, Filter, Notice, Notices, Queue};
@@ -31,97 +31,13 @@ pub enum Item {
     Event(Arc<Notice>),
 }
 
-/// A watch that begins when this is awaited.
-#[must_use = "nothing is watched before this is awaited"]
-pub struct Watching {
-    workspace: Workspace,
-    pattern: Prepared<Pattern>,
-    kinds: Vec<String>,
-    from: Option<Revision>,
-    with_snapshot: bool,
-}
-
-impl Watching {
-    pub(super) fn new(workspace: Workspace, pattern: &str) -> Self {
-        let pattern = Pattern::parse(pattern).map_err(Rejection::from);
-        Self { workspace, pattern, kinds: Vec::new(), from: None, with_snapshot: false }
-    }
-
-    /// Only events of this type, such as `state.set`; may be given several times.
-    pub fn kind(mut self, kind: &str) -> Self {
-        self.kinds.push(kind.to_owned());
-        self
-    }
-
-    /// From this revision on, in the past or the future, instead of from now on.
-    pub fn from(mut self, revision: impl Into<Revision>) -> Self {
-        self.from = Some(revision.into());
-        self
-    }
-
-    /// Begins with the entries that match, at an exact revision; events after it follow.
-    pub fn with_snapshot(mut self) -> Self {
-        self.with_snapshot = true;
-        self
-    }
-
-    async fn begin(self) -> Result<Watch, Error> {
-        let mut filter = Filter { pattern: self.pattern?, kinds: self.kinds };
-        let crank = Arc::clone(&self.workspace.baton.crank);
-        let held = loop {
-            if let Some(stopped) = crank.shard.settled().stopped() {
-                return Err(stopped);
-            }
-            match crank.shard.watch(&self.workspace.name, filter) {
-                Ok(held) => break held,
-                Err(Absent(back)) => {
-                    filter = back;
-                    crank.loaded(&self.workspace.name).await?;
-                }
-            }
-        };
-        let durable = crank.durable(held.group()).await?;
-        let (queue, registered) = held.open(durable);
-        let mut watch = Watch {
-            workspace: self.workspace,
-            queue,
-            next: registered.next(),
-            registered,
-            ready: VecDeque::new(),
-            ended: false,
-        };
-        if self.with_snapshot {
-            let pattern = &watch.queue.filter().pattern;
-            let held = crank.shard.matching(&watch.workspace.name, pattern)?;
-            let durable = crank.durable(held.group()).await?;
-            let (entries, revision) = held.open(durable);
-            watch.next = revision.next();
-            watch.ready.push_back(Item::Snapshot { revision, entries });
-        } else if let Some(from) = self.from {
-            let past = crank.shard.past(&watch.workspace.name, registered)?;
-            let before = Revision(from.0.saturating_sub(1));
-            past.check(before.min(registered))?;
-            watch.next = from.max(Revision(1));
-        }
-        Ok(watch)
-    }
-}
-
-impl IntoFuture for Watching {
-    type Output = Result<Watch, Error>;
-    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.begin())
-    }
-}
-
 /// Events of a workspace, in order, without gap or duplicate.
 ///
 /// It ends with an error that says from which revision to watch again: when it fell too far
 /// behind, or when the engine had to drop the workspace after a failed write.
 pub struct Watch {
-    workspace: Workspace,
+    baton: Baton,
+    workspace: WorkspaceName,
     queue: Arc<Queue>,
     /// The first revision that has not been delivered.
     next: Revision,
@@ -132,6 +48,52 @@ pub struct Watch {
 }
 
 impl Watch {
+    pub(super) async fn begin(
+        baton: &Baton,
+        workspace: &WorkspaceName,
+        request: WatchRequest,
+    ) -> Result<Self, Error> {
+        let mut filter = Filter { pattern: request.pattern, kinds: request.types };
+        let crank = &*baton.crank;
+        let held = loop {
+            if let Some(stopped) = crank.shard.settled().stopped() {
+                return Err(stopped);
+            }
+            match crank.shard.watch(workspace, filter) {
+                Ok(held) => break held,
+                Err(Absent(back)) => {
+                    filter = back;
+                    crank.loaded(workspace).await?;
+                }
+            }
+        };
+        let durable = crank.durable(held.group()).await?;
+        let (queue, registered) = held.open(durable);
+        let mut watch = Self {
+            baton: baton.clone(),
+            workspace: workspace.clone(),
+            queue,
+            next: registered.next(),
+            registered,
+            ready: VecDeque::new(),
+            ended: false,
+        };
+        if request.snapshot {
+            let pattern = &watch.queue.filter().pattern;
+            let held = crank.shard.matching(workspace, pattern)?;
+            let durable = crank.durable(held.group()).await?;
+            let (entries, revision) = held.open(durable);
+            watch.next = revision.next();
+            watch.ready.push_back(Item::Snapshot { revision, entries });
+        } else if let Some(from) = request.from {
+            let past = crank.shard.past(workspace, registered)?;
+            let before = Revision(from.0.saturating_sub(1));
+            past.check(before.min(registered))?;
+            watch.next = from.max(Revision(1));
+        }
+        Ok(watch)
+    }
+
     /// The next item; none when the watch has ended.
     pub async fn next(&mut self) -> Option<Result<Item, Error>> {
         std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
@@ -148,9 +110,8 @@ impl Watch {
     }
 
     fn catch_up(&mut self) -> Result<(), Error> {
-        let name = self.workspace.name.clone();
-        let shard = &self.workspace.baton.crank.shard;
-        let batches = shard.batches(&name, self.next, self.registered, CATCH_UP_BYTES)?;
+        let shard = &self.baton.crank.shard;
+        let batches = shard.batches(&self.workspace, self.next, self.registered, CATCH_UP_BYTES)?;
         for batch in batches {
             self.next = batch.revision.next();
             let notices = Notices::of(&Arc::new(batch));

@@ -2,20 +2,20 @@
 
 use baton_core::{Command, Precondition, Reply, Revision, Wish};
 
-use super::{Workspace, odd};
-use crate::error::Error;
+use crate::Workspace;
+use crate::carrier::{Carrier, Failure};
 
 /// Commands that are carried out together, or not at all.
 #[derive(Clone, Debug)]
 #[must_use = "nothing is done before this is committed"]
-pub struct Transaction {
-    workspace: Workspace,
+pub struct Transaction<C> {
+    workspace: Workspace<C>,
     require: Vec<Precondition>,
     commands: Vec<Command>,
 }
 
-impl Transaction {
-    pub(super) fn new(workspace: Workspace) -> Self {
+impl<C: Carrier> Transaction<C> {
+    pub(crate) fn new(workspace: Workspace<C>) -> Self {
         Self { workspace, require: Vec::new(), commands: Vec::new() }
     }
 
@@ -32,12 +32,12 @@ impl Transaction {
     }
 
     /// Carries them out, as one revision; answers with one reply for each.
-    pub async fn commit(self) -> Result<(Revision, Vec<Reply>), Error> {
+    pub async fn commit(self) -> Result<(Revision, Vec<Reply>), C::Error> {
         let wish = Wish::Transaction { require: self.require, commands: self.commands };
         let answer = self.workspace.fulfil(wish).await?;
         match answer.reply {
             Reply::Transaction(replies) => Ok((answer.revision, replies)),
-            reply => odd(&reply),
+            reply => Err(C::Error::odd(&reply)),
         }
     }
 }

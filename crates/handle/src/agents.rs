@@ -1,55 +1,54 @@
 //! Agents of a workspace.
 
 use std::collections::BTreeSet;
-use std::future::{Future, IntoFuture};
-use std::pin::Pin;
+use std::future::IntoFuture;
 
 use baton_core::agent::{Agent, Command, Query, Register, Reply as AgentReply, Status};
 use baton_core::{AgentId, Json, Reply, Token};
 use serde::Serialize;
 
-use super::{Prepared, Workspace, odd};
-use crate::error::Error;
+use crate::carrier::{Carrier, Failure};
+use crate::{Prepared, Sent, Workspace};
 
 /// Agents of a workspace.
 #[derive(Clone, Debug)]
-pub struct Agents {
-    workspace: Workspace,
+pub struct Agents<C> {
+    workspace: Workspace<C>,
 }
 
-impl Agents {
-    pub(super) fn new(workspace: Workspace) -> Self {
+impl<C: Carrier> Agents<C> {
+    pub(crate) fn new(workspace: Workspace<C>) -> Self {
         Self { workspace }
     }
 
     /// Begins a session of the acting agent. What it can do may follow before it is awaited.
-    pub fn register(&self) -> Registration {
-        let agent = self.workspace.agent.clone();
+    pub fn register(&self) -> Registration<C> {
+        let agent = self.workspace.agent().clone();
         let register =
             Register { agent, capabilities: BTreeSet::new(), metadata: None, ttl_ms: None };
         Registration { workspace: self.workspace.clone(), register: Ok(register) }
     }
 
     /// The acting agent is alive.
-    pub async fn heartbeat(&self, token: Token) -> Result<Agent, Error> {
-        let agent = self.workspace.agent.clone();
+    pub async fn heartbeat(&self, token: Token) -> Result<Agent, C::Error> {
+        let agent = self.workspace.agent().clone();
         self.execute(Command::Heartbeat { agent, token: Some(token) }).await
     }
 
     /// Ends the session of the acting agent. What it held is let go.
-    pub async fn leave(&self, token: Token) -> Result<Agent, Error> {
-        let agent = self.workspace.agent.clone();
+    pub async fn leave(&self, token: Token) -> Result<Agent, C::Error> {
+        let agent = self.workspace.agent().clone();
         self.execute(Command::Leave { agent, token: Some(token) }).await
     }
 
     /// One of them.
-    pub async fn get(&self, agent: &str) -> Result<Agent, Error> {
+    pub async fn get(&self, agent: &str) -> Result<Agent, C::Error> {
         let query = Query::Get { agent: AgentId::parse(agent)? };
         record(self.workspace.ask(baton_core::Query::from(query)).await?.reply)
     }
 
     /// Those that have a session, by id.
-    pub async fn active(&self) -> Result<Vec<Agent>, Error> {
+    pub async fn active(&self) -> Result<Vec<Agent>, C::Error> {
         self.list(None, Some(Status::Active)).await
     }
 
@@ -58,7 +57,7 @@ impl Agents {
         &self,
         capability: Option<&str>,
         status: Option<Status>,
-    ) -> Result<Vec<Agent>, Error> {
+    ) -> Result<Vec<Agent>, C::Error> {
         let mut all = Vec::new();
         let mut cursor = None;
         loop {
@@ -72,31 +71,31 @@ impl Agents {
                         None => return Ok(all),
                     }
                 }
-                reply => odd(&reply),
+                reply => return Err(C::Error::odd(&reply)),
             }
         }
     }
 
-    async fn execute(&self, command: Command) -> Result<Agent, Error> {
+    async fn execute(&self, command: Command) -> Result<Agent, C::Error> {
         record(self.workspace.execute(command).await?.reply)
     }
 }
 
-fn record(reply: Reply) -> Result<Agent, Error> {
+fn record<F: Failure>(reply: Reply) -> Result<Agent, F> {
     match reply {
         Reply::Agent(AgentReply::Agent(agent)) => Ok(agent),
-        reply => odd(&reply),
+        reply => Err(F::odd(&reply)),
     }
 }
 
 /// A session that begins when this is awaited.
 #[must_use = "nobody is registered before this is awaited"]
-pub struct Registration {
-    workspace: Workspace,
+pub struct Registration<C> {
+    workspace: Workspace<C>,
     register: Prepared<Register>,
 }
 
-impl Registration {
+impl<C: Carrier> Registration<C> {
     fn with(mut self, change: impl FnOnce(&mut Register)) -> Self {
         self.register = self.register.map(|mut register| {
             change(&mut register);
@@ -127,9 +126,9 @@ impl Registration {
     }
 }
 
-impl IntoFuture for Registration {
-    type Output = Result<Agent, Error>;
-    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
+impl<C: Carrier> IntoFuture for Registration<C> {
+    type Output = Result<Agent, C::Error>;
+    type IntoFuture = Sent<Agent, C>;
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {

@@ -1,7 +1,6 @@
 //! Shared state in one namespace.
 
-use std::future::{Future, IntoFuture};
-use std::pin::Pin;
+use std::future::IntoFuture;
 
 use baton_core::merge::Patch;
 use baton_core::state::{
@@ -11,20 +10,18 @@ use baton_core::state::{
 use baton_core::{Entry, Json, Key, NamespaceName, Pattern, Reply, Revision, Version};
 use serde::Serialize;
 
-use super::{Prepared, Workspace, odd};
-use crate::error::Error;
-
-type Sent<T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send>>;
+use crate::carrier::{Carrier, Failure};
+use crate::{Prepared, Sent, Workspace};
 
 /// Shared state in one namespace, as one agent sees it.
 #[derive(Clone, Debug)]
-pub struct State {
-    workspace: Workspace,
+pub struct State<C> {
+    workspace: Workspace<C>,
     namespace: String,
 }
 
-impl State {
-    pub(super) fn new(workspace: Workspace, namespace: &str) -> Self {
+impl<C: Carrier> State<C> {
+    pub(crate) fn new(workspace: Workspace<C>, namespace: &str) -> Self {
         Self { workspace, namespace: namespace.to_owned() }
     }
 
@@ -33,7 +30,7 @@ impl State {
     }
 
     /// Writes a value. Conditions may follow before it is awaited.
-    pub fn set(&self, key: &str, value: impl Serialize) -> Setting {
+    pub fn set(&self, key: &str, value: impl Serialize) -> Setting<C> {
         let prepare = || {
             let value = Json::of(&value)?;
             Ok(Set::new(self.namespace()?, Key::parse(key)?, value))
@@ -42,22 +39,22 @@ impl State {
     }
 
     /// Reads an entry.
-    pub async fn get(&self, key: &str) -> Result<Entry, Error> {
+    pub async fn get(&self, key: &str) -> Result<Entry, C::Error> {
         self.ask_entry(key, None).await
     }
 
     /// Reads an entry as it was after a revision.
-    pub async fn get_at(&self, key: &str, at: Revision) -> Result<Entry, Error> {
+    pub async fn get_at(&self, key: &str, at: Revision) -> Result<Entry, C::Error> {
         self.ask_entry(key, Some(at)).await
     }
 
-    async fn ask_entry(&self, key: &str, at: Option<Revision>) -> Result<Entry, Error> {
+    async fn ask_entry(&self, key: &str, at: Option<Revision>) -> Result<Entry, C::Error> {
         let get = Get { namespace: self.namespace()?, key: Key::parse(key)?, at };
         entry(self.workspace.ask(Query::Get(get)).await?.reply)
     }
 
     /// Changes part of a value on the server.
-    pub fn patch(&self, key: &str, patch: Patch) -> Patching {
+    pub fn patch(&self, key: &str, patch: Patch) -> Patching<C> {
         let prepare = || {
             let (namespace, key) = (self.namespace()?, Key::parse(key)?);
             Ok(PatchEntry { namespace, key, patch, expected_version: None })
@@ -66,13 +63,13 @@ impl State {
     }
 
     /// Adds to a number.
-    pub fn increment(&self, key: &str, by: i64) -> Patching {
+    pub fn increment(&self, key: &str, by: i64) -> Patching<C> {
         let by = Json::of(&by).expect("numbers are JSON");
         self.patch(key, Patch::Increment(by))
     }
 
     /// Adds to the end of a list.
-    pub fn append(&self, key: &str, value: impl Serialize) -> Patching {
+    pub fn append(&self, key: &str, value: impl Serialize) -> Patching<C> {
         match Json::of(&value) {
             Ok(value) => self.patch(key, Patch::Append(value)),
             Err(error) => Patching { workspace: self.workspace.clone(), patch: Err(error.into()) },
@@ -85,68 +82,73 @@ impl State {
         &self,
         key: &str,
         mut change: impl FnMut(Option<&Entry>) -> T,
-    ) -> Result<Entry, Error> {
+    ) -> Result<Entry, C::Error> {
         let mut current = match self.get(key).await {
             Ok(entry) => Some(entry),
-            Err(Error::Rejected(rejection)) if rejection.code() == "state.not_found" => None,
+            Err(error) if error.code() == "state.not_found" => None,
             Err(error) => return Err(error),
         };
         loop {
             let value = change(current.as_ref());
             let version = current.as_ref().map_or(Version(0), Entry::version);
             match self.set(key, value).expected_version(version).await {
-                Err(Error::Rejected(baton_core::Rejection::State(
-                    baton_core::state::Rejection::VersionConflict { entry, .. },
-                ))) => current = entry.map(|entry| *entry),
-                outcome => return outcome,
+                Ok(entry) => return Ok(entry),
+                Err(error) => current = error.into_winner()?,
             }
         }
     }
 
     /// Removes an entry, and answers with what it was.
-    pub async fn delete(&self, key: &str) -> Result<Entry, Error> {
+    pub async fn delete(&self, key: &str) -> Result<Entry, C::Error> {
         self.remove(key, None).await
     }
 
     /// Removes an entry if it has this version.
-    pub async fn delete_version(&self, key: &str, version: Version) -> Result<Entry, Error> {
+    pub async fn delete_version(&self, key: &str, version: Version) -> Result<Entry, C::Error> {
         self.remove(key, Some(version)).await
     }
 
-    async fn remove(&self, key: &str, expected_version: Option<Version>) -> Result<Entry, Error> {
+    async fn remove(
+        &self,
+        key: &str,
+        expected_version: Option<Version>,
+    ) -> Result<Entry, C::Error> {
         let (namespace, key) = (self.namespace()?, Key::parse(key)?);
         let delete = Command::Delete(Delete { namespace, key, expected_version });
         entry(self.workspace.execute(delete).await?.reply)
     }
 
     /// A page of entries in key order. The query's namespace is this one.
-    pub async fn list(&self, list: List) -> Result<Page, Error> {
+    pub async fn list(&self, list: List) -> Result<Page, C::Error> {
         let list = List { namespace: self.namespace()?, ..list };
         page(self.workspace.ask(Query::List(list)).await?.reply)
     }
 
     /// The entries whose keys match a pattern, up to a page.
-    pub async fn matching(&self, pattern: &str) -> Result<Page, Error> {
+    pub async fn matching(&self, pattern: &str) -> Result<Page, C::Error> {
         let pattern = Pattern::parse(pattern).map_err(baton_core::Rejection::from)?;
         self.list(List { pattern: Some(pattern), ..List::all(self.namespace()?) }).await
     }
 
     /// All entries at one revision, page by page.
-    pub async fn snapshot(&self, snapshot: Snapshot) -> Result<Page, Error> {
+    pub async fn snapshot(&self, snapshot: Snapshot) -> Result<Page, C::Error> {
         let snapshot = Snapshot { namespace: Some(self.namespace()?), ..snapshot };
         page(self.workspace.ask(Query::Snapshot(snapshot)).await?.reply)
     }
 
     /// Changes, newest first, and where the next page begins. The query's namespace is this one.
-    pub async fn history(&self, history: History) -> Result<(Vec<Change>, Option<String>), Error> {
+    pub async fn history(
+        &self,
+        history: History,
+    ) -> Result<(Vec<Change>, Option<String>), C::Error> {
         let history = History { namespace: Some(self.namespace()?), ..history };
         changes(self.workspace.ask(Query::History(history)).await?.reply)
     }
 
     /// What differs between two revisions.
-    pub async fn diff(&self, from: Revision, to: Revision) -> Result<Vec<Change>, Error> {
+    pub async fn diff(&self, from: Revision, to: Revision) -> Result<Vec<Change>, C::Error> {
         let diff = Diff { namespace: Some(self.namespace()?), from, to: Some(to) };
-        Ok(changes(self.workspace.ask(Query::Diff(diff)).await?.reply)?.0)
+        changes(self.workspace.ask(Query::Diff(diff)).await?.reply).map(|(changes, _)| changes)
     }
 
     /// Moves entries to another namespace: these, or all. Each keeps a note of its source.
@@ -154,7 +156,7 @@ impl State {
         &self,
         to_namespace: &str,
         keys: Option<&[&str]>,
-    ) -> Result<Vec<Key>, Error> {
+    ) -> Result<Vec<Key>, C::Error> {
         let parse = |keys: &[&str]| keys.iter().map(|key| Key::parse(key)).collect();
         let transfer = Transfer {
             from_namespace: self.namespace()?,
@@ -164,40 +166,40 @@ impl State {
         };
         match self.workspace.execute(Command::Transfer(transfer)).await?.reply {
             Reply::State(StateReply::Moved { keys }) => Ok(keys),
-            reply => odd(&reply),
+            reply => Err(C::Error::odd(&reply)),
         }
     }
 }
 
-fn entry(reply: Reply) -> Result<Entry, Error> {
+fn entry<F: Failure>(reply: Reply) -> Result<Entry, F> {
     match reply {
         Reply::State(StateReply::Entry(entry)) => Ok(entry),
-        reply => odd(&reply),
+        reply => Err(F::odd(&reply)),
     }
 }
 
-fn page(reply: Reply) -> Result<Page, Error> {
+fn page<F: Failure>(reply: Reply) -> Result<Page, F> {
     match reply {
         Reply::State(StateReply::Entries(page)) => Ok(page),
-        reply => odd(&reply),
+        reply => Err(F::odd(&reply)),
     }
 }
 
-fn changes(reply: Reply) -> Result<(Vec<Change>, Option<String>), Error> {
+fn changes<F: Failure>(reply: Reply) -> Result<(Vec<Change>, Option<String>), F> {
     match reply {
         Reply::State(StateReply::Changes { changes, cursor, .. }) => Ok((changes, cursor)),
-        reply => odd(&reply),
+        reply => Err(F::odd(&reply)),
     }
 }
 
 /// A write that is carried out when it is awaited.
 #[must_use = "nothing is written before this is awaited"]
-pub struct Setting {
-    workspace: Workspace,
+pub struct Setting<C> {
+    workspace: Workspace<C>,
     set: Prepared<Set>,
 }
 
-impl Setting {
+impl<C: Carrier> Setting<C> {
     fn with(mut self, change: impl FnOnce(&mut Set)) -> Self {
         self.set = self.set.map(|mut set| {
             change(&mut set);
@@ -236,9 +238,9 @@ impl Setting {
     }
 }
 
-impl IntoFuture for Setting {
-    type Output = Result<Entry, Error>;
-    type IntoFuture = Sent<Entry>;
+impl<C: Carrier> IntoFuture for Setting<C> {
+    type Output = Result<Entry, C::Error>;
+    type IntoFuture = Sent<Entry, C>;
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move { entry(self.workspace.execute(Command::Set(self.set?)).await?.reply) })
@@ -247,12 +249,12 @@ impl IntoFuture for Setting {
 
 /// A patch that is carried out when it is awaited.
 #[must_use = "nothing is written before this is awaited"]
-pub struct Patching {
-    workspace: Workspace,
+pub struct Patching<C> {
+    workspace: Workspace<C>,
     patch: Prepared<PatchEntry>,
 }
 
-impl Patching {
+impl<C: Carrier> Patching<C> {
     /// Only if the entry has this version; 0 means that it is absent.
     pub fn expected_version(mut self, version: impl Into<Version>) -> Self {
         let version = Some(version.into());
@@ -261,9 +263,9 @@ impl Patching {
     }
 }
 
-impl IntoFuture for Patching {
-    type Output = Result<Entry, Error>;
-    type IntoFuture = Sent<Entry>;
+impl<C: Carrier> IntoFuture for Patching<C> {
+    type Output = Result<Entry, C::Error>;
+    type IntoFuture = Sent<Entry, C>;
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(

@@ -1,0 +1,52 @@
+//! The vocabulary as Rust methods, over anything that carries commands.
+//!
+//! ```text
+//!                          Workspace ─┬─ State, Setting, Patching
+//!    a program  ─────▶     (agent,    ├─ Namespaces, CreateNamespace
+//!                          once)      ├─ Agents, Registration
+//!                             │       └─ Transaction, Watching
+//!                             ▼
+//!                          Carrier    fulfil(wish), ask(query), watch(request)
+//!                         ╱       ╲
+//!              baton::Baton       baton_client::Client
+//!              in this process    over a socket
+//! ```
+//!
+//! A program that was written against the embedded engine works against a server after one line
+//! is changed, because there is only one set of methods. What a carrier adds of its own is how it
+//! is opened and closed, its error type and its watch.
+//!
+//! 1. Nothing is sent before it is awaited: a handle is a description, and cheap to clone.
+//! 2. Names and values are checked here, before anything is sent.
+//! 3. Nothing is decided here: whether something is allowed is for the rules to say.
+//! 4. What a carrier answers is not trusted: a reply of another kind than was asked for is the
+//!    carrier's [`Failure::odd`], because it may come from a peer.
+//!
+//! Deliberately absent: retries, time limits and threads, which belong to the carrier.
+
+mod agents;
+mod carrier;
+mod namespaces;
+mod state;
+mod transaction;
+mod watching;
+mod workspace;
+
+pub use agents::{Agents, Registration};
+pub use carrier::{Caller, Carrier, Failure, WatchRequest};
+pub use namespaces::{CreateNamespace, Namespaces};
+pub use state::{Patching, Setting, State};
+pub use transaction::Transaction;
+pub use watching::Watching;
+pub use workspace::Workspace;
+
+use std::future::Future;
+use std::pin::Pin;
+
+use baton_core::Rejection;
+
+/// A name or value that was not valid, found before anything was sent.
+type Prepared<T> = Result<T, Rejection>;
+
+/// What a description becomes when it is awaited.
+type Sent<T, C> = Pin<Box<dyn Future<Output = Result<T, <C as Carrier>::Error>> + Send>>;

@@ -1,0 +1,99 @@
+//! A workspace as one agent sees it.
+
+use baton_core::{
+    AgentId, Answer, Command, IdempotencyKey, Query, Revision, Wish, WorkspaceName, workspace,
+};
+
+use crate::carrier::{Caller, Carrier};
+use crate::{Agents, Namespaces, State, Transaction, Watching};
+
+/// A workspace as one agent sees it. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Workspace<C> {
+    pub(crate) carrier: C,
+    pub(crate) caller: Caller,
+}
+
+impl<C: Carrier> Workspace<C> {
+    /// A workspace, with an agent of no particular name acting. Carriers offer this as a method.
+    pub fn new(carrier: C, name: &str) -> Result<Self, C::Error> {
+        let caller = Caller {
+            workspace: WorkspaceName::parse(name)?,
+            agent: AgentId::parse("anonymous")?,
+            idempotency_key: None,
+        };
+        Ok(Self { carrier, caller })
+    }
+
+    /// The same workspace, with another agent acting.
+    pub fn as_agent(&self, agent: &str) -> Result<Self, C::Error> {
+        let caller = Caller { agent: AgentId::parse(agent)?, ..self.caller.clone() };
+        Ok(Self { carrier: self.carrier.clone(), caller })
+    }
+
+    /// The same workspace, for one request that may be repeated: under the same key it has no
+    /// second effect and gets the first answer.
+    pub fn once(&self, idempotency_key: &str) -> Result<Self, C::Error> {
+        let key = IdempotencyKey::parse(idempotency_key)?;
+        let caller = Caller { idempotency_key: Some(key), ..self.caller.clone() };
+        Ok(Self { carrier: self.carrier.clone(), caller })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &WorkspaceName {
+        &self.caller.workspace
+    }
+
+    /// Who acts.
+    pub fn agent(&self) -> &AgentId {
+        &self.caller.agent
+    }
+
+    /// Shared state in one namespace.
+    pub fn state(&self, namespace: &str) -> State<C> {
+        State::new(self.clone(), namespace)
+    }
+
+    /// The namespaces.
+    pub fn namespaces(&self) -> Namespaces<C> {
+        Namespaces::new(self.clone())
+    }
+
+    /// The agents.
+    pub fn agents(&self) -> Agents<C> {
+        Agents::new(self.clone())
+    }
+
+    /// Several commands, all or nothing.
+    pub fn transaction(&self) -> Transaction<C> {
+        Transaction::new(self.clone())
+    }
+
+    /// Every event whose subject matches a pattern such as `state/shared/**`, from now on.
+    pub fn watch(&self, pattern: &str) -> Watching<C> {
+        Watching::new(self.clone(), pattern)
+    }
+
+    /// Carries out one command.
+    ///
+    /// The answer comes when it is durable. If the future is dropped before, the command may or may
+    /// not have been carried out; [`once`](Self::once) makes repeating it safe.
+    pub async fn execute(&self, command: impl Into<Command>) -> Result<Answer, C::Error> {
+        self.fulfil(Wish::Command(command.into())).await
+    }
+
+    /// Carries out one command or one transaction, as [`execute`](Self::execute) does.
+    pub async fn fulfil(&self, wish: Wish) -> Result<Answer, C::Error> {
+        self.carrier.fulfil(&self.caller, wish).await
+    }
+
+    /// Answers one question.
+    pub async fn ask(&self, query: impl Into<Query>) -> Result<Answer, C::Error> {
+        self.carrier.ask(&self.caller, query.into()).await
+    }
+
+    /// The revision of the last change.
+    pub async fn revision(&self) -> Result<Revision, C::Error> {
+        Ok(self.ask(Query::Workspace(workspace::Query::Get)).await?.revision)
+    }
+}
