@@ -110,7 +110,23 @@ impl Entry {
 
     /// CRC-32 of the value's bytes, as `crc32:` and eight hexadecimal digits.
     pub fn checksum(&self) -> String {
-        format!("crc32:{:08x}", crc32fast::hash(self.value()))
+        String::from_utf8(self.checksum_text().to_vec()).expect("digits and letters are UTF-8")
+    }
+
+    /// The same, without an allocation.
+    pub(crate) fn checksum_text(&self) -> [u8; 14] {
+        let checksum = crc32fast::hash(self.value());
+        let mut text = *b"crc32:00000000";
+        for (place, byte) in text[6..].iter_mut().enumerate() {
+            let digit = (checksum >> (28 - 4 * place)) & 15;
+            *byte = b"0123456789abcdef"[digit as usize];
+        }
+        text
+    }
+
+    /// Whether there is more to tell of it than of most.
+    pub(crate) fn is_special(&self) -> bool {
+        self.expires_at.is_some() || self.ephemeral || !self.warnings.is_empty()
     }
 }
 

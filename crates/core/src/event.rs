@@ -34,6 +34,13 @@ impl Event {
         }
     }
 
+    /// The primitive and the variant of an event of this type, the other way round.
+    pub(crate) fn parts(kind: &str) -> Option<(&str, &str)> {
+        let (primitive, variant) = kind.split_once('.')?;
+        let variant = if primitive == "state" { state::Event::variant(variant) } else { variant };
+        Some((primitive, variant))
+    }
+
     /// The parts whose concatenation is the subject, so that it can be hashed without a copy.
     pub fn subject_parts(&self) -> [&str; 4] {
         match self {

@@ -44,6 +44,7 @@ use thiserror::Error;
 pub mod scan;
 #[cfg(test)]
 pub(crate) mod tests;
+pub mod scan;
 
 /// How deep lists and objects may nest. Far beyond what people and agents write, and half of what
 /// the parser itself stops at, so that a value inside a request still fits.
@@ -57,7 +58,7 @@ const DIGITS_SAFE: usize = 308;
 
 /// The name under which `serde_json` passes text through serde unparsed, as its `RawValue` does.
 /// It is not promised to stay: the tests of this module would say so.
-const RAW_VALUE: &str = "$serde_json::private::RawValue";
+pub(crate) const RAW_VALUE: &str = "$serde_json::private::RawValue";
 
 /// A JSON value as the bytes that were received. See the [module](self) for what always holds.
 #[derive(Clone, PartialEq, Eq)]
@@ -218,7 +219,7 @@ fn place(bytes: &[u8], offset: usize) -> (usize, usize) {
 }
 
 /// The parser's message without the place, which the error types carry as numbers.
-fn reason(error: &serde_json::Error) -> String {
+pub(crate) fn reason(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
     shortened(text.strip_suffix(&place).unwrap_or(&text))
@@ -350,6 +351,15 @@ impl<'de> Visitor<'de> for TextVisitor {
 
     fn visit_newtype_struct<D: Deserializer<'de>>(self, inner: D) -> Result<Json, D::Error> {
         inner.deserialize_any(TreeVisitor)
+    }
+
+    /// Only the wire's fields hand over bytes here: they have just been scanned.
+    fn visit_borrowed_bytes<E: serde::de::Error>(self, scanned: &'de [u8]) -> Result<Json, E> {
+        Ok(Json::trusted(scanned))
+    }
+
+    fn visit_byte_buf<E: serde::de::Error>(self, value: Vec<u8>) -> Result<Json, E> {
+        Json::parse(value).map_err(E::custom)
     }
 }
 

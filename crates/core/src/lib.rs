@@ -29,6 +29,7 @@ pub mod limits;
 pub mod merge;
 pub mod names;
 pub mod namespace;
+pub mod notice;
 pub mod numbers;
 pub mod pattern;
 #[cfg(feature = "planted")]
@@ -46,6 +47,7 @@ pub mod state;
 mod testing;
 pub mod time;
 pub mod transaction;
+pub mod wire;
 pub mod workspace;
 
 pub use batch::Batch;
@@ -55,6 +57,7 @@ pub use event::Event;
 pub use json::Json;
 pub use kind::Kind;
 pub use names::{AgentId, IdempotencyKey, Key, NamespaceName, WorkspaceName};
+pub use notice::Notice;
 pub use numbers::{Revision, Token, Version};
 pub use pattern::Pattern;
 pub use rejection::Rejection;

@@ -13,7 +13,7 @@ use crate::time::Timestamp;
 
 /// What one may ask of agents so that they change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Command {
     /// `agent.register`
     Register(Register),
@@ -56,7 +56,7 @@ pub struct Register {
 
 /// What one may ask of agents without changing them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Query {
     /// `agent.get`
     Get {
@@ -224,6 +224,7 @@ pub enum Rejection {
         /// Which agent.
         agent: AgentId,
         /// How it ended.
+        #[serde(rename = "session")]
         status: Status,
     },
     /// A later session has replaced this one.

@@ -11,7 +11,7 @@ use crate::time::Timestamp;
 
 /// What one may ask of namespaces so that they change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Command {
     /// `namespace.create`
     Create {
@@ -54,7 +54,7 @@ impl Command {
 
 /// What one may ask of namespaces without changing them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Query {
     /// `namespace.list`: a page, by name.
     List {

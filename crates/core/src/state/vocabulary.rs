@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::json::Json;
+use crate::json::{Json, given};
 use crate::kind::Kind;
 use crate::merge::{MergeError, Patch};
 use crate::names::{AgentId, Key, NamespaceName};
@@ -51,11 +51,7 @@ pub struct Set {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub if_absent: bool,
     /// Only if the entry has this value.
-    #[serde(
-        default,
-        deserialize_with = "crate::json::given",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub expected_value: Option<Json>,
     /// The entry goes after so many milliseconds unless written again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -83,7 +79,7 @@ impl Set {
 
 /// Changes part of a value; the server does the reading and the writing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "PatchFields", into = "PatchFields")]
 pub struct PatchEntry {
     /// Where the key lives.
     pub namespace: NamespaceName,
@@ -92,8 +88,81 @@ pub struct PatchEntry {
     /// What to do with the value.
     pub patch: Patch,
     /// Only if the entry has this version; 0 means that it is absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_version: Option<Version>,
+}
+
+/// The fields of `state.patch`, of which exactly one says what to do.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PatchFields {
+    namespace: NamespaceName,
+    key: Key,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    expected_version: Option<Version>,
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    merge: Option<Json>,
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    json_patch: Option<Json>,
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    append: Option<Json>,
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    union: Option<Json>,
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    increment: Option<Json>,
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    max: Option<Json>,
+}
+
+impl TryFrom<PatchFields> for PatchEntry {
+    type Error = &'static str;
+
+    fn try_from(fields: PatchFields) -> Result<Self, Self::Error> {
+        let PatchFields { namespace, key, expected_version, .. } = fields;
+        let mut forms = [
+            fields.merge.map(Patch::Merge),
+            fields.json_patch.map(Patch::JsonPatch),
+            fields.append.map(Patch::Append),
+            fields.union.map(Patch::Union),
+            fields.increment.map(Patch::Increment),
+            fields.max.map(Patch::Max),
+        ]
+        .into_iter()
+        .flatten();
+        match (forms.next(), forms.next()) {
+            (Some(patch), None) => Ok(Self { namespace, key, patch, expected_version }),
+            _ => Err("give exactly one of `merge`, `json_patch`, `append`, `union`, `increment` \
+                      and `max`"),
+        }
+    }
+}
+
+impl From<PatchEntry> for PatchFields {
+    fn from(entry: PatchEntry) -> Self {
+        let PatchEntry { namespace, key, patch, expected_version } = entry;
+        let (merge, json_patch, append) = (None, None, None);
+        let (union, increment, max) = (None, None, None);
+        let mut fields = Self {
+            namespace,
+            key,
+            expected_version,
+            merge,
+            json_patch,
+            append,
+            union,
+            increment,
+            max,
+        };
+        let (form, value) = match patch {
+            Patch::Merge(value) => (&mut fields.merge, value),
+            Patch::JsonPatch(value) => (&mut fields.json_patch, value),
+            Patch::Append(value) => (&mut fields.append, value),
+            Patch::Union(value) => (&mut fields.union, value),
+            Patch::Increment(value) => (&mut fields.increment, value),
+            Patch::Max(value) => (&mut fields.max, value),
+        };
+        *form = Some(value);
+        fields
+    }
 }
 
 /// Removes an entry.
@@ -303,18 +372,10 @@ pub struct Change {
     /// To which key.
     pub key: Key,
     /// The value before; none if there was no entry.
-    #[serde(
-        default,
-        deserialize_with = "crate::json::given",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub old_value: Option<Json>,
     /// The value after; none if the entry is gone.
-    #[serde(
-        default,
-        deserialize_with = "crate::json::given",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub new_value: Option<Json>,
     /// Where a transferred value came from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -421,6 +482,15 @@ impl Event {
             Self::Deleted { removal: Removal::Expired, .. } => "state.expired",
             Self::Deleted { removal: Removal::LetGo, .. } => "state.let_go",
             Self::Deleted { removal: Removal::TransferredAway, .. } => "state.transferred_away",
+        }
+    }
+
+    /// The variant behind the last word of a type: one fact may go by several names.
+    pub(crate) fn variant(word: &str) -> &str {
+        match word {
+            "patched" | "transferred" => "set",
+            "expired" | "let_go" | "transferred_away" => "deleted",
+            other => other,
         }
     }
 

@@ -8,7 +8,7 @@ use crate::limits;
 
 /// What one may ask of the workspace so that it changes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Command {
     /// `workspace.configure`: what is not given stays as it is.
     Configure {

@@ -1,0 +1,44 @@
+//! What can be wanted.
+
+use serde::{Deserialize, Serialize};
+
+use crate::command::{Command, Query, Wish};
+use crate::numbers::Revision;
+use crate::pattern::Pattern;
+
+/// What a request asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Call {
+    /// A change.
+    Command(Command),
+    /// An answer.
+    Query(Query),
+    /// Several changes, all or nothing.
+    Transaction(Wish),
+    /// Events from now on, or from a revision on.
+    Watch(Watch),
+    /// No more of them.
+    Unwatch {
+        /// Of which watch: the number of the request that began it.
+        watch: u64,
+    },
+    /// A sign of life.
+    Ping,
+}
+
+/// Which events.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Watch {
+    /// Which subjects, such as `state/shared/**`.
+    pub pattern: Pattern,
+    /// Which types of event, such as `state.set`; all if none are named.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub types: Vec<String>,
+    /// From this revision on, in the past or the future, instead of from now on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<Revision>,
+    /// Begins with the entries that match, at an exact revision; events after it follow.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub snapshot: bool,
+}

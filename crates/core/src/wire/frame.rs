@@ -1,0 +1,300 @@
+//! A frame: one object that says what is wanted, of which workspace, by whom.
+
+use std::borrow::Cow;
+
+use super::call::{Call, Watch};
+use super::fault::Fault;
+use super::fields::{FIELDS_MAX, Fields, Value};
+use super::operations::{Effect, Operation, operation};
+use crate::command::{Command, Wish};
+use crate::json::scan;
+use crate::limits;
+
+/// A request as it was written down, taken apart but not yet understood.
+#[derive(Clone, Debug, Default)]
+pub struct Frame<'a> {
+    /// The caller's number for it, under which it is answered.
+    pub id: Option<u64>,
+    /// Of which workspace.
+    pub workspace: Option<Cow<'a, str>>,
+    /// Who acts.
+    pub agent: Option<Cow<'a, str>>,
+    /// The caller's own name for it, so that it can be repeated.
+    pub idempotency_key: Option<Cow<'a, str>>,
+    command: Option<Cow<'a, str>>,
+    fields: Fields<'a>,
+}
+
+impl<'a> Frame<'a> {
+    /// Takes an object apart. Every value in it is scanned on the way.
+    pub fn parse(text: &'a str) -> Result<Self, Fault> {
+        let mut frame = Self { fields: Fields(Vec::with_capacity(8)), ..Self::default() };
+        members(text, |name, value| {
+            let slot = match name.as_ref() {
+                "id" => {
+                    let id = value.parse().map_err(|_| {
+                        Fault::field("id", "it must be an integer from 0 to 2^64 - 1")
+                    })?;
+                    return match frame.id.replace(id) {
+                        None => Ok(()),
+                        Some(_) => Err(Fault::DuplicateField { field: "id".to_owned() }),
+                    };
+                }
+                "workspace" => &mut frame.workspace,
+                "agent" => &mut frame.agent,
+                "idempotency_key" => &mut frame.idempotency_key,
+                "command" => &mut frame.command,
+                _ => {
+                    frame.fields.0.push((name, Value::Json(value)));
+                    return Ok(());
+                }
+            };
+            // An agent, a key or a workspace that is not given may also be given as none.
+            if value == "null" {
+                return Ok(());
+            }
+            let text = string(value).ok_or_else(|| Fault::field(&name, "it must be a string"))?;
+            match slot.replace(text) {
+                None => Ok(()),
+                Some(_) => Err(Fault::DuplicateField { field: name.into_owned() }),
+            }
+        })?;
+        Ok(frame)
+    }
+
+    /// What is wanted.
+    pub fn call(mut self) -> Result<Call, Fault> {
+        let missing = || Fault::MissingField { field: "command".to_owned() };
+        let command = self.command.take().ok_or_else(missing)?;
+        match command.as_ref() {
+            "transaction" => transaction(&self.fields),
+            "watch" => Ok(Call::Watch(self.fields.to::<Watch>()?)),
+            "unwatch" => Ok(Call::Unwatch { watch: one_number(&self.fields, "watch")? }),
+            "ping" => match self.fields.0.first() {
+                Some((name, _)) => Err(unknown(name)),
+                None => Ok(Call::Ping),
+            },
+            name => match operation(name) {
+                Some(operation) => self.operation(operation),
+                None => Err(Fault::UnknownCommand { command: name.to_owned() }),
+            },
+        }
+    }
+
+    /// Reads the fields as those of an operation.
+    pub fn operation(mut self, operation: &Operation) -> Result<Call, Fault> {
+        if operation.names_agent
+            && let Some(agent) = &self.agent
+        {
+            self.fields.text("agent", agent.clone());
+        }
+        self.fields.operation(operation)
+    }
+}
+
+impl Fields<'_> {
+    /// Reads them as those of an operation.
+    pub fn operation(&self, operation: &Operation) -> Result<Call, Fault> {
+        let (primitive, variant) = operation.parts();
+        Ok(match operation.effect {
+            Effect::Changes => Call::Command(self.variant(primitive, variant)?),
+            Effect::Asks => Call::Query(self.variant(primitive, variant)?),
+        })
+    }
+}
+
+fn unknown(name: &str) -> Fault {
+    serde::de::Error::unknown_field(name, &[])
+}
+
+fn one_number(fields: &Fields<'_>, name: &'static str) -> Result<u64, Fault> {
+    let mut found = None;
+    for (field, value) in &fields.0 {
+        match value {
+            Value::Json(text) if field == name && found.is_none() => {
+                found = Some(text.parse().map_err(|_| Fault::field(name, "it must be a number"))?);
+            }
+            Value::Json(_) | Value::Text(_) => return Err(unknown(field)),
+        }
+    }
+    found.ok_or_else(|| Fault::MissingField { field: name.to_owned() })
+}
+
+/// Reads `require` and `commands`.
+fn transaction(fields: &Fields<'_>) -> Result<Call, Fault> {
+    let (mut require, mut commands) = (None, None);
+    for (name, value) in &fields.0 {
+        let Value::Json(text) = value else { return Err(unknown(name)) };
+        let twice = match name.as_ref() {
+            "require" => {
+                let given = serde_json::from_str(text);
+                require.replace(given.map_err(|error| Fault::field("require", error))?).is_some()
+            }
+            "commands" => commands.replace(commands_of(text)?).is_some(),
+            _ => {
+                return Err(serde::de::Error::unknown_field(name, &["require", "commands"]));
+            }
+        };
+        if twice {
+            return Err(Fault::DuplicateField { field: name.clone().into_owned() });
+        }
+    }
+    let missing = || Fault::MissingField { field: "commands".to_owned() };
+    let commands = commands.ok_or_else(missing)?;
+    Ok(Call::Transaction(Wish::Transaction { require: require.unwrap_or_default(), commands }))
+}
+
+fn commands_of(text: &str) -> Result<Vec<Command>, Fault> {
+    let mut commands = Vec::new();
+    elements(text, |item| {
+        let index = commands.len();
+        let max = limits::TRANSACTION_COMMANDS_MAX;
+        if index == max {
+            return Err(Fault::TooLarge { what: "commands", given: max + 1, max });
+        }
+        let command = command_of(item).map_err(|cause| {
+            let cause_code = cause.code();
+            Fault::InTransaction { index, cause_code, cause: Box::new(cause) }
+        })?;
+        commands.push(command);
+        Ok(())
+    })
+    .map_err(|fault| fault.within("commands"))?;
+    Ok(commands)
+}
+
+fn command_of(text: &str) -> Result<Command, Fault> {
+    let frame = Frame::parse(text)?;
+    let outside = [
+        ("id", frame.id.is_some()),
+        ("workspace", frame.workspace.is_some()),
+        ("idempotency_key", frame.idempotency_key.is_some()),
+    ];
+    if let Some((name, _)) = outside.into_iter().find(|(_, given)| *given) {
+        return Err(unknown(name));
+    }
+    let is_named = frame.command.as_deref().and_then(operation).is_some_and(|it| it.names_agent);
+    if frame.agent.is_some() && !is_named {
+        return Err(unknown("agent"));
+    }
+    let name = frame.command.clone().unwrap_or_default().into_owned();
+    match frame.call()? {
+        Call::Command(command) => Ok(command),
+        Call::Query(_) | Call::Transaction(_) | Call::Watch(_) | Call::Unwatch { .. } | Call::Ping => {
+            Err(Fault::field("command", format!("`{name}` changes nothing")))
+        }
+    }
+}
+
+/// A JSON string's text.
+fn string(value: &str) -> Option<Cow<'_, str>> {
+    let inner = value.strip_prefix('"')?.strip_suffix('"')?;
+    if inner.as_bytes().contains(&b'\\') {
+        return serde_json::from_str(value).ok().map(Cow::Owned);
+    }
+    Some(Cow::Borrowed(inner))
+}
+
+fn skip_space(bytes: &[u8], mut at: usize) -> usize {
+    while matches!(bytes.get(at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+        at += 1;
+    }
+    at
+}
+
+fn malformed(reason: &str) -> Fault {
+    Fault::Malformed { reason: reason.to_owned() }
+}
+
+/// Where the value that begins here ends, and the text between.
+fn scanned(text: &str, at: usize) -> Result<(&str, usize), Fault> {
+    let end = scan::value_end(text.as_bytes(), at).map_err(Fault::Json)?;
+    Ok((&text[at..end], end))
+}
+
+/// What comes after a member or an item: another one, or the end.
+fn goes_on(text: &str, at: usize, closing: u8) -> Result<(bool, usize), Fault> {
+    let bytes = text.as_bytes();
+    let at = skip_space(bytes, at);
+    match bytes.get(at) {
+        Some(b',') => Ok((true, skip_space(bytes, at + 1))),
+        Some(byte) if *byte == closing => {
+            let end = skip_space(bytes, at + 1);
+            if end < bytes.len() {
+                return Err(malformed("there is something after the value"));
+            }
+            Ok((false, end))
+        }
+        Some(_) | None => Err(not_json(text)),
+    }
+}
+
+/// The parser's own words for what is wrong.
+fn not_json(text: &str) -> Fault {
+    match crate::json::Json::parse(text) {
+        Err(error) => Fault::Json(error),
+        Ok(_) => malformed("it is of another shape"),
+    }
+}
+
+/// Walks over the members of an object. Values are scanned, names unescaped.
+pub(super) fn members<'a>(
+    text: &'a str,
+    mut each: impl FnMut(Cow<'a, str>, &'a str) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    let bytes = text.as_bytes();
+    let mut at = skip_space(bytes, 0);
+    if bytes.get(at) != Some(&b'{') {
+        return match not_json(text) {
+            Fault::Malformed { .. } => Err(malformed("it must be an object")),
+            fault => Err(fault),
+        };
+    }
+    at = skip_space(bytes, at + 1);
+    if bytes.get(at) == Some(&b'}') {
+        return goes_on(text, at, b'}').map(|_| ());
+    }
+    let mut count = 0;
+    loop {
+        let (name, end) = scanned(text, at)?;
+        let name = string(name).ok_or_else(|| not_json(text))?;
+        at = skip_space(bytes, end);
+        if bytes.get(at) != Some(&b':') {
+            return Err(not_json(text));
+        }
+        let (value, end) = scanned(text, skip_space(bytes, at + 1))?;
+        count += 1;
+        if count > FIELDS_MAX {
+            return Err(Fault::TooLarge { what: "fields", given: count, max: FIELDS_MAX });
+        }
+        each(name, value)?;
+        match goes_on(text, end, b'}')? {
+            (true, next) => at = next,
+            (false, _) => return Ok(()),
+        }
+    }
+}
+
+/// Walks over the items of a list. They are scanned.
+pub fn elements<'a>(
+    text: &'a str,
+    mut each: impl FnMut(&'a str) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    let bytes = text.as_bytes();
+    let mut at = skip_space(bytes, 0);
+    if bytes.get(at) != Some(&b'[') {
+        return Err(Fault::field("", "it must be a list"));
+    }
+    at = skip_space(bytes, at + 1);
+    if bytes.get(at) == Some(&b']') {
+        return goes_on(text, at, b']').map(|_| ());
+    }
+    loop {
+        let (item, end) = scanned(text, at)?;
+        each(item)?;
+        match goes_on(text, end, b']')? {
+            (true, next) => at = next,
+            (false, _) => return Ok(()),
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Everything that can be asked for by name.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::answer::own_fields;
+use crate::command::{Command, Query};
+use crate::reply::Reply;
+
+/// Whether an operation changes something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// It does.
+    Changes,
+    /// It does not.
+    Asks,
+}
+
+/// An operation, by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operation {
+    /// The primitive, a dot, and what is done.
+    pub name: &'static str,
+    /// Whether it changes something.
+    pub effect: Effect,
+    /// Which of the primitive's replies it is answered with.
+    pub reply: &'static str,
+    /// Whether `agent` is a field of its own, besides saying who acts.
+    pub names_agent: bool,
+}
+
+const fn changes(name: &'static str, reply: &'static str) -> Operation {
+    Operation { name, effect: Effect::Changes, reply, names_agent: false }
+}
+
+const fn asks(name: &'static str, reply: &'static str) -> Operation {
+    Operation { name, effect: Effect::Asks, reply, names_agent: false }
+}
+
+const fn of_agent(operation: Operation) -> Operation {
+    Operation { names_agent: true, ..operation }
+}
+
+/// Every operation. What is not here cannot be asked for from outside.
+pub const OPERATIONS: &[Operation] = &[
+    changes("state.set", "entry"),
+    changes("state.patch", "entry"),
+    changes("state.delete", "entry"),
+    changes("state.transfer", "moved"),
+    asks("state.get", "entry"),
+    asks("state.list", "entries"),
+    asks("state.history", "changes"),
+    asks("state.snapshot", "entries"),
+    asks("state.diff", "changes"),
+    changes("namespace.create", "namespace"),
+    changes("namespace.configure", "namespace"),
+    changes("namespace.delete", "namespace"),
+    asks("namespace.list", "namespaces"),
+    asks("namespace.get", "namespace"),
+    of_agent(changes("agent.register", "agent")),
+    of_agent(changes("agent.heartbeat", "agent")),
+    of_agent(changes("agent.leave", "agent")),
+    of_agent(asks("agent.get", "agent")),
+    asks("agent.list", "agents"),
+    changes("workspace.configure", "workspace"),
+    asks("workspace.get", "workspace"),
+];
+
+/// The operation of that name.
+pub fn operation(name: &str) -> Option<&'static Operation> {
+    OPERATIONS.iter().find(|operation| operation.name == name)
+}
+
+impl Operation {
+    /// The primitive, and what is done.
+    pub fn parts(&self) -> (&'static str, &'static str) {
+        self.name.split_once('.').expect("every operation has a dot in its name")
+    }
+}
+
+/// A command or a query as it is written down, for those who send one.
+pub struct Spoken {
+    /// Its name.
+    pub name: String,
+    /// Its fields as a JSON object.
+    pub fields: Vec<u8>,
+}
+
+impl Spoken {
+    fn of(operation: &impl Serialize) -> Self {
+        let text = serde_json::to_vec(operation).expect("commands can be encoded");
+        let mut name = Vec::new();
+        let fields = own_fields(&text, &mut name);
+        let name = name.join(".");
+        Self { name, fields: fields.to_vec() }
+    }
+
+    /// Writes it as one flat object, after whatever fields of an envelope are in it already.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"\"command\":\"");
+        out.extend_from_slice(self.name.as_bytes());
+        out.push(b'"');
+        if self.fields.len() > 2 {
+            out.push(b',');
+            out.extend_from_slice(&self.fields[1..self.fields.len() - 1]);
+        }
+    }
+}
+
+impl From<&Command> for Spoken {
+    fn from(command: &Command) -> Self {
+        Self::of(command)
+    }
+}
+
+impl From<&Query> for Spoken {
+    fn from(query: &Query) -> Self {
+        Self::of(query)
+    }
+}
+
+/// Reads the bare result of an operation, for those who sent it.
+pub fn reply(name: &str, result: &[u8]) -> Result<Reply, serde_json::Error> {
+    let unknown = || serde::de::Error::custom(format!("there is no operation `{name}`"));
+    let operation = operation(name).ok_or_else(unknown)?;
+    let primitive = operation.parts().0;
+    if result == b"{}" {
+        return tagged(&[b"{\"", primitive.as_bytes(), b"\":\"done\"}"]);
+    }
+    let (primitive, tag) = (primitive.as_bytes(), operation.reply.as_bytes());
+    tagged(&[b"{\"", primitive, b"\":{\"", tag, b"\":", result, b"}}"])
+}
+
+fn tagged<T: DeserializeOwned>(parts: &[&[u8]]) -> Result<T, serde_json::Error> {
+    serde_json::from_slice(&parts.concat())
+}

@@ -1,0 +1,382 @@
+//! What is read, what is refused and how, and that what is written can be read.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::batch::Batch;
+use crate::{
+    AgentId, Answer, Command, Entry, Event, Json, Key, Kind, NamespaceName, Notice, Query,
+    Rejection, Reply, Revision, Space, Timestamp, Version, Wish, agent, merge, state,
+};
+
+fn call(text: &str) -> Result<Call, Fault> {
+    Frame::parse(text)?.call()
+}
+
+#[track_caller]
+fn refused(text: &str, code: &str, detail: &str) {
+    let fault = call(text).expect_err(text);
+    assert_eq!((fault.code(), fault.to_string().as_str()), (code, detail), "{text}");
+    assert!(!fault.hint().is_empty());
+}
+
+fn set(value: &str) -> state::Set {
+    let key = Key::parse("plan").unwrap();
+    state::Set::new(NamespaceName::shared(), key, Json::parse(value).unwrap())
+}
+
+#[test]
+fn a_frame_is_read_whatever_the_order_of_its_fields() {
+    let texts = [
+        r#"{"id":7,"workspace":"w","agent":"ada","command":"state.set","namespace":"shared","key":"plan","value":{"b": 1, "a":[2]}}"#,
+        r#" { "value" : {"b": 1, "a":[2]} , "key":"plan", "namespace":"shared","command":"state.set","agent":"ada","workspace":"w","id":7 } "#,
+        "{\"\\u0069d\":7,\"workspace\":\"w\",\"agent\":\"\\u0061da\",\"command\":\"state.set\",\"namespace\":\"shared\",\"key\":\"pl\\u0061n\",\"value\":{\"b\": 1, \"a\":[2]}}",
+    ];
+    for text in texts {
+        let frame = Frame::parse(text).unwrap();
+        assert_eq!((frame.id, frame.workspace.as_deref()), (Some(7), Some("w")), "{text}");
+        assert_eq!(frame.agent.as_deref(), Some("ada"), "{text}");
+        let expected = Command::from(state::Command::Set(set(r#"{"b": 1, "a":[2]}"#)));
+        assert_eq!(frame.call(), Ok(Call::Command(expected)), "{text}");
+    }
+}
+
+#[test]
+fn a_value_stays_the_bytes_that_came() {
+    let text = r#"{"command":"state.set","namespace":"shared","key":"plan","value": {"z":1.50,  "a":"ö\n"} }"#;
+    let Ok(Call::Command(Command::State(state::Command::Set(set)))) = call(text) else {
+        panic!("it is a set")
+    };
+    assert_eq!(set.value.as_str(), r#"{"z":1.50,  "a":"ö\n"}"#);
+}
+
+#[test]
+fn what_cannot_be_read_is_refused_by_name() {
+    refused("[1]", "request.malformed", "the request is malformed: it must be an object");
+    refused("{}", "request.missing_field", "the field `command` is missing");
+    refused(r#"{"command":"state.fly"}"#, "request.unknown_command", "there is no command `state.fly`");
+    refused(
+        r#"{"command":"state.delete","namespace":"shared","key":"k","why":1}"#,
+        "request.unknown_field",
+        "there is no field `why`; the fields are `namespace`, `key`, `expected_version`",
+    );
+    refused(
+        r#"{"command":"agent.list","skill":"x"}"#,
+        "request.unknown_field",
+        "there is no field `skill`; the fields are `capability`, `status`, `limit`, `cursor`",
+    );
+    refused(r#"{"command":"workspace.get","x":1}"#, "request.unknown_field", "there is no field `x`; the fields are none");
+    refused(r#"{"command":"state.get","namespace":"shared"}"#, "request.missing_field", "the field `key` is missing");
+    refused(
+        r#"{"command":"state.get","namespace":"shared","key":"a","key":"b"}"#,
+        "request.duplicate_field",
+        "the field `key` stands there more than once",
+    );
+    refused(
+        r#"{"command":"state.get","agent":"a","agent":"b","namespace":"shared","key":"a"}"#,
+        "request.duplicate_field",
+        "the field `agent` stands there more than once",
+    );
+    refused(
+        r#"{"command":"state.get","namespace":"shared","key":5}"#,
+        "request.bad_field",
+        "the field `key` is not acceptable: invalid type: integer `5`, expected a string",
+    );
+    refused(
+        r#"{"command":"state.get","namespace":"no spaces","key":"k"}"#,
+        "request.bad_field",
+        "the field `namespace` is not acceptable: namespace `no spaces` is not valid: only letters, digits and `._:@-` are allowed",
+    );
+    refused(
+        r#"{"command":"state.list","namespace":"shared","limit":-1}"#,
+        "request.bad_field",
+        "the field `limit` is not acceptable: invalid value: integer `-1`, expected usize",
+    );
+    refused(r#"{"id":"x","command":"ping"}"#, "request.bad_field", "the field `id` is not acceptable: it must be an integer from 0 to 2^64 - 1");
+    refused(r#"{"command":7}"#, "request.bad_field", "the field `command` is not acceptable: it must be a string");
+    refused(
+        r#"{"command":"state.patch","namespace":"shared","key":"k","max":1,"append":2}"#,
+        "request.bad_field",
+        "the fields are not acceptable: give exactly one of `merge`, `json_patch`, `append`, `union`, `increment` and `max`",
+    );
+}
+
+#[test]
+fn what_is_not_json_is_refused_wherever_it_breaks() {
+    let whole = r#"{"command":"state.set","namespace":"shared","key":"plan","value":{"a":[1,"x"]}}"#;
+    assert!(call(whole).is_ok());
+    for end in 0..whole.len() {
+        let fault = Frame::parse(&whole[..end]).expect_err(&whole[..end]);
+        assert!(matches!(fault.code(), "request.bad_json" | "request.malformed"), "{fault}");
+    }
+    for bad in [r#"{"a":1,}"#, r#"{"a" 1}"#, r#"{"a":1} x"#, r#"{a:1}"#, r#"{"a":01}"#, r#"{,}"#] {
+        assert_eq!(Frame::parse(bad).expect_err(bad).kind(), Kind::Invalid, "{bad}");
+    }
+    let deep = format!(r#"{{"command":"ping","x":{}1{}}}"#, "[".repeat(65), "]".repeat(65));
+    assert_eq!(Frame::parse(&deep).unwrap_err().code(), "request.bad_json");
+    let many: Vec<_> = (0..100).map(|number| format!("\"f{number}\":1")).collect();
+    let many = format!("{{{}}}", many.join(","));
+    assert_eq!(Frame::parse(&many).unwrap_err().code(), "request.too_large");
+}
+
+#[test]
+fn what_the_engine_sends_by_itself_cannot_be_sent_from_outside() {
+    for name in ["state.expire", "state.let_go", "namespace.ensure", "agent.expire"] {
+        refused(
+            &format!(r#"{{"command":"{name}"}}"#),
+            "request.unknown_command",
+            &format!("there is no command `{name}`"),
+        );
+    }
+}
+
+#[test]
+fn every_operation_is_there_and_is_what_the_table_says() {
+    // With no fields an operation either is complete or misses one; it is never unknown.
+    for operation in OPERATIONS {
+        let text = format!(r#"{{"command":"{}"}}"#, operation.name);
+        match call(&text) {
+            Ok(Call::Command(_)) => assert_eq!(operation.effect, Effect::Changes, "{text}"),
+            Ok(Call::Query(_)) => assert_eq!(operation.effect, Effect::Asks, "{text}"),
+            Err(fault) => {
+                assert!(matches!(fault.code(), "request.missing_field"), "{text}: {fault}");
+            }
+            Ok(other) => panic!("{text}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn an_agent_is_who_acts_and_whom_it_is_about() {
+    let text = r#"{"command":"agent.register","agent":"ada","capabilities":["write"]}"#;
+    let Ok(Call::Command(Command::Agent(agent::Command::Register(register)))) = call(text) else {
+        panic!("it registers")
+    };
+    assert_eq!(register.agent.as_str(), "ada");
+    // Elsewhere it only says who acts.
+    let frame = Frame::parse(r#"{"command":"agent.list","agent":"ada","status":"active"}"#).unwrap();
+    assert_eq!(frame.agent.as_deref(), Some("ada"));
+    assert!(frame.call().is_ok());
+}
+
+#[test]
+fn a_transaction_brings_commands_and_names_the_bad_one() {
+    let text = r#"{"command":"transaction","require":[{"entry":{"namespace":"shared","key":"k","version":0}}],
+        "commands":[{"command":"state.set","namespace":"shared","key":"plan","value":1},
+                    {"command":"agent.leave","agent":"ada"}]}"#;
+    let Ok(Call::Transaction(Wish::Transaction { require, commands })) = call(text) else {
+        panic!("it is a transaction")
+    };
+    assert_eq!((require.len(), commands.len()), (1, 2));
+    let begin = r#"{"command":"transaction","commands":["#;
+    let refuse = |command: &str, cause: &str| {
+        let text = format!(r#"{begin}{{"command":"workspace.configure"}},{command}]}}"#);
+        let fault = call(&text).expect_err(&text);
+        assert_eq!(fault.code(), "transaction.command_refused", "{fault}");
+        let Fault::InTransaction { index, cause_code, .. } = fault else { panic!("{fault}") };
+        assert_eq!((index, cause_code), (1, cause));
+    };
+    refuse(r#"{"command":"state.get","namespace":"shared","key":"k"}"#, "request.bad_field");
+    refuse(r#"{"command":"transaction","commands":[]}"#, "request.bad_field");
+    refuse(r#"{"command":"state.set","id":1}"#, "request.unknown_field");
+    refuse(r#"{"command":"workspace.configure","agent":"x"}"#, "request.unknown_field");
+    refuse(r#"{"command":"state.delete"}"#, "request.missing_field");
+    refused(r#"{"command":"transaction"}"#, "request.missing_field", "the field `commands` is missing");
+    assert_eq!(call(r#"{"command":"transaction","commands":{}}"#).unwrap_err().code(), "request.bad_field");
+    let many = vec![r#"{"command":"workspace.configure"}"#; 1_001].join(",");
+    assert_eq!(call(&format!("{begin}{many}]}}")).unwrap_err().kind(), Kind::TooLarge);
+}
+
+#[test]
+fn watches_are_begun_and_ended() {
+    let text = r#"{"command":"watch","pattern":"state/**","types":["state.set"],"from":5,"snapshot":false}"#;
+    let Ok(Call::Watch(watch)) = call(text) else { panic!("it watches") };
+    assert_eq!((watch.from, watch.types.len(), watch.snapshot), (Some(Revision(5)), 1, false));
+    assert_eq!(call(r#"{"command":"unwatch","watch":9}"#), Ok(Call::Unwatch { watch: 9 }));
+    assert_eq!(call(r#"{"command":"ping"}"#), Ok(Call::Ping));
+    refused(r#"{"command":"unwatch"}"#, "request.missing_field", "the field `watch` is missing");
+    assert_eq!(call(r#"{"command":"ping","x":1}"#).unwrap_err().code(), "request.unknown_field");
+    assert_eq!(call(r#"{"command":"watch","pattern":""}"#).unwrap_err().code(), "request.bad_field");
+}
+
+#[test]
+fn text_of_a_path_or_query_is_read_by_the_type_of_its_field() {
+    let mut fields = Fields::default();
+    fields.text("namespace", "shared");
+    fields.text("prefix", "12");
+    fields.text("limit", "12");
+    fields.text("at", "3");
+    let Ok(Call::Query(Query::State(state::Query::List(list)))) =
+        fields.operation(operation("state.list").unwrap())
+    else {
+        panic!("it lists")
+    };
+    assert_eq!((list.prefix.as_deref(), list.limit), (Some("12"), Some(12)));
+    assert_eq!(list.at, Some(Revision(3)));
+    fields.text("from", "1");
+    let fault = fields.operation(operation("state.list").unwrap()).unwrap_err();
+    assert_eq!(fault.code(), "request.unknown_field");
+    let value = Json::parse("[1]").unwrap();
+    let mut fields = Fields::default();
+    fields.text("namespace", "shared");
+    fields.text("key", "a/b");
+    fields.text("if_absent", "true");
+    fields.text("expected_value", "null");
+    fields.json("value", &value);
+    let Ok(Call::Command(Command::State(state::Command::Set(set)))) =
+        fields.operation(operation("state.set").unwrap())
+    else {
+        panic!("it sets")
+    };
+    assert_eq!((set.if_absent, set.expected_value), (true, Some(Json::null())));
+    let mut fields = Fields::default();
+    fields.text("pattern", "**");
+    fields.text("types", "state.set,agent.lost");
+    fields.text("from", "twelve");
+    let fault = fields.to::<Watch>().unwrap_err();
+    assert_eq!(fault.to_string(), "the field `from` is not acceptable: `twelve` is no such number");
+}
+
+fn happened(commands: &[&str]) -> (Space, Vec<Answer>, Vec<Batch>) {
+    let mut space = Space::default();
+    let (mut answers, mut batches) = (Vec::new(), Vec::new());
+    for text in commands {
+        let Ok(Call::Command(command)) = call(text) else { panic!("{text}") };
+        let agent = AgentId::parse("ada").unwrap();
+        let now = Timestamp(1_794_700_800_123);
+        let committed = space.commit(command.into(), &agent, now).expect(text);
+        answers.push(committed.answer);
+        batches.extend(committed.batch);
+    }
+    (space, answers, batches)
+}
+
+const STORY: [&str; 11] = [
+    r#"{"command":"state.set","namespace":"shared","key":"plan","value":{"z":1, "a":2}}"#,
+    r#"{"command":"state.set","namespace":"shared","key":"a \"quoted\" key/ö","value":1.50,"ttl_ms":5000}"#,
+    r#"{"command":"state.patch","namespace":"shared","key":"plan","merge":{"z":null}}"#,
+    r#"{"command":"namespace.create","name":"notes","rules":{"append_only":true}}"#,
+    r#"{"command":"namespace.create","name":"later"}"#,
+    r#"{"command":"state.transfer","from_namespace":"shared","to_namespace":"notes","keys":["plan"]}"#,
+    r#"{"command":"agent.register","agent":"ada","capabilities":["a","b"],"metadata":{"m": 1}}"#,
+    r#"{"command":"state.delete","namespace":"shared","key":"a \"quoted\" key/ö"}"#,
+    r#"{"command":"agent.leave","agent":"ada"}"#,
+    r#"{"command":"namespace.delete","name":"later"}"#,
+    r#"{"command":"workspace.configure","history_count":7}"#,
+];
+
+#[test]
+fn what_is_answered_can_be_read_again() {
+    let (space, answers, _) = happened(&STORY);
+    for (text, answer) in STORY.iter().zip(&answers) {
+        let Ok(Call::Command(command)) = call(text) else { panic!("{text}") };
+        let mut result = Vec::new();
+        write_reply(&mut result, &answer.reply);
+        let name = Spoken::from(&command).name;
+        assert_eq!(reply(&name, &result).expect(text), answer.reply, "{text}");
+    }
+    let queries = [
+        r#"{"command":"state.list","namespace":"shared"}"#,
+        r#"{"command":"state.get","namespace":"notes","key":"plan"}"#,
+        r#"{"command":"namespace.list"}"#,
+        r#"{"command":"namespace.get","name":"notes"}"#,
+        r#"{"command":"agent.list"}"#,
+        r#"{"command":"agent.get","agent":"ada"}"#,
+        r#"{"command":"workspace.get"}"#,
+    ];
+    for text in queries {
+        let Ok(Call::Query(query)) = call(text) else { panic!("{text}") };
+        let answered = space.query(&query).expect("it is about the present").expect(text);
+        let mut result = Vec::new();
+        write_reply(&mut result, &answered);
+        let name = Spoken::from(&query).name;
+        assert_eq!(reply(&name, &result).expect(text), answered, "{text}");
+    }
+}
+
+#[test]
+fn an_entry_written_by_hand_is_what_serde_writes() {
+    let (_, answers, _) = happened(&STORY);
+    let mut entries = 0;
+    for answer in &answers {
+        if let Reply::State(state::Reply::Entry(entry)) = &answer.reply {
+            let mut by_hand = Vec::new();
+            write_reply(&mut by_hand, &answer.reply);
+            let entry: &Entry = entry;
+            assert_eq!(String::from_utf8(by_hand).unwrap(), serde_json::to_string(entry).unwrap());
+            entries += 1;
+        }
+    }
+    assert!(entries >= 4);
+}
+
+#[test]
+fn what_is_spoken_is_understood_as_it_was_meant() {
+    for text in STORY {
+        let meant = call(text).unwrap();
+        let Call::Command(command) = &meant else { panic!("{text}") };
+        let mut spoken = b"{".to_vec();
+        Spoken::from(command).write(&mut spoken);
+        spoken.push(b'}');
+        assert_eq!(call(str::from_utf8(&spoken).unwrap()), Ok(meant));
+    }
+    let query = Query::from(state::Query::History(state::History::default()));
+    let mut spoken = b"{".to_vec();
+    Spoken::from(&query).write(&mut spoken);
+    spoken.push(b'}');
+    assert_eq!(call(str::from_utf8(&spoken).unwrap()), Ok(Call::Query(query)));
+}
+
+#[test]
+fn a_notice_survives_the_way() {
+    let (_, _, batches) = happened(&STORY);
+    let mut seen = 0;
+    for batch in batches {
+        let batch = Arc::new(batch);
+        for index in 0..batch.events.len() {
+            let notice = Notice::new(Arc::clone(&batch), index);
+            let text = notice.json();
+            let text = str::from_utf8(&text).unwrap();
+            let read = Notice::parse(text).expect(text);
+            assert_eq!(read.event(), notice.event(), "{text}");
+            assert_eq!((read.revision(), read.index()), (notice.revision(), notice.index()));
+            assert_eq!((read.time(), read.agent()), (notice.time(), notice.agent()));
+            assert_eq!((read.kind(), read.subject()), (notice.kind(), notice.subject()));
+            let fields: serde_json::Value = serde_json::from_str(text).unwrap();
+            assert_eq!(fields["type"], notice.kind());
+            seen += 1;
+        }
+    }
+    assert!(seen >= STORY.len());
+}
+
+#[test]
+fn the_event_of_an_agent_says_in_its_subject_whom_it_is_about() {
+    let lost = Event::Agent(agent::Event::Lost { agent: AgentId::parse("ada").unwrap() });
+    let agent = AgentId::engine();
+    let batch = Batch { revision: Revision(3), time: Timestamp(0), agent, events: vec![lost] };
+    let notice = Notice::new(Arc::new(batch), 0);
+    let text = notice.json();
+    let text = str::from_utf8(&text).unwrap();
+    assert_eq!(text.matches("\"agent\"").count(), 1, "{text}");
+    let read = Notice::parse(text).unwrap();
+    assert_eq!((read.event(), read.agent()), (notice.event(), notice.agent()));
+}
+
+#[test]
+fn a_problem_keeps_the_winning_entry_as_it_is() {
+    let (mut space, ..) = happened(&STORY[..1]);
+    let mut late = set("1");
+    late.expected_version = Some(Version(7));
+    let agent = AgentId::parse("bob").unwrap();
+    let command = Command::from(state::Command::Set(late));
+    let rejection: Rejection = space.commit(command.into(), &agent, Timestamp(0)).unwrap_err();
+    let problem = Problem::from(&rejection);
+    let text = serde_json::to_string(&problem).unwrap();
+    assert!(text.starts_with(r#"{"code":"state.version_conflict","kind":"conflict","detail":"#));
+    assert!(text.contains(r#""value":{"z":1, "a":2}"#), "{text}");
+    assert_eq!(Problem::parse(&text), Ok(problem.clone()));
+    let entry: Entry = problem.fact("entry").unwrap().to().unwrap();
+    assert_eq!(entry.version(), Version(1));
+    assert!(merge::MergeError::Absent.to_string().contains("patch"));
+}
