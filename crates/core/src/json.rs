@@ -44,7 +44,6 @@ use thiserror::Error;
 pub mod scan;
 #[cfg(test)]
 pub(crate) mod tests;
-pub mod scan;
 
 /// How deep lists and objects may nest. Far beyond what people and agents write, and half of what
 /// the parser itself stops at, so that a value inside a request still fits.

@@ -31,6 +31,7 @@ pub mod names;
 pub mod namespace;
 pub mod notice;
 pub mod numbers;
+pub mod patch_entry;
 pub mod pattern;
 #[cfg(feature = "planted")]
 pub mod planted;

@@ -11,94 +11,11 @@
 //! list at once, keeps what it had, and is then told where to resume.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use baton_core::{AgentId, Batch, Event, Pattern, Revision, Timestamp};
-use serde::Serialize;
-use serde::ser::SerializeMap;
-
-/// A committed event, as watchers see it.
-pub struct Notice {
-    batch: Arc<Batch>,
-    index: usize,
-    subject: String,
-    json: OnceLock<Arc<[u8]>>,
-}
-
-impl Notice {
-    /// The revision of the commit it belongs to.
-    pub fn revision(&self) -> Revision {
-        self.batch.revision
-    }
-
-    /// Its place among the events of that commit.
-    pub fn index(&self) -> usize {
-        self.index
-    }
-
-    /// When it happened.
-    pub fn time(&self) -> Timestamp {
-        self.batch.time
-    }
-
-    /// Who caused it.
-    pub fn agent(&self) -> &AgentId {
-        &self.batch.agent
-    }
-
-    /// What happened.
-    pub fn event(&self) -> &Event {
-        &self.batch.events[self.index]
-    }
-
-    /// What it is about: `state/shared/plan`.
-    pub fn subject(&self) -> &str {
-        &self.subject
-    }
-
-    /// The event's type: `state.set`.
-    pub fn kind(&self) -> &'static str {
-        self.event().kind()
-    }
-
-    /// The notice as JSON: `revision`, `index`, `time`, `agent`, `type`, `subject` and the event's
-    /// own fields. Encoded once, however many watchers ask.
-    pub fn json(&self) -> Arc<[u8]> {
-        let encode = || serde_json::to_vec(self).expect("notices can be encoded").into();
-        Arc::clone(self.json.get_or_init(encode))
-    }
-}
-
-impl std::fmt::Debug for Notice {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "{}.{} {} {}", self.revision(), self.index, self.kind(), self.subject)
-    }
-}
-
-impl Serialize for Notice {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("revision", &self.revision())?;
-        map.serialize_entry("index", &self.index)?;
-        map.serialize_entry("time", &self.time())?;
-        map.serialize_entry("agent", self.agent())?;
-        map.serialize_entry("type", self.kind())?;
-        map.serialize_entry("subject", &self.subject)?;
-        let primitive = serde_json::to_value(self.event()).map_err(serde::ser::Error::custom)?;
-        // An event is `{primitive: {variant: fields}}`; the type above already says the first two.
-        let only = |value: serde_json::Value| match value {
-            serde_json::Value::Object(fields) => fields.into_iter().next().map(|(_, inner)| inner),
-            _ => None,
-        };
-        if let Some(serde_json::Value::Object(fields)) = only(primitive).and_then(only) {
-            for (name, value) in fields {
-                map.serialize_entry(&name, &value)?;
-            }
-        }
-        map.end()
-    }
-}
+pub use baton_core::Notice;
+use baton_core::{Batch, Pattern, Revision};
 
 /// The public events of one batch.
 pub struct Notices(Vec<Arc<Notice>>);
@@ -107,10 +24,7 @@ impl Notices {
     /// Makes them.
     pub fn of(batch: &Arc<Batch>) -> Self {
         let public = batch.events.iter().enumerate().filter(|(_, event)| event.is_public());
-        let notice = |(index, event): (usize, &Event)| {
-            let (batch, subject) = (Arc::clone(batch), event.subject());
-            Arc::new(Notice { batch, index, subject, json: OnceLock::new() })
-        };
+        let notice = |(index, _)| Arc::new(Notice::new(Arc::clone(batch), index));
         Self(public.map(notice).collect())
     }
 
@@ -132,7 +46,7 @@ pub struct Filter {
 impl Filter {
     fn wants(&self, notice: &Notice) -> bool {
         (self.kinds.is_empty() || self.kinds.iter().any(|kind| kind == notice.kind()))
-            && notice.event().concerns(&self.pattern, &notice.subject)
+            && notice.event().concerns(&self.pattern, notice.subject())
     }
 }
 

@@ -5,13 +5,14 @@ use thiserror::Error;
 
 use crate::json::{Json, given};
 use crate::kind::Kind;
-use crate::merge::{MergeError, Patch};
+use crate::merge::MergeError;
 use crate::names::{AgentId, Key, NamespaceName};
 use crate::numbers::{Revision, Version};
 use crate::pattern::Pattern;
 use crate::time::Timestamp;
 
 pub use crate::entry::{Entry, Warning};
+pub use crate::patch_entry::PatchEntry;
 
 /// What one may ask of shared state so that it changes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -74,94 +75,6 @@ impl Set {
             ttl_ms: None,
             ephemeral: false,
         }
-    }
-}
-
-/// Changes part of a value; the server does the reading and the writing.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "PatchFields", into = "PatchFields")]
-pub struct PatchEntry {
-    /// Where the key lives.
-    pub namespace: NamespaceName,
-    /// Which key.
-    pub key: Key,
-    /// What to do with the value.
-    pub patch: Patch,
-    /// Only if the entry has this version; 0 means that it is absent.
-    pub expected_version: Option<Version>,
-}
-
-/// The fields of `state.patch`, of which exactly one says what to do.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PatchFields {
-    namespace: NamespaceName,
-    key: Key,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    expected_version: Option<Version>,
-    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    merge: Option<Json>,
-    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    json_patch: Option<Json>,
-    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    append: Option<Json>,
-    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    union: Option<Json>,
-    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    increment: Option<Json>,
-    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    max: Option<Json>,
-}
-
-impl TryFrom<PatchFields> for PatchEntry {
-    type Error = &'static str;
-
-    fn try_from(fields: PatchFields) -> Result<Self, Self::Error> {
-        let PatchFields { namespace, key, expected_version, .. } = fields;
-        let mut forms = [
-            fields.merge.map(Patch::Merge),
-            fields.json_patch.map(Patch::JsonPatch),
-            fields.append.map(Patch::Append),
-            fields.union.map(Patch::Union),
-            fields.increment.map(Patch::Increment),
-            fields.max.map(Patch::Max),
-        ]
-        .into_iter()
-        .flatten();
-        match (forms.next(), forms.next()) {
-            (Some(patch), None) => Ok(Self { namespace, key, patch, expected_version }),
-            _ => Err("give exactly one of `merge`, `json_patch`, `append`, `union`, `increment` \
-                      and `max`"),
-        }
-    }
-}
-
-impl From<PatchEntry> for PatchFields {
-    fn from(entry: PatchEntry) -> Self {
-        let PatchEntry { namespace, key, patch, expected_version } = entry;
-        let (merge, json_patch, append) = (None, None, None);
-        let (union, increment, max) = (None, None, None);
-        let mut fields = Self {
-            namespace,
-            key,
-            expected_version,
-            merge,
-            json_patch,
-            append,
-            union,
-            increment,
-            max,
-        };
-        let (form, value) = match patch {
-            Patch::Merge(value) => (&mut fields.merge, value),
-            Patch::JsonPatch(value) => (&mut fields.json_patch, value),
-            Patch::Append(value) => (&mut fields.append, value),
-            Patch::Union(value) => (&mut fields.union, value),
-            Patch::Increment(value) => (&mut fields.increment, value),
-            Patch::Max(value) => (&mut fields.max, value),
-        };
-        *form = Some(value);
-        fields
     }
 }
 

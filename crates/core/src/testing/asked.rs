@@ -65,7 +65,6 @@ fn tree(asked: &str) -> Value {
 }
 
 fn read_fields<'a>(names: &[&str], words: impl Iterator<Item = &'a str>) -> Map<String, Value> {
-    const FORMS: [&str; 6] = ["merge", "json_patch", "append", "union", "increment", "max"];
     let mut names = names.iter();
     let mut fields = Map::new();
     for word in words {
@@ -78,9 +77,6 @@ fn read_fields<'a>(names: &[&str], words: impl Iterator<Item = &'a str>) -> Map<
             Some(&"value") => drop(fields.insert("value".into(), read_value(word))),
             Some(name) => drop(fields.insert((*name).to_owned(), json!(word))),
             None => match word.split_once('=') {
-                Some((name, value)) if FORMS.contains(&name) => {
-                    fields.insert("patch".into(), json!({ name: read_value(value) }));
-                }
                 Some((name, value)) => drop(fields.insert(name.to_owned(), read_value(value))),
                 None => drop(fields.insert(word.to_owned(), json!(true))),
             },

@@ -121,7 +121,10 @@ impl<'de> Deserializer<'de> for Given<'_, 'de> {
 impl<'de> MapAccess<'de> for Given<'_, 'de> {
     type Error = Fault;
 
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Fault> {
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, Fault> {
         let Some((name, _)) = self.fields.get(self.at) else { return Ok(None) };
         let name: StrDeserializer<'_, Fault> = name.as_ref().into_deserializer();
         seed.deserialize(name).map(Some)

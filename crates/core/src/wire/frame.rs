@@ -7,7 +7,7 @@ use super::fault::Fault;
 use super::fields::{FIELDS_MAX, Fields, Value};
 use super::operations::{Effect, Operation, operation};
 use crate::command::{Command, Wish};
-use crate::json::scan;
+use crate::json::scan::{blank_end, value_end};
 use crate::limits;
 
 /// A request as it was written down, taken apart but not yet understood.
@@ -180,9 +180,11 @@ fn command_of(text: &str) -> Result<Command, Fault> {
     let name = frame.command.clone().unwrap_or_default().into_owned();
     match frame.call()? {
         Call::Command(command) => Ok(command),
-        Call::Query(_) | Call::Transaction(_) | Call::Watch(_) | Call::Unwatch { .. } | Call::Ping => {
-            Err(Fault::field("command", format!("`{name}` changes nothing")))
-        }
+        Call::Query(_)
+        | Call::Transaction(_)
+        | Call::Watch(_)
+        | Call::Unwatch { .. }
+        | Call::Ping => Err(Fault::field("command", format!("`{name}` changes nothing"))),
     }
 }
 
@@ -195,31 +197,24 @@ fn string(value: &str) -> Option<Cow<'_, str>> {
     Some(Cow::Borrowed(inner))
 }
 
-fn skip_space(bytes: &[u8], mut at: usize) -> usize {
-    while matches!(bytes.get(at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
-        at += 1;
-    }
-    at
-}
-
 fn malformed(reason: &str) -> Fault {
     Fault::Malformed { reason: reason.to_owned() }
 }
 
 /// Where the value that begins here ends, and the text between.
 fn scanned(text: &str, at: usize) -> Result<(&str, usize), Fault> {
-    let end = scan::value_end(text.as_bytes(), at).map_err(Fault::Json)?;
+    let end = value_end(text.as_bytes(), at).map_err(Fault::Json)?;
     Ok((&text[at..end], end))
 }
 
 /// What comes after a member or an item: another one, or the end.
 fn goes_on(text: &str, at: usize, closing: u8) -> Result<(bool, usize), Fault> {
     let bytes = text.as_bytes();
-    let at = skip_space(bytes, at);
+    let at = blank_end(bytes, at);
     match bytes.get(at) {
-        Some(b',') => Ok((true, skip_space(bytes, at + 1))),
+        Some(b',') => Ok((true, blank_end(bytes, at + 1))),
         Some(byte) if *byte == closing => {
-            let end = skip_space(bytes, at + 1);
+            let end = blank_end(bytes, at + 1);
             if end < bytes.len() {
                 return Err(malformed("there is something after the value"));
             }
@@ -243,14 +238,14 @@ pub(super) fn members<'a>(
     mut each: impl FnMut(Cow<'a, str>, &'a str) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
     let bytes = text.as_bytes();
-    let mut at = skip_space(bytes, 0);
+    let mut at = blank_end(bytes, 0);
     if bytes.get(at) != Some(&b'{') {
         return match not_json(text) {
             Fault::Malformed { .. } => Err(malformed("it must be an object")),
             fault => Err(fault),
         };
     }
-    at = skip_space(bytes, at + 1);
+    at = blank_end(bytes, at + 1);
     if bytes.get(at) == Some(&b'}') {
         return goes_on(text, at, b'}').map(|_| ());
     }
@@ -258,11 +253,11 @@ pub(super) fn members<'a>(
     loop {
         let (name, end) = scanned(text, at)?;
         let name = string(name).ok_or_else(|| not_json(text))?;
-        at = skip_space(bytes, end);
+        at = blank_end(bytes, end);
         if bytes.get(at) != Some(&b':') {
             return Err(not_json(text));
         }
-        let (value, end) = scanned(text, skip_space(bytes, at + 1))?;
+        let (value, end) = scanned(text, blank_end(bytes, at + 1))?;
         count += 1;
         if count > FIELDS_MAX {
             return Err(Fault::TooLarge { what: "fields", given: count, max: FIELDS_MAX });
@@ -281,11 +276,11 @@ pub fn elements<'a>(
     mut each: impl FnMut(&'a str) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
     let bytes = text.as_bytes();
-    let mut at = skip_space(bytes, 0);
+    let mut at = blank_end(bytes, 0);
     if bytes.get(at) != Some(&b'[') {
         return Err(Fault::field("", "it must be a list"));
     }
-    at = skip_space(bytes, at + 1);
+    at = blank_end(bytes, at + 1);
     if bytes.get(at) == Some(&b']') {
         return goes_on(text, at, b']').map(|_| ());
     }

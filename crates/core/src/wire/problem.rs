@@ -35,7 +35,7 @@ impl Problem {
         facts: &impl Serialize,
     ) -> Self {
         let text = serde_json::to_string(facts).unwrap_or_default();
-        let facts = Fields::parse(&text).map_or_else(|_| Vec::new(), |fields| fields.owned());
+        let facts = Fields::parse(&text).map_or_else(|_| Vec::new(), Fields::owned);
         let (code, detail, hint) = (code.to_owned(), detail.to_string(), hint.to_owned());
         Self { code, kind, detail, hint, facts }
     }

@@ -28,9 +28,13 @@ fn set(value: &str) -> state::Set {
 #[test]
 fn a_frame_is_read_whatever_the_order_of_its_fields() {
     let texts = [
-        r#"{"id":7,"workspace":"w","agent":"ada","command":"state.set","namespace":"shared","key":"plan","value":{"b": 1, "a":[2]}}"#,
-        r#" { "value" : {"b": 1, "a":[2]} , "key":"plan", "namespace":"shared","command":"state.set","agent":"ada","workspace":"w","id":7 } "#,
-        "{\"\\u0069d\":7,\"workspace\":\"w\",\"agent\":\"\\u0061da\",\"command\":\"state.set\",\"namespace\":\"shared\",\"key\":\"pl\\u0061n\",\"value\":{\"b\": 1, \"a\":[2]}}",
+        r#"{"id":7,"workspace":"w","agent":"ada","command":"state.set","namespace":"shared",
+            "key":"plan","value":{"b": 1, "a":[2]}}"#,
+        r#" { "value" : {"b": 1, "a":[2]} , "key":"plan", "namespace":"shared",
+            "command":"state.set","agent":"ada","workspace":"w","id":7 } "#,
+        "{\"\\u0069d\":7,\"workspace\":\"w\",\"agent\":\"\\u0061da\",\
+         \"command\":\"state.set\",\"namespace\":\"shared\",\
+         \"key\":\"pl\\u0061n\",\"value\":{\"b\": 1, \"a\":[2]}}",
     ];
     for text in texts {
         let frame = Frame::parse(text).unwrap();
@@ -43,7 +47,8 @@ fn a_frame_is_read_whatever_the_order_of_its_fields() {
 
 #[test]
 fn a_value_stays_the_bytes_that_came() {
-    let text = r#"{"command":"state.set","namespace":"shared","key":"plan","value": {"z":1.50,  "a":"ö\n"} }"#;
+    let text = r#"{"command":"state.set","namespace":"shared","key":"plan",
+            "value": {"z":1.50,  "a":"ö\n"} }"#;
     let Ok(Call::Command(Command::State(state::Command::Set(set)))) = call(text) else {
         panic!("it is a set")
     };
@@ -54,7 +59,11 @@ fn a_value_stays_the_bytes_that_came() {
 fn what_cannot_be_read_is_refused_by_name() {
     refused("[1]", "request.malformed", "the request is malformed: it must be an object");
     refused("{}", "request.missing_field", "the field `command` is missing");
-    refused(r#"{"command":"state.fly"}"#, "request.unknown_command", "there is no command `state.fly`");
+    refused(
+        r#"{"command":"state.fly"}"#,
+        "request.unknown_command",
+        "there is no command `state.fly`",
+    );
     refused(
         r#"{"command":"state.delete","namespace":"shared","key":"k","why":1}"#,
         "request.unknown_field",
@@ -65,8 +74,16 @@ fn what_cannot_be_read_is_refused_by_name() {
         "request.unknown_field",
         "there is no field `skill`; the fields are `capability`, `status`, `limit`, `cursor`",
     );
-    refused(r#"{"command":"workspace.get","x":1}"#, "request.unknown_field", "there is no field `x`; the fields are none");
-    refused(r#"{"command":"state.get","namespace":"shared"}"#, "request.missing_field", "the field `key` is missing");
+    refused(
+        r#"{"command":"workspace.get","x":1}"#,
+        "request.unknown_field",
+        "there is no field `x`; the fields are none",
+    );
+    refused(
+        r#"{"command":"state.get","namespace":"shared"}"#,
+        "request.missing_field",
+        "the field `key` is missing",
+    );
     refused(
         r#"{"command":"state.get","namespace":"shared","key":"a","key":"b"}"#,
         "request.duplicate_field",
@@ -85,31 +102,46 @@ fn what_cannot_be_read_is_refused_by_name() {
     refused(
         r#"{"command":"state.get","namespace":"no spaces","key":"k"}"#,
         "request.bad_field",
-        "the field `namespace` is not acceptable: namespace `no spaces` is not valid: only letters, digits and `._:@-` are allowed",
+        "the field `namespace` is not acceptable: namespace `no spaces` is not \
+         valid: only letters, digits and `._:@-` are allowed",
     );
     refused(
         r#"{"command":"state.list","namespace":"shared","limit":-1}"#,
         "request.bad_field",
         "the field `limit` is not acceptable: invalid value: integer `-1`, expected usize",
     );
-    refused(r#"{"id":"x","command":"ping"}"#, "request.bad_field", "the field `id` is not acceptable: it must be an integer from 0 to 2^64 - 1");
-    refused(r#"{"command":7}"#, "request.bad_field", "the field `command` is not acceptable: it must be a string");
+    refused(
+        r#"{"id":"x","command":"ping"}"#,
+        "request.bad_field",
+        "the field `id` is not acceptable: it must be an integer from 0 to 2^64 - 1",
+    );
+    refused(
+        r#"{"command":7}"#,
+        "request.bad_field",
+        "the field `command` is not acceptable: it must be a string",
+    );
+}
+
+#[test]
+fn a_patch_has_exactly_one_form() {
     refused(
         r#"{"command":"state.patch","namespace":"shared","key":"k","max":1,"append":2}"#,
         "request.bad_field",
-        "the fields are not acceptable: give exactly one of `merge`, `json_patch`, `append`, `union`, `increment` and `max`",
+        "the fields are not acceptable: give exactly one of `merge`, \
+         `json_patch`, `append`, `union`, `increment` and `max`",
     );
 }
 
 #[test]
 fn what_is_not_json_is_refused_wherever_it_breaks() {
-    let whole = r#"{"command":"state.set","namespace":"shared","key":"plan","value":{"a":[1,"x"]}}"#;
+    let whole =
+        r#"{"command":"state.set","namespace":"shared","key":"plan","value":{"a":[1,"x"]}}"#;
     assert!(call(whole).is_ok());
     for end in 0..whole.len() {
         let fault = Frame::parse(&whole[..end]).expect_err(&whole[..end]);
         assert!(matches!(fault.code(), "request.bad_json" | "request.malformed"), "{fault}");
     }
-    for bad in [r#"{"a":1,}"#, r#"{"a" 1}"#, r#"{"a":1} x"#, r#"{a:1}"#, r#"{"a":01}"#, r#"{,}"#] {
+    for bad in [r#"{"a":1,}"#, r#"{"a" 1}"#, r#"{"a":1} x"#, r"{a:1}", r#"{"a":01}"#, r"{,}"] {
         assert_eq!(Frame::parse(bad).expect_err(bad).kind(), Kind::Invalid, "{bad}");
     }
     let deep = format!(r#"{{"command":"ping","x":{}1{}}}"#, "[".repeat(65), "]".repeat(65));
@@ -154,14 +186,16 @@ fn an_agent_is_who_acts_and_whom_it_is_about() {
     };
     assert_eq!(register.agent.as_str(), "ada");
     // Elsewhere it only says who acts.
-    let frame = Frame::parse(r#"{"command":"agent.list","agent":"ada","status":"active"}"#).unwrap();
+    let frame =
+        Frame::parse(r#"{"command":"agent.list","agent":"ada","status":"active"}"#).unwrap();
     assert_eq!(frame.agent.as_deref(), Some("ada"));
     assert!(frame.call().is_ok());
 }
 
 #[test]
 fn a_transaction_brings_commands_and_names_the_bad_one() {
-    let text = r#"{"command":"transaction","require":[{"entry":{"namespace":"shared","key":"k","version":0}}],
+    let text = r#"{"command":"transaction","require":[{"entry":{"namespace":"shared","key":"k",
+            "version":0}}],
         "commands":[{"command":"state.set","namespace":"shared","key":"plan","value":1},
                     {"command":"agent.leave","agent":"ada"}]}"#;
     let Ok(Call::Transaction(Wish::Transaction { require, commands })) = call(text) else {
@@ -181,22 +215,33 @@ fn a_transaction_brings_commands_and_names_the_bad_one() {
     refuse(r#"{"command":"state.set","id":1}"#, "request.unknown_field");
     refuse(r#"{"command":"workspace.configure","agent":"x"}"#, "request.unknown_field");
     refuse(r#"{"command":"state.delete"}"#, "request.missing_field");
-    refused(r#"{"command":"transaction"}"#, "request.missing_field", "the field `commands` is missing");
-    assert_eq!(call(r#"{"command":"transaction","commands":{}}"#).unwrap_err().code(), "request.bad_field");
+    refused(
+        r#"{"command":"transaction"}"#,
+        "request.missing_field",
+        "the field `commands` is missing",
+    );
+    assert_eq!(
+        call(r#"{"command":"transaction","commands":{}}"#).unwrap_err().code(),
+        "request.bad_field"
+    );
     let many = vec![r#"{"command":"workspace.configure"}"#; 1_001].join(",");
     assert_eq!(call(&format!("{begin}{many}]}}")).unwrap_err().kind(), Kind::TooLarge);
 }
 
 #[test]
 fn watches_are_begun_and_ended() {
-    let text = r#"{"command":"watch","pattern":"state/**","types":["state.set"],"from":5,"snapshot":false}"#;
+    let text = r#"{"command":"watch","pattern":"state/**","types":["state.set"],"from":5,
+            "snapshot":false}"#;
     let Ok(Call::Watch(watch)) = call(text) else { panic!("it watches") };
     assert_eq!((watch.from, watch.types.len(), watch.snapshot), (Some(Revision(5)), 1, false));
     assert_eq!(call(r#"{"command":"unwatch","watch":9}"#), Ok(Call::Unwatch { watch: 9 }));
     assert_eq!(call(r#"{"command":"ping"}"#), Ok(Call::Ping));
     refused(r#"{"command":"unwatch"}"#, "request.missing_field", "the field `watch` is missing");
     assert_eq!(call(r#"{"command":"ping","x":1}"#).unwrap_err().code(), "request.unknown_field");
-    assert_eq!(call(r#"{"command":"watch","pattern":""}"#).unwrap_err().code(), "request.bad_field");
+    assert_eq!(
+        call(r#"{"command":"watch","pattern":""}"#).unwrap_err().code(),
+        "request.bad_field"
+    );
 }
 
 #[test]
@@ -253,11 +298,13 @@ fn happened(commands: &[&str]) -> (Space, Vec<Answer>, Vec<Batch>) {
 
 const STORY: [&str; 11] = [
     r#"{"command":"state.set","namespace":"shared","key":"plan","value":{"z":1, "a":2}}"#,
-    r#"{"command":"state.set","namespace":"shared","key":"a \"quoted\" key/ö","value":1.50,"ttl_ms":5000}"#,
+    r#"{"command":"state.set","namespace":"shared","key":"a \"quoted\" key/ö","value":1.50,
+            "ttl_ms":5000}"#,
     r#"{"command":"state.patch","namespace":"shared","key":"plan","merge":{"z":null}}"#,
     r#"{"command":"namespace.create","name":"notes","rules":{"append_only":true}}"#,
     r#"{"command":"namespace.create","name":"later"}"#,
-    r#"{"command":"state.transfer","from_namespace":"shared","to_namespace":"notes","keys":["plan"]}"#,
+    r#"{"command":"state.transfer","from_namespace":"shared","to_namespace":"notes",
+            "keys":["plan"]}"#,
     r#"{"command":"agent.register","agent":"ada","capabilities":["a","b"],"metadata":{"m": 1}}"#,
     r#"{"command":"state.delete","namespace":"shared","key":"a \"quoted\" key/ö"}"#,
     r#"{"command":"agent.leave","agent":"ada"}"#,
