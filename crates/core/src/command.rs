@@ -64,6 +64,16 @@ impl From<Command> for Request {
     }
 }
 
+impl Query {
+    /// Whether answering needs more than the present: whoever must not wait asks elsewhere.
+    pub fn is_about_the_past(&self) -> bool {
+        match self {
+            Self::State(query) => query.is_about_the_past(),
+            Self::Namespace(_) | Self::Agent(_) | Self::Workspace(_) => false,
+        }
+    }
+}
+
 macro_rules! sums {
     ($($primitive:ident => $variant:ident),*) => {$(
         impl From<$primitive::Command> for Command {

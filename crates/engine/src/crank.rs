@@ -143,7 +143,7 @@ enum Errand {
 }
 
 /// What became of a request.
-pub(crate) enum Submitted {
+pub enum Submitted {
     /// It was decided.
     Held(Held<Result<Answer, Rejection>>),
     /// The workspace must be loaded first.

@@ -1,8 +1,10 @@
 //! What can go wrong besides a refusal, and what that says about the request.
 
 use baton_core::names::NameError;
+use baton_core::wire::Problem;
 use baton_core::{Kind, Rejection, Revision, WorkspaceName};
 use baton_log::{BlobError, OpenError, ReadError};
+use serde_json::json;
 use thiserror::Error;
 
 use crate::codec::CodecError;
@@ -176,6 +178,34 @@ impl Error {
     /// fails was not.
     pub fn is_unknown(&self) -> bool {
         matches!(self, Self::Unknown { .. })
+    }
+}
+
+impl From<&Error> for Problem {
+    fn from(error: &Error) -> Self {
+        let facts = match error {
+            Error::Rejected(rejection) => return Self::from(rejection),
+            Error::Gone { workspace, asked, oldest } => {
+                json!({"workspace": workspace, "asked": asked, "oldest": oldest})
+            }
+            Error::NotYet { workspace, asked, newest } => {
+                json!({"workspace": workspace, "asked": asked, "newest": newest})
+            }
+            Error::Lagged { resume_from } | Error::Interrupted { resume_from } => {
+                json!({"resume_from": resume_from})
+            }
+            Error::SnapshotTooLarge { max } => json!({"max": max}),
+            Error::DiffTooLarge { from, to, max } => json!({"from": from, "to": to, "max": max}),
+            Error::Full
+            | Error::Unknown { .. }
+            | Error::Stopped { .. }
+            | Error::Closed
+            | Error::Corrupt { .. }
+            | Error::Newer { .. }
+            | Error::Storage { .. }
+            | Error::Open(_) => json!({}),
+        };
+        Self::new(error.code(), error.kind(), error, error.hint(), &facts)
     }
 }
 

@@ -61,6 +61,7 @@ pub mod watch;
 
 pub use baton_core as core;
 pub use baton_log as log;
+pub use crank::Submitted;
 pub use error::Error;
 pub use handle::{
     Agents, Baton, CreateNamespace, Item, Namespaces, Patching, Registration, Setting, State,

@@ -123,6 +123,18 @@ pub enum Query {
     Diff(Diff),
 }
 
+impl Query {
+    /// Whether answering needs more than the present.
+    pub fn is_about_the_past(&self) -> bool {
+        match self {
+            Self::Get(get) => get.at.is_some(),
+            Self::List(list) => list.at.is_some(),
+            Self::Snapshot(snapshot) => snapshot.at.is_some(),
+            Self::History(_) | Self::Diff(_) => true,
+        }
+    }
+}
+
 /// What differs between two revisions, by namespace and key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

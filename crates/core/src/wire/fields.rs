@@ -55,6 +55,11 @@ impl<'a> Fields<'a> {
         self.0.extend(others.0);
     }
 
+    /// Whether there is a field of this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(field, _)| field == name)
+    }
+
     /// Takes a field out, if its value is text or a JSON string.
     pub fn take(&mut self, name: &str) -> Option<String> {
         let place = self.0.iter().position(|(field, _)| field == name)?;

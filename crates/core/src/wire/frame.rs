@@ -81,8 +81,21 @@ impl<'a> Frame<'a> {
         }
     }
 
+    /// What is wanted, where only a transaction can be.
+    pub fn transaction(self) -> Result<Call, Fault> {
+        match &self.command {
+            Some(_) => Err(serde::de::Error::unknown_field("command", &["require", "commands"])),
+            None => transaction(&self.fields),
+        }
+    }
+
+    /// Who acts, if the frame does not say so itself.
+    pub fn acts(&mut self, agent: &'a str) {
+        self.agent.get_or_insert(Cow::Borrowed(agent));
+    }
+
     /// Reads the fields as those of an operation.
-    pub fn operation(mut self, operation: &Operation) -> Result<Call, Fault> {
+    fn operation(mut self, operation: &Operation) -> Result<Call, Fault> {
         if operation.names_agent
             && let Some(agent) = &self.agent
         {
@@ -93,6 +106,11 @@ impl<'a> Frame<'a> {
 }
 
 impl Fields<'_> {
+    /// Refuses every field: there should be none.
+    pub fn none(&self) -> Result<(), Fault> {
+        self.0.first().map_or(Ok(()), |(name, _)| Err(unknown(name)))
+    }
+
     /// Reads them as those of an operation.
     pub fn operation(&self, operation: &Operation) -> Result<Call, Fault> {
         let (primitive, variant) = operation.parts();

@@ -1,6 +1,7 @@
 //! What a program holds in its hands: the engine. The vocabulary is [`baton_handle`]'s, with the
 //! engine as its carrier.
 
+mod door;
 mod watch;
 
 use std::path::Path;

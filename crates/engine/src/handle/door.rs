@@ -1,0 +1,55 @@
+//! What a program needs that serves many callers from one thread: to hand in everything that is
+//! ready, wait once, and answer them all.
+//!
+//! ```text
+//!   read all frames ──▶ hand_in, look_up … ──▶ settled(the last group) ──▶ open, encode, write
+//! ```
+//!
+//! The handles of [`baton_handle`] wait for each answer by itself, which is what most programs want
+//! and costs a server a wait for every request instead of one for every turn.
+
+use baton_core::{AgentId, Query, Request, WorkspaceName};
+
+use super::Baton;
+use crate::crank::Submitted;
+use crate::error::Error;
+use crate::machine::{Absent, Asked};
+
+impl Baton {
+    /// Decides a request at once. What was answered may be told when its group is settled.
+    pub fn hand_in(
+        &self,
+        workspace: &WorkspaceName,
+        request: Request,
+        agent: &AgentId,
+    ) -> Result<Submitted, Error> {
+        self.crank.submit(workspace, request, agent)
+    }
+
+    /// Answers a question at once, if the workspace is in memory.
+    pub fn look_up(
+        &self,
+        workspace: &WorkspaceName,
+        query: &Query,
+    ) -> Result<Result<Asked, Absent<()>>, Error> {
+        match self.crank.shard.settled().stopped() {
+            Some(stopped) => Err(stopped),
+            None => Ok(self.crank.shard.ask(workspace, query)),
+        }
+    }
+
+    /// Waits until a group is durable, and helps to write it; answers with how far all is durable.
+    pub async fn settled(&self, group: u64) -> Result<u64, Error> {
+        self.crank.durable(group).await
+    }
+
+    /// Waits until a workspace is in memory.
+    pub async fn load(&self, workspace: &WorkspaceName) -> Result<(), Error> {
+        self.crank.loaded(workspace).await
+    }
+
+    /// Why nothing is served any more, if so.
+    pub fn stopped(&self) -> Option<Error> {
+        self.crank.shard.settled().stopped()
+    }
+}

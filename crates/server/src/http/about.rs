@@ -1,0 +1,44 @@
+//! The server about itself.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderValue, Response, header};
+use axum::response::IntoResponse;
+use axum::routing::get;
+use baton_core::Kind;
+
+use super::visit::json;
+use crate::openapi;
+use crate::problem::Refused;
+use crate::shared::Shared;
+
+pub(super) fn routes() -> Router<Arc<Shared>> {
+    Router::new()
+        .route("/healthz", get(async || json(b"{\"status\":\"ok\"}".to_vec())))
+        .route("/readyz", get(ready))
+        .route("/metrics", get(metrics))
+        .route("/openapi.json", get(async || json(openapi::text())))
+}
+
+/// Whether requests are served: not when the disk failed, and not when the server ends.
+async fn ready(State(shared): State<Arc<Shared>>) -> Result<Response<Body>, Refused> {
+    if let Some(stopped) = shared.baton.stopped() {
+        return Err(stopped.into());
+    }
+    if shared.is_closing() {
+        let hint = "ask another server, or wait for this one to begin again";
+        return Err(Refused::new("server.closing", Kind::Unavailable, "the server ends", hint));
+    }
+    Ok(json(b"{\"status\":\"ready\"}".to_vec()))
+}
+
+async fn metrics(State(shared): State<Arc<Shared>>) -> Response<Body> {
+    let text = shared.metrics.text(shared.baton.resident_workspaces());
+    let mut response = text.into_response();
+    let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    response
+}

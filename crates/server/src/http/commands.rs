@@ -1,0 +1,177 @@
+//! Commands by name: one, or a list of them; and transactions.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::Response;
+use axum::routing::post;
+use baton::Error;
+use baton_core::wire::{Call, Fault, Frame, Problem, elements, write_answer};
+use baton_core::{AgentId, Answer, IdempotencyKey, Request, Wish};
+use baton_handle::Caller;
+
+use super::visit::{Visit, json};
+use crate::problem::Refused;
+use crate::shared::Shared;
+use crate::turn::{self, Looked, Stalled, Turn};
+
+pub(super) fn routes() -> Router<Arc<Shared>> {
+    Router::new()
+        .route("/v1/{workspace}/commands", post(commands))
+        .route("/v1/{workspace}/transactions", post(transaction))
+}
+
+async fn commands(visit: Visit) -> Result<Response<Body>, Refused> {
+    no_parameters(&visit)?;
+    let text = visit.text()?;
+    if text.trim_start().starts_with('[') {
+        return many(&visit, text).await;
+    }
+    let (caller, call) = read(&visit, text)?;
+    told(&visit.carry_out(&caller, call).await?)
+}
+
+async fn transaction(visit: Visit) -> Result<Response<Body>, Refused> {
+    no_parameters(&visit)?;
+    let (caller, frame) = envelope(&visit, visit.text()?)?;
+    told(&visit.carry_out(&caller, frame.transaction()?).await?)
+}
+
+fn no_parameters(visit: &Visit) -> Result<(), Refused> {
+    Ok(visit.fields().none()?)
+}
+
+fn told(answer: &Answer) -> Result<Response<Body>, Refused> {
+    let mut body = b"{".to_vec();
+    write_answer(&mut body, answer);
+    body.push(b'}');
+    Ok(json(body))
+}
+
+fn read(visit: &Visit, text: &str) -> Result<(Caller, Call), Refused> {
+    let (caller, frame) = envelope(visit, text)?;
+    Ok((caller, frame.call()?))
+}
+
+/// Who acts and under which key may stand in the headers, or in the object itself.
+fn envelope<'a>(visit: &'a Visit, text: &'a str) -> Result<(Caller, Frame<'a>), Refused> {
+    let mut frame = Frame::parse(text)?;
+    let elsewhere = [("id", frame.id.is_some()), ("workspace", frame.workspace.is_some())];
+    if let Some((name, _)) = elsewhere.into_iter().find(|(_, given)| *given) {
+        return Err(Fault::field(name, "the path says it").into());
+    }
+    let mut caller = visit.caller.clone();
+    match &frame.agent {
+        // An agent's own commands name it as a field; who acts may be another.
+        Some(name) if !visit.names_agent => {
+            caller.agent = AgentId::parse(name).map_err(|error| Fault::field("agent", error))?;
+        }
+        Some(_) => {}
+        None if visit.names_agent => frame.acts(visit.caller.agent.as_str()),
+        None => {}
+    }
+    if let Some(key) = frame.idempotency_key.take() {
+        let key = IdempotencyKey::parse(&key);
+        caller.idempotency_key = Some(key.map_err(|error| Fault::field("idempotency_key", error))?);
+    }
+    Ok((caller, frame))
+}
+
+/// Independent of each other, handed in together, answered in order.
+async fn many(visit: &Visit, text: &str) -> Result<Response<Body>, Refused> {
+    let max = visit.shared.settings.commands_max;
+    let mut calls = Vec::new();
+    elements(text, |item| {
+        if calls.len() == max {
+            return Err(Fault::TooLarge { what: "commands", given: max + 1, max });
+        }
+        calls.push(read(visit, item));
+        Ok(())
+    })?;
+    if visit.caller.idempotency_key.is_some() && calls.len() > 1 {
+        let reason = "one key cannot stand for several commands: give each its own";
+        return Err(Fault::field("idempotency-key", reason).into());
+    }
+    let mut answers: Vec<Option<Result<Answer, Problem>>> = Vec::new();
+    answers.resize_with(calls.len(), || None);
+    let mut turn = Turn::new();
+    for (place, read) in calls.into_iter().enumerate() {
+        answers[place] = match read {
+            Ok((caller, call)) => hand_in(visit, &mut turn, caller, call, place).await,
+            Err(refused) => Some(Err(refused.0)),
+        };
+    }
+    let baton = &visit.shared.baton;
+    let settled = turn.settle(baton).await;
+    while let Some((place, outcome)) = turn.next(baton, &settled).await {
+        answers[place] = Some(outcome.map_err(|error| Problem::from(&error)));
+    }
+    let mut body = b"[".to_vec();
+    for (place, answer) in answers.into_iter().enumerate() {
+        body.extend_from_slice(if place > 0 { b",{" } else { b"{" });
+        match answer.expect("everything that was handed in is answered") {
+            Ok(answer) => write_answer(&mut body, &answer),
+            Err(problem) => {
+                body.extend_from_slice(b"\"error\":");
+                serde_json::to_writer(&mut body, &problem).expect("problems can be encoded");
+            }
+        }
+        body.push(b'}');
+    }
+    body.push(b']');
+    Ok(json(body))
+}
+
+/// Hands in one of many; an answer if it is known at once.
+async fn hand_in(
+    visit: &Visit,
+    turn: &mut Turn<usize>,
+    caller: Caller,
+    call: Call,
+    place: usize,
+) -> Option<Result<Answer, Problem>> {
+    let baton = &visit.shared.baton;
+    let told = |error: Error| Some(Err(Problem::from(&error)));
+    let wish = match call {
+        Call::Command(command) => Wish::Command(command),
+        Call::Transaction(wish) => wish,
+        Call::Query(query) => loop {
+            match turn.look_up(baton, &caller.workspace, &query, place) {
+                Ok(Looked::Handed) => return None,
+                Ok(Looked::Past) => {
+                    let answer = turn::aside(baton.clone(), caller, query).await;
+                    return Some(answer.map_err(|error| Problem::from(&error)));
+                }
+                Ok(Looked::Absent) => {
+                    if let Err(error) = baton.load(&caller.workspace).await {
+                        return told(error);
+                    }
+                }
+                Err((_, error)) => return told(error),
+            }
+        },
+        other => {
+            let outcome = visit.carry_out(&caller, other).await;
+            return Some(outcome.map_err(|refused| refused.0));
+        }
+    };
+    let mut request = Request { wish, idempotency_key: caller.idempotency_key };
+    loop {
+        let waited = match turn.hand_in(baton, &caller.workspace, &caller.agent, request, place) {
+            Ok(None) => return None,
+            Ok(Some(Stalled::Absent((back, _)))) => {
+                request = back;
+                baton.load(&caller.workspace).await
+            }
+            Ok(Some(Stalled::Crowded((back, _), group))) => {
+                request = back;
+                baton.settled(group).await.map(drop)
+            }
+            Err((_, error)) => return told(error),
+        };
+        if let Err(error) = waited {
+            return told(error);
+        }
+    }
+}

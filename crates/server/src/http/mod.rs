@@ -1,0 +1,71 @@
+//! HTTP: one file per kind of thing that can be asked for.
+//!
+//! | file             | serves                                                         |
+//! |------------------|----------------------------------------------------------------|
+//! | `commands`       | commands by name, one or many, and transactions                |
+//! | `state` …        | the same in HTTP's own manner: a path for every thing          |
+//! | `watch`          | events as they happen, as Server-Sent Events                   |
+//! | `about`          | health, readiness, metrics, the description for programs       |
+//!
+//! A handler names the operation and says where its fields come from; [`visit`] does the rest.
+
+mod about;
+mod agents;
+mod commands;
+mod namespaces;
+mod state;
+mod visit;
+mod watch;
+mod workspace;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use baton_core::Kind;
+
+use crate::metrics::Door;
+use crate::problem::{Outcome, Refused};
+use crate::shared::Shared;
+use crate::ws;
+
+/// Every route.
+pub(crate) fn router(shared: Arc<Shared>) -> Router {
+    Router::new()
+        .merge(about::routes())
+        .merge(commands::routes())
+        .merge(workspace::routes())
+        .merge(state::routes())
+        .merge(namespaces::routes())
+        .merge(agents::routes())
+        .merge(watch::routes())
+        .route("/v1/ws", get(ws::open))
+        .fallback(not_found)
+        .method_not_allowed_fallback(method_not_allowed)
+        .layer(from_fn_with_state(Arc::clone(&shared), guard))
+        .with_state(shared)
+}
+
+async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
+    let response = match shared.hosts.check(request.headers()) {
+        Ok(()) => next.run(request).await,
+        Err(problem) => Refused(problem).into_response(),
+    };
+    let outcome = response.extensions().get::<Outcome>().map(|outcome| outcome.0);
+    shared.metrics.answered(Door::Http, outcome);
+    response
+}
+
+async fn not_found() -> Refused {
+    let hint = "see /openapi.json for the paths there are";
+    Refused::new("request.not_found", Kind::NotFound, "there is nothing at this path", hint)
+}
+
+async fn method_not_allowed() -> Refused {
+    let detail = "this path does not take this method";
+    let hint = "see /openapi.json for the methods it takes";
+    Refused::new("request.method_not_allowed", Kind::Invalid, detail, hint)
+}

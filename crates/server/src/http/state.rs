@@ -1,0 +1,108 @@
+//! Shared state: an entry has a path, a version is its tag.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{Response, header};
+use axum::response::IntoResponse;
+use axum::routing::get;
+use baton_core::Kind;
+use baton_core::wire::{Fault, Fields};
+
+use super::visit::{Told, Visit, header_text, not_modified};
+use crate::problem::Refused;
+use crate::shared::Shared;
+
+pub(super) fn routes() -> Router<Arc<Shared>> {
+    Router::new()
+        .route("/v1/{workspace}/state", get(async |visit: Visit| visit.ask("state.snapshot").await))
+        .route(
+            "/v1/{workspace}/state/{namespace}",
+            get(async |visit: Visit| visit.ask("state.list").await),
+        )
+        .route(
+            "/v1/{workspace}/state/{namespace}/{*key}",
+            get(read).put(write).patch(change).delete(remove),
+        )
+        .route(
+            "/v1/{workspace}/history",
+            get(async |visit: Visit| visit.ask("state.history").await),
+        )
+        .route("/v1/{workspace}/diff", get(async |visit: Visit| visit.ask("state.diff").await))
+        .route(
+            "/v1/{workspace}/transfers",
+            axum::routing::post(async |visit: Visit| {
+                visit.perform("state.transfer", &visit.fields_with_body()?).await
+            }),
+        )
+}
+
+async fn read(visit: Visit) -> Result<Response<Body>, Refused> {
+    let told = visit.ask("state.get").await?;
+    if visit.has(&told)? {
+        return Ok(not_modified(&told));
+    }
+    Ok(told.into_response())
+}
+
+async fn write(visit: Visit) -> Result<Told, Refused> {
+    let value = visit.value()?;
+    let mut fields = visit.fields();
+    conditions(&visit, &mut fields)?;
+    fields.json("value", &value);
+    visit.perform("state.set", &fields).await
+}
+
+async fn change(visit: Visit) -> Result<Told, Refused> {
+    let kind = header_text(&visit.headers, &header::CONTENT_TYPE)?.unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let form = match kind.as_str() {
+        "application/merge-patch+json" => Some("merge"),
+        "application/json-patch+json" => Some("json_patch"),
+        "application/json" | "application/x-www-form-urlencoded" | "" => None,
+        other => {
+            let detail = format!("`{other}` is no form of a patch");
+            let hint = "send application/merge-patch+json, application/json-patch+json, or \
+                        application/json with one of the forms of state.patch";
+            let code = "request.unsupported_media_type";
+            return Err(Refused::new(code, Kind::Invalid, &detail, hint));
+        }
+    };
+    let value = visit.value()?;
+    let mut fields = match form {
+        Some(_) => visit.fields(),
+        None => visit.fields_with_body()?,
+    };
+    if let Some(form) = form {
+        fields.json(form, &value);
+    }
+    conditions(&visit, &mut fields)?;
+    visit.perform("state.patch", &fields).await
+}
+
+async fn remove(visit: Visit) -> Result<Told, Refused> {
+    let mut fields = visit.fields();
+    conditions(&visit, &mut fields)?;
+    visit.perform("state.delete", &fields).await
+}
+
+/// `If-Match` with a version, and `If-None-Match: *`, as the fields they stand for.
+fn conditions<'a>(visit: &Visit, fields: &mut Fields<'a>) -> Result<(), Refused> {
+    if let Some(tag) = header_text(&visit.headers, &header::IF_MATCH)? {
+        let version = tag.trim().strip_prefix('"').and_then(|tag| tag.strip_suffix('"'));
+        let is_version = |text: &&str| text.parse::<u64>().is_ok();
+        match version.filter(is_version) {
+            Some(version) => fields.text("expected_version", version.to_owned()),
+            None => return Err(Fault::field("if-match", "it must be a version in quotes").into()),
+        }
+    }
+    match header_text(&visit.headers, &header::IF_NONE_MATCH)?.as_deref() {
+        None => Ok(()),
+        Some("*") => {
+            fields.text("if_absent", "true");
+            Ok(())
+        }
+        Some(_) => Err(Fault::field("if-none-match", "only `*` makes sense here").into()),
+    }
+}

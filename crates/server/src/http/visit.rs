@@ -1,0 +1,269 @@
+//! A visit: one request of HTTP, with its path, query, headers and body at hand.
+
+use std::sync::Arc;
+
+use axum::RequestPartsExt;
+use axum::body::Body;
+use axum::extract::{FromRequest, Path, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
+use axum::response::IntoResponse;
+use baton_core::wire::{Call, Fault, Fields, operation, write_reply};
+use baton_core::{AgentId, Answer, IdempotencyKey, Json, Kind, Reply, Wish, WorkspaceName, state};
+use baton_handle::{Caller, Carrier};
+use bytes::{Bytes, BytesMut};
+use futures_util::StreamExt;
+use percent_encoding::percent_decode_str;
+
+use crate::problem::Refused;
+use crate::shared::{Receiving, Shared};
+use crate::turn;
+
+/// Who acts.
+pub(super) const AGENT: HeaderName = HeaderName::from_static("baton-agent");
+/// The caller's own name for a request.
+pub(super) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+/// The revision at which an answer is the truth.
+const REVISION: HeaderName = HeaderName::from_static("baton-revision");
+
+/// One request.
+pub(super) struct Visit {
+    pub(super) shared: Arc<Shared>,
+    pub(super) caller: Caller,
+    /// Whether somebody is named as acting, by a header.
+    pub(super) names_agent: bool,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Bytes,
+    /// What path and query say, as fields.
+    said: Vec<(String, String)>,
+}
+
+impl FromRequest<Arc<Shared>> for Visit {
+    type Rejection = Refused;
+
+    async fn from_request(request: Request, shared: &Arc<Shared>) -> Result<Self, Refused> {
+        let (mut parts, body) = request.into_parts();
+        let (workspace, mut said) = read_path(&mut parts).await?;
+        read_query(parts.uri.query().unwrap_or_default(), &mut said)?;
+        let agent = header_text(&parts.headers, &AGENT)?;
+        let names_agent = agent.is_some();
+        let bad = |name: &HeaderName, error| Refused::from(Fault::field(name.as_str(), error));
+        let agent = AgentId::parse(&agent.unwrap_or_else(|| "anonymous".to_owned()))
+            .map_err(|error| bad(&AGENT, error))?;
+        let idempotency_key = match header_text(&parts.headers, &IDEMPOTENCY_KEY)? {
+            Some(key) => {
+                let key = IdempotencyKey::parse(&key);
+                Some(key.map_err(|error| bad(&IDEMPOTENCY_KEY, error))?)
+            }
+            None => None,
+        };
+        let body = receive(shared, &parts.headers, body).await?;
+        let caller = Caller { workspace, agent, idempotency_key };
+        let shared = Arc::clone(shared);
+        Ok(Self { shared, caller, names_agent, headers: parts.headers, body, said })
+    }
+}
+
+async fn read_path(parts: &mut Parts) -> Result<(WorkspaceName, Vec<(String, String)>), Refused> {
+    let path = parts.extract::<Path<Vec<(String, String)>>>().await.map_err(|_| {
+        Refused::from(Fault::Malformed { reason: "the path is not UTF-8".to_owned() })
+    })?;
+    let mut said = path.0;
+    let place = said.iter().position(|(name, _)| name == "workspace");
+    let place = place.expect("every path that is visited has a workspace");
+    let workspace = WorkspaceName::parse(&said.remove(place).1)
+        .map_err(|error| Refused::from(Fault::field("workspace", error)))?;
+    Ok((workspace, said))
+}
+
+fn read_query(query: &str, said: &mut Vec<(String, String)>) -> Result<(), Refused> {
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let decode = |text: &str| {
+            let text = text.replace('+', " ");
+            let decoded = percent_decode_str(&text).decode_utf8().map(|text| text.into_owned());
+            decoded.map_err(|_| {
+                Refused::from(Fault::Malformed { reason: "the query is not UTF-8".to_owned() })
+            })
+        };
+        said.push((decode(name)?, decode(value)?));
+    }
+    Ok(())
+}
+
+pub(super) fn header_text(
+    headers: &HeaderMap,
+    name: &HeaderName,
+) -> Result<Option<String>, Refused> {
+    let mut values = headers.get_all(name).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    if values.next().is_some() {
+        return Err(Fault::DuplicateField { field: name.to_string() }.into());
+    }
+    match value.to_str() {
+        Ok(text) => Ok(Some(text.to_owned())),
+        Err(_) => Err(Fault::field(name.as_str(), "it must be plain ASCII").into()),
+    }
+}
+
+/// Receives the body, within its limits of size and time.
+async fn receive(shared: &Arc<Shared>, headers: &HeaderMap, body: Body) -> Result<Bytes, Refused> {
+    let max = shared.settings.body_bytes_max;
+    let too_large = || {
+        let detail = format!("the body has more than {max} bytes");
+        let hint = "split it into several requests";
+        Refused::new("request.too_large", Kind::TooLarge, &detail, hint)
+    };
+    let announced = headers.get(header::CONTENT_LENGTH).and_then(|text| text.to_str().ok());
+    if announced.and_then(|text| text.parse::<u64>().ok()).is_some_and(|size| size > max as u64) {
+        return Err(too_large());
+    }
+    let mut receiving = Receiving::new(Arc::clone(shared));
+    let whole = async {
+        let mut stream = body.into_data_stream();
+        let (mut first, mut whole) = (Bytes::new(), BytesMut::new());
+        while let Some(part) = stream.next().await {
+            let part = part.map_err(|_| {
+                Refused::from(Fault::Malformed { reason: "the body was cut off".to_owned() })
+            })?;
+            let bytes = first.len() + whole.len() + part.len();
+            if bytes > max {
+                return Err(too_large());
+            }
+            if !receiving.hold(bytes) {
+                let detail = "too much is being received at once";
+                let hint = "try again later";
+                return Err(Refused::new("request.too_many", Kind::Exhausted, detail, hint));
+            }
+            // Nearly every body comes in one part, which then needs no copy.
+            if first.is_empty() && whole.is_empty() {
+                first = part;
+            } else {
+                whole.extend_from_slice(&std::mem::take(&mut first));
+                whole.extend_from_slice(&part);
+            }
+        }
+        Ok(if whole.is_empty() { first } else { whole.freeze() })
+    };
+    match tokio::time::timeout(shared.settings.body_deadline, whole).await {
+        Ok(received) => received,
+        Err(_) => {
+            let detail = "the body took too long";
+            let hint = "send it at once";
+            Err(Refused::new("request.timeout", Kind::Unavailable, detail, hint))
+        }
+    }
+}
+
+/// An answer in HTTP's own manner: the bare result, with version and revision as headers.
+pub(super) struct Told(pub(super) Answer);
+
+impl IntoResponse for Told {
+    fn into_response(self) -> Response<Body> {
+        let Answer { revision, reply } = self.0;
+        let mut body = Vec::new();
+        write_reply(&mut body, &reply);
+        let mut response = json(body);
+        let headers = response.headers_mut();
+        headers.insert(REVISION, HeaderValue::from(revision.0));
+        if let Some(tag) = tag(&reply) {
+            headers.insert(header::ETAG, tag);
+        }
+        response
+    }
+}
+
+/// The tag of a reply that is one entry: its version.
+pub(super) fn tag(reply: &Reply) -> Option<HeaderValue> {
+    let Reply::State(state::Reply::Entry(entry)) = reply else { return None };
+    HeaderValue::from_str(&format!("\"{}\"", entry.version())).ok()
+}
+
+/// A body of JSON.
+pub(super) fn json(body: Vec<u8>) -> Response<Body> {
+    let mut response = Response::new(Body::from(body));
+    let kind = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    response
+}
+
+impl Visit {
+    /// What path and query say.
+    pub(super) fn fields(&self) -> Fields<'_> {
+        let mut fields = Fields::default();
+        for (name, value) in &self.said {
+            fields.text(name.as_str(), value.as_str());
+        }
+        fields
+    }
+
+    /// The body as text.
+    pub(super) fn text(&self) -> Result<&str, Refused> {
+        let text = str::from_utf8(&self.body);
+        text.map_err(|_| Fault::Malformed { reason: "the body is not UTF-8".to_owned() }.into())
+    }
+
+    /// The body as a JSON value.
+    pub(super) fn value(&self) -> Result<Json, Refused> {
+        Json::parse(self.body.to_vec()).map_err(|error| Fault::Json(error).into())
+    }
+
+    /// What path and query say, and the fields of the body if there is one.
+    pub(super) fn fields_with_body(&self) -> Result<Fields<'_>, Refused> {
+        let mut fields = self.fields();
+        if !self.body.is_empty() {
+            fields.extend(Fields::parse(self.text()?)?);
+        }
+        Ok(fields)
+    }
+
+    /// Carries out an operation with these fields.
+    pub(super) async fn perform(&self, name: &str, fields: &Fields<'_>) -> Result<Told, Refused> {
+        let operation = operation(name).expect("routes name operations that there are");
+        self.carry_out(&self.caller, fields.operation(operation)?).await.map(Told)
+    }
+
+    /// The same, with what path and query say.
+    pub(super) async fn ask(&self, name: &str) -> Result<Told, Refused> {
+        self.perform(name, &self.fields()).await
+    }
+
+    /// Carries out a call.
+    pub(super) async fn carry_out(&self, caller: &Caller, call: Call) -> Result<Answer, Refused> {
+        let baton = &self.shared.baton;
+        let outcome = match call {
+            Call::Command(command) => baton.fulfil(caller, Wish::Command(command)).await,
+            Call::Transaction(wish) => baton.fulfil(caller, wish).await,
+            Call::Query(query) if query.is_about_the_past() => {
+                turn::aside(baton.clone(), caller.clone(), query).await
+            }
+            Call::Query(query) => baton.ask(caller, query).await,
+            Call::Watch(_) | Call::Unwatch { .. } | Call::Ping => {
+                let detail = "watching needs an open connection";
+                let hint = "use GET /v1/{workspace}/watch, or the WebSocket at /v1/ws";
+                return Err(Refused::new("request.malformed", Kind::Invalid, detail, hint));
+            }
+        };
+        Ok(outcome?)
+    }
+
+    /// Whether the caller has the version of an answer already.
+    pub(super) fn has(&self, told: &Told) -> Result<bool, Refused> {
+        let known = header_text(&self.headers, &header::IF_NONE_MATCH)?;
+        let tag = tag(&told.0.reply);
+        let is_it = |known: &str| {
+            let mut tags = known.split(',').map(|tag| tag.trim().trim_start_matches("W/"));
+            tags.any(|known| tag.as_ref().is_some_and(|tag| tag.as_bytes() == known.as_bytes()))
+        };
+        Ok(known.is_some_and(|known| is_it(&known)))
+    }
+}
+
+/// The caller has it already.
+pub(super) fn not_modified(told: &Told) -> Response<Body> {
+    let mut response = StatusCode::NOT_MODIFIED.into_response();
+    if let Some(tag) = tag(&told.0.reply) {
+        response.headers_mut().insert(header::ETAG, tag);
+    }
+    response
+}

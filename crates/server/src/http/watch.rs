@@ -1,0 +1,138 @@
+//! Events as they happen, as Server-Sent Events.
+//!
+//! ```text
+//!   event: state.set
+//!   id: 42                      only on the last event of a commit, so that resuming after it
+//!   data: {"revision":42,…}     never splits one
+//! ```
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{HeaderName, HeaderValue, Response, header};
+use axum::routing::get;
+use baton::{Item, Watch};
+use baton_core::wire::{Fault, Problem, Watch as Wanted};
+use baton_core::{Kind, Revision};
+use baton_handle::{Carrier, WatchRequest};
+use bytes::Bytes;
+use futures_util::{Stream, stream};
+
+use super::visit::{Visit, header_text};
+use crate::problem::Refused;
+use crate::shared::Shared;
+
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+
+pub(super) fn routes() -> Router<Arc<Shared>> {
+    Router::new().route("/v1/{workspace}/watch", get(watch))
+}
+
+async fn watch(visit: Visit) -> Result<Response<Body>, Refused> {
+    let mut fields = visit.fields();
+    if !fields.has("pattern") {
+        fields.text("pattern", "**");
+    }
+    let mut wanted: Wanted = fields.to()?;
+    if let Some(seen) = header_text(&visit.headers, &LAST_EVENT_ID)?
+        && !seen.is_empty()
+    {
+        let seen: u64 =
+            seen.parse().map_err(|_| Fault::field("last-event-id", "it must be a revision"))?;
+        wanted.from = Some(Revision(seen.saturating_add(1)));
+        wanted.snapshot = false;
+    }
+    let place = Watching::enter(&visit.shared)?;
+    let Wanted { pattern, types, from, snapshot } = wanted;
+    let request = WatchRequest { pattern, types, from, snapshot };
+    let watch = visit.shared.baton.watch(&visit.caller, request).await?;
+    let mut response = Response::new(Body::from_stream(events(place, watch)));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+    Ok(response)
+}
+
+/// A place among the watches.
+struct Watching(Arc<Shared>);
+
+impl Watching {
+    fn enter(shared: &Arc<Shared>) -> Result<Self, Refused> {
+        let max = shared.settings.watches_max;
+        if shared.metrics.watches.enter(max) {
+            return Ok(Self(Arc::clone(shared)));
+        }
+        let detail = format!("there are {max} watches on this server already, that is the most");
+        let hint = "end some, or watch a wider pattern instead of many narrow ones";
+        Err(Refused::new("request.too_many", Kind::Exhausted, &detail, hint))
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        self.0.metrics.watches.leave();
+    }
+}
+
+/// The text of the stream, until the watch ends or nobody listens.
+fn events(place: Watching, watch: Watch) -> impl Stream<Item = Result<Bytes, Infallible>> {
+    let begun = (place, Some(watch), true);
+    stream::unfold(begun, async |(place, watch, is_first)| {
+        let mut watch = watch?;
+        if is_first {
+            // Something at once, so that the listener knows that it is heard.
+            let text = Bytes::from_static(b"retry: 1000\n: watching\n\n");
+            return Some((Ok(text), (place, Some(watch), false)));
+        }
+        let every = place.0.settings.comment_every;
+        let text = match tokio::time::timeout(every, watch.next()).await {
+            Err(_) => Bytes::from_static(b": still here\n\n"),
+            Ok(None) => return None,
+            Ok(Some(Ok(item))) => {
+                place.0.metrics.pushed.add(1);
+                Bytes::from(text_of(&item, &watch))
+            }
+            Ok(Some(Err(error))) => {
+                let problem = serde_json::to_string(&Problem::from(&error));
+                let problem = problem.expect("problems can be encoded");
+                let text = Bytes::from(format!("event: error\ndata: {problem}\n\n"));
+                return Some((Ok(text), (place, None, false)));
+            }
+        };
+        Some((Ok(text), (place, Some(watch), false)))
+    })
+}
+
+fn text_of(item: &Item, watch: &Watch) -> Vec<u8> {
+    let mut out = Vec::new();
+    match item {
+        Item::Event(notice) => {
+            out.extend_from_slice(format!("event: {}\n", notice.kind()).as_bytes());
+            if watch.resume_from() > notice.revision() {
+                out.extend_from_slice(format!("id: {}\n", notice.revision()).as_bytes());
+            }
+            data(&mut out, &notice.json());
+        }
+        Item::Snapshot { revision, entries } => {
+            out.extend_from_slice(format!("event: snapshot\nid: {revision}\n").as_bytes());
+            let mut text = format!("{{\"revision\":{revision},\"entries\":").into_bytes();
+            serde_json::to_writer(&mut text, entries).expect("entries can be encoded");
+            text.push(b'}');
+            data(&mut out, &text);
+        }
+    }
+    out
+}
+
+/// A value may stand on several lines, as it was written; each needs its own field.
+fn data(out: &mut Vec<u8>, text: &[u8]) {
+    for line in text.split(|byte| matches!(byte, b'\n' | b'\r')) {
+        out.extend_from_slice(b"data: ");
+        out.extend_from_slice(line);
+        out.push(b'\n');
+    }
+    out.push(b'\n');
+}

@@ -1,0 +1,44 @@
+//! Baton's doors: HTTP for everyone, live watch for browsers and scripts, a WebSocket for those who
+//! want speed. One port, one thread, one engine.
+//!
+//! ```text
+//!   listener ── accept, count, deadlines ──▶ guard ── Host, Origin ──▶ router
+//!                                                                        │
+//!               ┌──────────── http/ ─────────────┬──────── ws/ ──────────┤
+//!               │ commands, transactions         │ framing, connection   │ health, metrics, openapi
+//!               │ resources, watch (SSE)         │ messagepack           │
+//!               └────────────┬───────────────────┴───────┬───────────────┘
+//!                            ▼                           ▼
+//!                    baton_core::wire: Frame ──▶ Call     turn: hand in all, wait once, answer all
+//!                            └───────────────▶ baton (the engine)
+//! ```
+//!
+//! One thread owns the sockets and turns the engine's crank: it reads all that is ready, decides
+//! it, and when nobody else is ready, writes the group. Small groups are written right there,
+//! larger ones by the engine's sync thread while reading goes on.
+//!
+//! Invariants:
+//!
+//! 1. No rule of the domain stands here: a door reads, asks the engine, and writes.
+//! 2. Everything is bounded: connections, requests in flight, watches, bodies, frames, headers, and
+//!    the time that each may take. A limit that is reached is answered with its name.
+//! 3. Whoever is told of success is told what is durable.
+//! 4. A page from elsewhere cannot reach a loopback server: Host and Origin are checked before
+//!    anything else.
+//!
+//! Deliberately absent: TLS and tokens. Until there are tokens, a server listens on loopback only.
+
+mod guard;
+mod http;
+mod listener;
+pub mod metrics;
+mod openapi;
+mod problem;
+pub mod settings;
+mod shared;
+mod turn;
+pub mod ws;
+
+pub use listener::{ListenError, Server};
+pub use openapi::document as openapi;
+pub use settings::Settings;

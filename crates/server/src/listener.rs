@@ -1,0 +1,182 @@
+//! Accepts connections, and sees to it that none of them takes more time or room than its share.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::Request;
+use baton::Baton;
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use thiserror::Error;
+use tokio::io::AsyncWriteExt;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tower_service::Service;
+
+use crate::http;
+use crate::settings::Settings;
+use crate::shared::Shared;
+
+/// How long to wait when no file descriptor was left for a connection.
+const BREATH: Duration = Duration::from_millis(50);
+
+/// Why a server could not begin.
+#[derive(Debug, Error)]
+pub enum ListenError {
+    /// Whoever can reach the address could do everything.
+    #[error("refused to listen on {address}: it is not loopback, and there are no tokens yet")]
+    NotLoopback {
+        /// Where it should have listened.
+        address: SocketAddr,
+    },
+    /// The address cannot be had.
+    #[error("cannot listen on {address}: {reason}")]
+    Taken {
+        /// Where it should have listened.
+        address: SocketAddr,
+        /// What the system said.
+        reason: std::io::Error,
+    },
+}
+
+impl ListenError {
+    /// Stable across releases; documented in `docs/errors.md`.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NotLoopback { .. } => "server.not_loopback",
+            Self::Taken { .. } => "server.address_taken",
+        }
+    }
+
+    /// What to do next, as a sentence.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::NotLoopback { .. } => {
+                "listen on 127.0.0.1 and let a proxy that authenticates stand before it"
+            }
+            Self::Taken { .. } => "stop the other program, or choose another port with --listen",
+        }
+    }
+}
+
+/// A server that listens.
+pub struct Server {
+    shared: Arc<Shared>,
+    listener: TcpListener,
+    address: SocketAddr,
+}
+
+impl Server {
+    /// Listens; nobody is served before [`Server::run`].
+    pub async fn bind(baton: Baton, settings: Settings) -> Result<Self, ListenError> {
+        let address = settings.listen;
+        if !address.ip().is_loopback() {
+            return Err(ListenError::NotLoopback { address });
+        }
+        let taken = |reason| ListenError::Taken { address, reason };
+        let listener = TcpListener::bind(address).await.map_err(taken)?;
+        let address = listener.local_addr().map_err(taken)?;
+        Ok(Self { shared: Shared::new(baton, settings), listener, address })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves until told to end; then finishes what is durable, tells watchers where to resume, and
+    /// closes the engine.
+    pub async fn run(self, until: impl Future<Output = ()>) {
+        let Self { shared, listener, .. } = self;
+        let router = http::router(Arc::clone(&shared));
+        // Every connection has a place; who waits for all places waits for all to end.
+        let places_max = u32::try_from(shared.settings.connections_max).unwrap_or(u32::MAX);
+        let places = Arc::new(Semaphore::new(places_max as usize));
+        let accepting = async {
+            loop {
+                match listener.accept().await {
+                    Ok((stream, _)) => admit(&shared, &router, &places, stream),
+                    // Out of descriptors, or the peer left already: others may be luckier.
+                    Err(_) => tokio::time::sleep(BREATH).await,
+                }
+            }
+        };
+        tokio::select! {
+            () = accepting => {}
+            () = until => {}
+        }
+        drop(listener);
+        shared.close();
+        shared.baton.clone().close().await;
+        let farewell = shared.settings.farewell;
+        let _ = tokio::time::timeout(farewell, places.acquire_many(places_max)).await;
+    }
+}
+
+fn admit(shared: &Arc<Shared>, router: &axum::Router, places: &Arc<Semaphore>, stream: TcpStream) {
+    // Answers are written whole; waiting to fill a packet would only delay them.
+    let _ = stream.set_nodelay(true);
+    let Ok(permit) = Arc::clone(places).try_acquire_owned() else {
+        shared.metrics.refused.add(1);
+        tokio::spawn(turn_away(stream));
+        return;
+    };
+    let (shared, router) = (Arc::clone(shared), router.clone());
+    let _ = shared.metrics.connections.enter(usize::MAX);
+    let place = Place { shared: Arc::clone(&shared), _permit: permit };
+    tokio::spawn(async move { serve(&shared, router, stream, Arc::new(place)).await });
+}
+
+/// A place among the connections, kept by whoever the connection is handed on to.
+pub(crate) struct Place {
+    shared: Arc<Shared>,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.shared.metrics.connections.leave();
+    }
+}
+
+async fn serve(shared: &Arc<Shared>, router: axum::Router, stream: TcpStream, place: Arc<Place>) {
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(Arc::clone(&place));
+        let mut router = router.clone();
+        async move { router.call(request.map(Body::new)).await }
+    });
+    let settings = &shared.settings;
+    let mut builder = hyper::server::conn::http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(settings.head_deadline);
+    builder.max_buf_size(settings.head_bytes_max).max_headers(64).half_close(false);
+    let connection = builder.serve_connection(TokioIo::new(stream), service).with_upgrades();
+    let mut connection = std::pin::pin!(connection);
+    // What goes wrong on the way is the peer's affair: there is nobody else to tell.
+    tokio::select! {
+        _ = connection.as_mut() => return,
+        () = shared.closed() => connection.as_mut().graceful_shutdown(),
+    }
+    let _ = tokio::time::timeout(settings.farewell, connection).await;
+}
+
+/// Tells one too many that there are too many.
+async fn turn_away(mut stream: TcpStream) {
+    const BODY: &str = "{\"type\":\"/docs/errors#server.too_many_connections\",\"title\":\"Too Many \
+        Requests\",\"status\":429,\"code\":\"server.too_many_connections\",\"kind\":\"exhausted\",\
+        \"detail\":\"the server has as many connections as it takes\",\"hint\":\"close some, or \
+        try again later\"}";
+    let head = format!(
+        "HTTP/1.1 429 Too Many Requests\r\ncontent-type: application/problem+json\r\n\
+         content-length: {}\r\nretry-after: 1\r\nconnection: close\r\n\r\n",
+        BODY.len()
+    );
+    let answer = async {
+        stream.write_all(head.as_bytes()).await?;
+        stream.write_all(BODY.as_bytes()).await?;
+        stream.shutdown().await
+    };
+    let _ = tokio::time::timeout(Duration::from_secs(1), answer).await;
+}

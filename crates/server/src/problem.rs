@@ -1,0 +1,81 @@
+//! Errors as answers of HTTP.
+
+use axum::body::Body;
+use axum::http::{HeaderValue, Response, StatusCode, header};
+use axum::response::IntoResponse;
+use baton_core::Kind;
+use baton_core::wire::{Fault, Problem, write_text};
+
+/// The status that stands for a kind. A few codes have one of their own.
+pub(crate) fn status(problem: &Problem) -> StatusCode {
+    match problem.code.as_str() {
+        "request.method_not_allowed" => return StatusCode::METHOD_NOT_ALLOWED,
+        "request.unsupported_media_type" => return StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        "request.timeout" => return StatusCode::REQUEST_TIMEOUT,
+        _ => {}
+    }
+    match problem.kind {
+        Kind::Invalid => StatusCode::BAD_REQUEST,
+        Kind::Denied => StatusCode::FORBIDDEN,
+        Kind::NotFound => StatusCode::NOT_FOUND,
+        Kind::Conflict => StatusCode::CONFLICT,
+        Kind::Stale => StatusCode::PRECONDITION_FAILED,
+        Kind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+        Kind::Exhausted => StatusCode::TOO_MANY_REQUESTS,
+        Kind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+    }
+}
+
+/// A problem on its way out.
+pub(crate) struct Refused(pub(crate) Problem);
+
+impl Refused {
+    pub(crate) fn new(code: &str, kind: Kind, detail: &str, hint: &str) -> Self {
+        Self(Problem::new(code, kind, &detail, hint, &()))
+    }
+}
+
+impl From<Problem> for Refused {
+    fn from(problem: Problem) -> Self {
+        Self(problem)
+    }
+}
+
+impl From<Fault> for Refused {
+    fn from(fault: Fault) -> Self {
+        Self(Problem::from(&fault))
+    }
+}
+
+impl From<baton::Error> for Refused {
+    fn from(error: baton::Error) -> Self {
+        Self(Problem::from(&error))
+    }
+}
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response<Body> {
+        let problem = self.0;
+        let status = status(&problem);
+        let mut body = b"{\"type\":".to_vec();
+        write_text(&mut body, &format!("/docs/errors#{}", problem.code));
+        body.extend_from_slice(b",\"title\":");
+        write_text(&mut body, status.canonical_reason().unwrap_or("error"));
+        body.extend_from_slice(format!(",\"status\":{},", status.as_u16()).as_bytes());
+        let text = serde_json::to_vec(&problem).expect("problems can be encoded");
+        body.extend_from_slice(&text[1..]);
+        let mut response = Response::new(Body::from(body));
+        *response.status_mut() = status;
+        let kind = HeaderValue::from_static("application/problem+json");
+        response.headers_mut().insert(header::CONTENT_TYPE, kind);
+        if problem.kind == Kind::Exhausted || problem.kind == Kind::Unavailable {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        response.extensions_mut().insert(Outcome(problem.kind));
+        response
+    }
+}
+
+/// The kind of a refusal, for whoever counts.
+#[derive(Clone, Copy)]
+pub(crate) struct Outcome(pub(crate) Kind);

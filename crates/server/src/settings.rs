@@ -1,0 +1,70 @@
+//! Every number of the doors, with its reason.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+/// Where to listen, and how much to take.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Where to listen. Only loopback, as long as there are no tokens.
+    pub listen: SocketAddr,
+    /// Names by which the server may be called besides the loopback ones.
+    pub hosts: Vec<String>,
+    /// Connections at a time. Each costs a few kilobytes and a file descriptor.
+    pub connections_max: usize,
+    /// Watches at a time on one connection.
+    pub watches_per_connection_max: usize,
+    /// Watches at a time in all. Each may hold as many events as the engine's queues take.
+    pub watches_max: usize,
+    /// Requests of one WebSocket that are not answered yet; more are not read until some are.
+    pub in_flight_max: usize,
+    /// Commands in one list. They are decided without a pause for anyone else.
+    pub commands_max: usize,
+    /// Largest body. A transaction of the largest batch fits.
+    pub body_bytes_max: usize,
+    /// Largest message of a WebSocket, whole or in fragments.
+    pub message_bytes_max: usize,
+    /// Bytes of bodies and messages that are being received, in all.
+    pub receiving_bytes_max: usize,
+    /// Bytes waiting to be taken by one peer before nothing more is done for it.
+    pub unsent_bytes_max: usize,
+    /// Bytes of a request's head.
+    pub head_bytes_max: usize,
+    /// How long the head of a request may take, and how long a connection may be idle before it.
+    pub head_deadline: Duration,
+    /// How long a body may take.
+    pub body_deadline: Duration,
+    /// How long a peer may take nothing of what it is sent.
+    pub write_deadline: Duration,
+    /// A silent WebSocket is asked for a sign of life after this, and left after twice as long.
+    pub ping_every: Duration,
+    /// A silent stream of events gets a comment after this, so that whoever is between keeps it.
+    pub comment_every: Duration,
+    /// How long connections may take to end when the server does.
+    pub farewell: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 4747)),
+            hosts: Vec::new(),
+            connections_max: 16_384,
+            watches_per_connection_max: 256,
+            watches_max: 65_536,
+            in_flight_max: 1_024,
+            commands_max: 1_000,
+            body_bytes_max: 9 << 20,
+            message_bytes_max: 9 << 20,
+            receiving_bytes_max: 256 << 20,
+            unsent_bytes_max: 1 << 20,
+            head_bytes_max: 16 << 10,
+            head_deadline: Duration::from_secs(30),
+            body_deadline: Duration::from_secs(30),
+            write_deadline: Duration::from_secs(30),
+            ping_every: Duration::from_secs(30),
+            comment_every: Duration::from_secs(15),
+            farewell: Duration::from_secs(10),
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! A turn: everything that is ready is handed in, waited for once, and answered together.
+
+use std::collections::VecDeque;
+
+use baton::machine::{Absent, Asked, Held};
+use baton::{Baton, Error, Submitted};
+use baton_core::{AgentId, Answer, Query, Rejection, Request, WorkspaceName};
+use baton_handle::{Caller, Carrier};
+
+/// What was handed in and is not answered yet, each with the caller's mark for it.
+pub(crate) struct Turn<T> {
+    waiting: VecDeque<(T, Held<Result<Answer, Rejection>>)>,
+}
+
+/// Why something could not be handed in at once.
+pub(crate) enum Stalled<R> {
+    /// The workspace must be loaded first.
+    Absent(R),
+    /// The group is full; wait for it.
+    Crowded(R, u64),
+}
+
+/// What became of a question.
+pub(crate) enum Looked {
+    /// The answer comes with the turn.
+    Handed,
+    /// It is about the past, which takes its time.
+    Past,
+    /// The workspace must be loaded first.
+    Absent,
+}
+
+impl<T> Turn<T> {
+    pub(crate) fn new() -> Self {
+        Self { waiting: VecDeque::new() }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// Hands in a request.
+    pub(crate) fn hand_in(
+        &mut self,
+        baton: &Baton,
+        workspace: &WorkspaceName,
+        agent: &AgentId,
+        request: Request,
+        mark: T,
+    ) -> Result<Option<Stalled<(Request, T)>>, (T, Error)> {
+        match baton.hand_in(workspace, request, agent) {
+            Ok(Submitted::Held(held)) => {
+                self.waiting.push_back((mark, held));
+                Ok(None)
+            }
+            Ok(Submitted::Absent(request)) => Ok(Some(Stalled::Absent((request, mark)))),
+            Ok(Submitted::Crowded(request, group)) => {
+                Ok(Some(Stalled::Crowded((request, mark), group)))
+            }
+            Err(error) => Err((mark, error)),
+        }
+    }
+
+    /// Hands in a question.
+    pub(crate) fn look_up(
+        &mut self,
+        baton: &Baton,
+        workspace: &WorkspaceName,
+        query: &Query,
+        mark: T,
+    ) -> Result<Looked, (T, Error)> {
+        match baton.look_up(workspace, query) {
+            Ok(Ok(Asked::Present(held))) => {
+                self.waiting.push_back((mark, held));
+                Ok(Looked::Handed)
+            }
+            Ok(Ok(Asked::Past(_))) => Ok(Looked::Past),
+            Ok(Err(Absent(()))) => Ok(Looked::Absent),
+            Err(error) => Err((mark, error)),
+        }
+    }
+
+    /// The next answer, if it needs no waiting.
+    pub(crate) fn ready(&mut self) -> Option<(T, Result<Answer, Error>)> {
+        if self.waiting.front()?.1.group() > 0 {
+            return None;
+        }
+        let (mark, held) = self.waiting.pop_front()?;
+        Some((mark, held.open(0).map_err(Error::Rejected)))
+    }
+
+    /// Waits until all of it may be told.
+    pub(crate) async fn settle(&self, baton: &Baton) -> Result<u64, Error> {
+        let last = self.waiting.iter().map(|(_, held)| held.group()).max().unwrap_or(0);
+        baton.settled(last).await
+    }
+
+    /// The next answer, after that.
+    pub(crate) async fn next(
+        &mut self,
+        baton: &Baton,
+        settled: &Result<u64, Error>,
+    ) -> Option<(T, Result<Answer, Error>)> {
+        let (mark, held) = self.waiting.pop_front()?;
+        let fate = match settled {
+            Ok(durable) => Ok(*durable),
+            // One group was lost: what is in others may be well.
+            Err(_) => baton.settled(held.group()).await,
+        };
+        Some((mark, fate.and_then(|durable| held.open(durable).map_err(Error::Rejected))))
+    }
+}
+
+/// Answers a question about the past, which is read from files, on another thread.
+pub(crate) async fn aside(baton: Baton, caller: Caller, query: Query) -> Result<Answer, Error> {
+    let runtime = tokio::runtime::Handle::current();
+    let job = move || runtime.block_on(baton.ask(&caller, query));
+    match tokio::task::spawn_blocking(job).await {
+        Ok(answer) => answer,
+        Err(error) => Err(Error::Storage { what: error.to_string() }),
+    }
+}

@@ -1,0 +1,94 @@
+//! The WebSocket: frames in, answers and pushes out, many requests at a time.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
+use axum::response::IntoResponse;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use baton_core::Kind;
+use hyper_util::rt::TokioIo;
+use sha1::{Digest, Sha1};
+use tokio::net::TcpStream;
+
+use crate::listener::Place;
+use crate::problem::Refused;
+use crate::shared::Shared;
+
+mod connection;
+mod format;
+pub mod framing;
+pub mod messagepack;
+mod pushes;
+
+use format::Format;
+
+/// What RFC 6455 appends to the client's key.
+const ACCEPTED: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+
+/// Whether one of the words of a header is this one, whatever its case.
+fn says(headers: &HeaderMap, name: header::HeaderName, word: &str) -> bool {
+    let values = headers.get_all(name);
+    let mut words =
+        values.iter().filter_map(|value| value.to_str().ok()).flat_map(|v| v.split(','));
+    words.any(|said| said.trim().eq_ignore_ascii_case(word))
+}
+
+fn check(headers: &HeaderMap) -> Result<String, Refused> {
+    let refuse = |detail: &str| {
+        let hint = "open it with a WebSocket client, version 13";
+        Err(Refused::new("request.malformed", Kind::Invalid, detail, hint))
+    };
+    if !says(headers, header::CONNECTION, "upgrade") || !says(headers, header::UPGRADE, "websocket")
+    {
+        return refuse("this address speaks the WebSocket protocol only");
+    }
+    if !says(headers, header::SEC_WEBSOCKET_VERSION, "13") {
+        return refuse("only version 13 of the WebSocket protocol is spoken");
+    }
+    let key = headers.get(header::SEC_WEBSOCKET_KEY).and_then(|key| key.to_str().ok());
+    match key.filter(|key| STANDARD.decode(key).is_ok_and(|key| key.len() == 16)) {
+        Some(key) => Ok(STANDARD.encode(Sha1::digest(format!("{key}{ACCEPTED}")))),
+        None => refuse("`sec-websocket-key` is not 16 bytes in Base64"),
+    }
+}
+
+/// Opens a WebSocket.
+pub(crate) async fn open(
+    State(shared): State<Arc<Shared>>,
+    mut request: Request<Body>,
+) -> Result<Response<Body>, Refused> {
+    let accepted = check(request.headers())?;
+    let offered = request.headers().get_all(header::SEC_WEBSOCKET_PROTOCOL);
+    let offered: Vec<&str> =
+        offered.iter().filter_map(|value| value.to_str().ok()).flat_map(|v| v.split(',')).collect();
+    let (format, named) = match Format::choose(&offered) {
+        Some((format, named)) => (format, named),
+        None => {
+            let detail = "none of the offered sub-protocols is spoken here";
+            let hint = "offer `baton.v1.json` or `baton.v1.msgpack`";
+            return Err(Refused::new("request.malformed", Kind::Invalid, detail, hint));
+        }
+    };
+    let place = request.extensions().get::<Arc<Place>>().cloned();
+    let upgrade = hyper::upgrade::on(&mut request);
+    tokio::spawn(async move {
+        let _place = place;
+        // A peer that goes away during the handshake is nobody's concern.
+        let Ok(upgraded) = upgrade.await else { return };
+        let Ok(parts) = upgraded.downcast::<TokioIo<TcpStream>>() else { return };
+        connection::serve(shared, parts.io.into_inner(), parts.read_buf, format).await;
+    });
+    let mut response = StatusCode::SWITCHING_PROTOCOLS.into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
+    headers.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
+    let accepted = HeaderValue::from_str(&accepted).expect("Base64 is a header value");
+    headers.insert(header::SEC_WEBSOCKET_ACCEPT, accepted);
+    if let Some(named) = named {
+        headers.insert(header::SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(named));
+    }
+    Ok(response)
+}

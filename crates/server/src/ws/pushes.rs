@@ -1,0 +1,129 @@
+//! The watches of one connection.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use baton::{Error, Item, Watch};
+use futures_util::Stream;
+use futures_util::stream::SelectAll;
+
+use crate::shared::Shared;
+
+/// What a watch brings.
+pub(super) struct Push {
+    /// Which watch: the number of the request that began it.
+    pub(super) watch: u64,
+    /// What it brings, or how it ends.
+    pub(super) item: Result<Item, Error>,
+    /// Whether it is the last of its commit.
+    pub(super) is_last: bool,
+}
+
+/// One watch. It lets go of its place when it ends, whichever way.
+pub(super) struct Pushing {
+    watch: u64,
+    stream: Option<Watch>,
+    shared: Arc<Shared>,
+    waker: Option<Waker>,
+}
+
+impl Pushing {
+    fn end(&mut self) {
+        if self.stream.take().is_some() {
+            self.shared.metrics.watches.leave();
+        }
+    }
+}
+
+impl Drop for Pushing {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl Stream for Pushing {
+    type Item = Push;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Push>> {
+        let watch = self.watch;
+        let Some(stream) = &mut self.stream else { return Poll::Ready(None) };
+        match Pin::new(&mut *stream).poll_next(context) {
+            Poll::Pending => {
+                self.waker = Some(context.waker().clone());
+                Poll::Pending
+            }
+            Poll::Ready(None) => {
+                self.end();
+                Poll::Ready(None)
+            }
+            Poll::Ready(Some(item)) => {
+                let is_last = match &item {
+                    Ok(Item::Event(notice)) => stream.resume_from() > notice.revision(),
+                    Ok(Item::Snapshot { .. }) | Err(_) => true,
+                };
+                if item.is_err() {
+                    self.end();
+                }
+                Poll::Ready(Some(Push { watch, item, is_last }))
+            }
+        }
+    }
+}
+
+/// The watches of one connection; only those that have something are looked at.
+#[derive(Default)]
+pub(super) struct Pushes {
+    // Most connections watch nothing, and ten thousand of them should cost little.
+    watches: Option<Box<SelectAll<Pushing>>>,
+    count: usize,
+}
+
+impl Pushes {
+    pub(super) fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether there is a watch of this number.
+    pub(super) fn has(&self, watch: u64) -> bool {
+        let mut all = self.watches.iter().flat_map(|watches| watches.iter());
+        all.any(|pushing| pushing.watch == watch && pushing.stream.is_some())
+    }
+
+    /// Adds a watch, whose place was taken.
+    pub(super) fn add(&mut self, watch: u64, stream: Watch, shared: Arc<Shared>) {
+        let pushing = Pushing { watch, stream: Some(stream), shared, waker: None };
+        self.watches.get_or_insert_default().push(pushing);
+        self.count += 1;
+    }
+
+    /// Ends a watch; whether there was one.
+    pub(super) fn end(&mut self, watch: u64) -> bool {
+        let Some(watches) = &mut self.watches else { return false };
+        let mut all = watches.iter_mut();
+        let Some(pushing) = all.find(|one| one.watch == watch && one.stream.is_some()) else {
+            return false;
+        };
+        pushing.end();
+        // So that it is looked at once more, and taken off the list.
+        if let Some(waker) = pushing.waker.take() {
+            waker.wake();
+        }
+        self.count -= 1;
+        true
+    }
+
+    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Push> {
+        let Some(watches) = &mut self.watches else { return Poll::Pending };
+        match Pin::new(&mut **watches).poll_next(context) {
+            Poll::Ready(Some(push)) => {
+                if push.item.is_err() {
+                    self.count -= 1;
+                }
+                Poll::Ready(push)
+            }
+            // Empty: it is polled again when a watch was added.
+            Poll::Ready(None) | Poll::Pending => Poll::Pending,
+        }
+    }
+}
