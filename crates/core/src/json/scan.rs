@@ -14,7 +14,7 @@
 //! 1. A value is accepted exactly if `serde_json` decodes it and it nests at most [`DEPTH_MAX`]
 //!    deep: the tests compare the two.
 //! 2. No input makes it panic or look at a byte more than a few times.
-//! 3. Bytes beyond ASCII are allowed inside strings only, and are **not** checked to be UTF-8 there.
+//! 3. Bytes beyond ASCII are allowed inside strings only, and are **not** checked to be UTF-8.
 //!    Whoever asks does that, best once for the whole buffer with [`str::from_utf8`].
 //!
 //! Deliberately absent: an opinion on what follows the value. `01` is the value `0` followed by
