@@ -6,19 +6,27 @@ use crate::names::AgentId;
 
 /// Every agent that ever wrote into a workspace, numbered in order of appearance. Numbers are
 /// never reused: entries refer to them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Authors {
     by_number: Vec<AgentId>,
     by_name: BTreeMap<AgentId, u32>,
+    /// The number that was asked for last, since whoever writes often writes again.
+    latest: usize,
 }
 
 impl Authors {
     /// The number of an agent, given out if it is new.
     pub fn number(&mut self, agent: &AgentId) -> u32 {
+        let as_number = |index: usize| u32::try_from(index).expect("fewer than 2^32 agents");
+        if self.by_number.get(self.latest) == Some(agent) {
+            return as_number(self.latest);
+        }
         if let Some(number) = self.by_name.get(agent) {
+            self.latest = *number as usize;
             return *number;
         }
-        let number = u32::try_from(self.by_number.len()).expect("fewer than 2^32 agents");
+        self.latest = self.by_number.len();
+        let number = as_number(self.latest);
         self.by_number.push(agent.clone());
         self.by_name.insert(agent.clone(), number);
         number
@@ -51,6 +59,14 @@ impl Authors {
         &self.by_number
     }
 }
+
+impl PartialEq for Authors {
+    fn eq(&self, other: &Self) -> bool {
+        self.by_number == other.by_number
+    }
+}
+
+impl Eq for Authors {}
 
 impl FromIterator<AgentId> for Authors {
     fn from_iter<I: IntoIterator<Item = AgentId>>(agents: I) -> Self {

@@ -56,15 +56,22 @@ enum Undo {
 }
 
 /// The events of a commit that is being decided.
-#[derive(Default)]
 struct Happened {
     events: Vec<Event>,
     weight: usize,
+    /// Whether more may be decided after the command at hand, and refused with all before it.
+    goes_on: bool,
+    /// Whether something happened that nobody can take back.
+    is_final: bool,
 }
 
 /// What to answer once the events of a command have happened.
 enum Plan {
-    Written { namespace: NamespaceName, key: Key, warnings: Vec<Warning> },
+    /// The entry that this event is about.
+    Written {
+        event: usize,
+        warnings: Vec<Warning>,
+    },
     Namespace(NamespaceName),
     Agent(AgentId),
     Workspace,
@@ -121,10 +128,12 @@ impl Space {
             agent: agent.clone(),
             revision: self.revision.next(),
         };
-        let mut happened = Happened::default();
+        let goes_on = keyed.is_some() || matches!(wish, Wish::Transaction { .. });
+        let mut happened = Happened { events: Vec::new(), weight: 0, goes_on, is_final: false };
         let reply = match self.fulfil(wish, &stamp, &mut happened) {
             Ok(reply) => reply,
             Err(rejection) => {
+                assert!(!happened.is_final, "what cannot be taken back is not refused");
                 self.take_back();
                 return Err(rejection);
             }
@@ -141,7 +150,8 @@ impl Space {
         let keyed = keyed.filter(|_| !crate::planted::is("space.receipt_not_kept"));
         if let Some((key, digest)) = keyed {
             let receipt = Receipt::of(key, digest, &answer);
-            if let Err(rejection) = happened.add(vec![Event::Receipt(receipt.clone())]) {
+            happened.events.push(Event::Receipt(receipt.clone()));
+            if let Err(rejection) = happened.weigh(happened.events.len() - 1) {
                 self.take_back();
                 return Err(rejection);
             }
@@ -160,7 +170,8 @@ impl Space {
             if crate::planted::is("space.replay_skips") && batch.revision.0.is_multiple_of(13) {
                 continue;
             }
-            self.evolve(event, &batch.moment());
+            let undo = self.evolve(event, &batch.moment(), false);
+            self.journal.extend(undo);
         }
         self.advance(batch.revision, batch.time);
     }
@@ -234,11 +245,14 @@ impl Space {
         let plan = self.step(command, stamp, happened)?;
         for _ in 0..limits::POLICY_ROUNDS_MAX {
             let last = happened.events.len();
-            let fresh = happened.events[first..].iter();
+            let fresh = &happened.events[first..];
+            if !fresh.iter().any(policy::may_follow) {
+                return Ok(self.reply(plan, &happened.events));
+            }
             let following: Vec<Command> =
-                fresh.flat_map(|event| policy::follow(self, event)).collect();
+                fresh.iter().flat_map(|event| policy::follow(self, event)).collect();
             if following.is_empty() {
-                return Ok(self.reply(plan));
+                return Ok(self.reply(plan, &happened.events));
             }
             for command in following {
                 self.step(command, stamp, happened)?;
@@ -248,82 +262,107 @@ impl Space {
         Err(Rejection::PolicyRounds { max: limits::POLICY_ROUNDS_MAX })
     }
 
+    #[inline]
     fn step(
         &mut self,
         command: Command,
         stamp: &Stamp,
         happened: &mut Happened,
     ) -> Result<Plan, Rejection> {
-        let (fresh, plan) = self.decide(command, stamp)?;
+        let first = happened.events.len();
+        let plan = self.decide(command, stamp, &mut happened.events)?;
+        happened.weigh(first)?;
         let moment = Moment { revision: stamp.revision, time: stamp.now, agent: &stamp.agent };
-        for event in &fresh {
-            self.evolve(event, &moment);
+        let fresh = &happened.events[first..];
+        // Whatever follows is decided after this, and may be refused.
+        happened.goes_on |= fresh.iter().any(policy::may_follow);
+        happened.is_final |= !happened.goes_on;
+        for event in fresh {
+            let undo = self.evolve(event, &moment, happened.goes_on);
+            self.journal.extend(undo);
         }
-        happened.add(fresh)?;
         Ok(plan)
     }
 
-    fn decide(&self, command: Command, stamp: &Stamp) -> Result<(Vec<Event>, Plan), Rejection> {
+    #[inline]
+    fn decide(
+        &self,
+        command: Command,
+        stamp: &Stamp,
+        events: &mut Vec<Event>,
+    ) -> Result<Plan, Rejection> {
         match command {
             Command::State(command) => {
                 let around = Neighbours { namespace: &self.namespace, agent: &self.agent };
-                let decided = state::decide(&self.state, &around, command, stamp)?;
-                let plan = match (decided.answer, decided.events.first()) {
-                    (state::Answer::Written(warnings), Some(event)) => {
-                        let (namespace, key) = event.place();
-                        Plan::Written { namespace: namespace.clone(), key: key.clone(), warnings }
+                let first = events.len();
+                // Most commits are one event, and most of those are gone when they are encoded.
+                events.reserve_exact(1);
+                let happen = &mut |event| events.push(Event::State(event));
+                match state::decide(&self.state, &around, command, stamp, happen)? {
+                    state::Answer::Written(warnings) => {
+                        Ok(Plan::Written { event: first, warnings })
                     }
-                    (state::Answer::Written(_), None) => {
-                        Plan::Reply(Reply::State(state::Reply::Done))
-                    }
-                    (state::Answer::Reply(reply), _) => Plan::Reply(Reply::State(reply)),
-                };
-                Ok((decided.events.into_iter().map(Event::State).collect(), plan))
+                    state::Answer::Reply(reply) => Ok(Plan::Reply(Reply::State(reply))),
+                }
             }
             Command::Namespace(command) => {
                 let name = command.name().clone();
                 let decided = namespace::decide(&self.namespace, command)?;
-                let plan = match decided.reply {
+                events.extend(decided.events.into_iter().map(Event::Namespace));
+                Ok(match decided.reply {
                     Some(reply) => Plan::Reply(Reply::Namespace(reply)),
                     None => Plan::Namespace(name),
-                };
-                Ok((decided.events.into_iter().map(Event::Namespace).collect(), plan))
+                })
             }
             Command::Agent(command) => {
                 let decided = agent::decide(&self.agent, command, stamp)?;
+                events.extend(decided.events.into_iter().map(Event::Agent));
                 let done = Plan::Reply(Reply::Agent(agent::Reply::Done));
-                let plan = decided.about.map_or(done, Plan::Agent);
-                Ok((decided.events.into_iter().map(Event::Agent).collect(), plan))
+                Ok(decided.about.map_or(done, Plan::Agent))
             }
             Command::Workspace(command) => {
-                let events = workspace::decide(&self.workspace, &command)?;
-                Ok((events.into_iter().map(Event::Workspace).collect(), Plan::Workspace))
+                let decided = workspace::decide(&self.workspace, &command)?;
+                events.extend(decided.into_iter().map(Event::Workspace));
+                Ok(Plan::Workspace)
             }
         }
     }
 
-    fn evolve(&mut self, event: &Event, moment: &Moment<'_>) {
-        let undo = match event {
-            Event::State(event) => Undo::State(self.state.evolve(event, moment)),
+    /// Applies a fact, and answers with how to take it back: always if that may be necessary, else
+    /// only if there is something to settle.
+    #[inline]
+    fn evolve(&mut self, event: &Event, moment: &Moment<'_>, goes_on: bool) -> Option<Undo> {
+        match event {
+            Event::State(event) => {
+                let before = self.state.evolve(event, moment);
+                goes_on.then(|| Undo::State(before.undo(event)))
+            }
             Event::Namespace(event) => {
                 if let namespace::Event::Deleted { name } = event {
                     let gone = self.state.forget(name, moment.revision);
                     self.journal.extend(gone.map(Undo::State));
                 }
-                Undo::Namespace(self.namespace.evolve(event, moment))
+                Some(Undo::Namespace(self.namespace.evolve(event, moment)))
             }
-            Event::Agent(event) => Undo::Agent(self.agent.evolve(event, moment)),
-            Event::Workspace(event) => Undo::Workspace(self.workspace.evolve(event)),
+            Event::Agent(event) => Some(Undo::Agent(self.agent.evolve(event, moment))),
+            Event::Workspace(event) => Some(Undo::Workspace(self.workspace.evolve(event))),
             // Written last, when nothing can be refused any more: there is nothing to take back.
-            Event::Receipt(receipt) => return self.receipts.evolve(receipt, moment),
-        };
-        self.journal.push(undo);
+            Event::Receipt(receipt) => {
+                self.receipts.evolve(receipt, moment);
+                None
+            }
+        }
     }
 
-    fn reply(&self, plan: Plan) -> Reply {
+    #[inline]
+    fn reply(&self, plan: Plan, events: &[Event]) -> Reply {
         match plan {
-            Plan::Written { namespace, key, warnings } => {
-                let entry = self.state.entry(&namespace, &key).expect("it was just written");
+            Plan::Written { event, warnings } => {
+                let Event::State(event) = &events[event] else {
+                    panic!("a write makes an event of shared state");
+                };
+                let (namespace, key) = event.place();
+                let entry = self.state.entry(namespace, key).expect("it was just written");
                 Reply::State(state::Reply::Entry(entry.warned(warnings)))
             }
             Plan::Namespace(name) => {
@@ -474,13 +513,10 @@ impl Space {
 }
 
 impl Happened {
-    fn add(&mut self, fresh: Vec<Event>) -> Result<(), Rejection> {
-        self.weight += fresh.iter().map(Event::weight).sum::<usize>();
-        if self.events.is_empty() {
-            self.events = fresh;
-        } else {
-            self.events.extend(fresh);
-        }
+    /// Counts the events from this one on, and refuses what a log could not take.
+    #[inline]
+    fn weigh(&mut self, first: usize) -> Result<(), Rejection> {
+        self.weight += self.events[first..].iter().map(Event::weight).sum::<usize>();
         let bounds = [
             ("events", self.events.len(), limits::BATCH_EVENTS_MAX),
             ("bytes", self.weight, limits::BATCH_BYTES_MAX),

@@ -21,8 +21,10 @@
 //! newer than the program is refused, not guessed.
 
 use baton_core::{AgentId, Batch, Event, Revision, Timestamp, WorkspaceName};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use thiserror::Error;
+
+mod packing;
 
 /// MessagePack with named fields.
 const CODEC: u8 = 1;
@@ -52,12 +54,6 @@ pub enum CodecError {
         /// The schema found.
         schema: u16,
     },
-}
-
-#[derive(Serialize)]
-struct BodyOut<'a> {
-    agent: &'a AgentId,
-    events: &'a [Event],
 }
 
 #[derive(Deserialize)]
@@ -120,17 +116,17 @@ pub fn encode(
     deadline: Option<Timestamp>,
 ) {
     let start = group.len();
-    group.extend_from_slice(&[0; PREFIX]);
-    group.push(CODEC);
-    group.extend_from_slice(&SCHEMA.to_le_bytes());
-    group.extend_from_slice(&batch.revision.0.to_le_bytes());
-    group.extend_from_slice(&batch.time.0.to_le_bytes());
-    group.extend_from_slice(&deadline.map_or(0, |moment| moment.0).to_le_bytes());
     let name = workspace.as_str().as_bytes();
-    group.push(u8::try_from(name.len()).expect("names are shorter than 256 bytes"));
+    let mut fixed = [0; PREFIX + FIXED];
+    fixed[8] = CODEC;
+    fixed[9..11].copy_from_slice(&SCHEMA.to_le_bytes());
+    fixed[11..19].copy_from_slice(&batch.revision.0.to_le_bytes());
+    fixed[19..27].copy_from_slice(&batch.time.0.to_le_bytes());
+    fixed[27..35].copy_from_slice(&deadline.map_or(0, |moment| moment.0).to_le_bytes());
+    fixed[35] = u8::try_from(name.len()).expect("names are shorter than 256 bytes");
+    group.extend_from_slice(&fixed);
     group.extend_from_slice(name);
-    let body = BodyOut { agent: &batch.agent, events: &batch.events };
-    rmp_serde::encode::write_named(group, &body).expect("batches can be encoded");
+    packing::body(group, &batch.agent, &batch.events);
     let length = u32::try_from(group.len() - start - PREFIX).expect("batches are limited");
     let checksum = crc32fast::hash(&group[start + PREFIX..]);
     group[start..start + 4].copy_from_slice(&length.to_le_bytes());

@@ -126,7 +126,7 @@ struct Grouped {
 
 /// Many workspaces, and the group that is being gathered.
 pub struct Machine {
-    residents: HashMap<WorkspaceName, Resident>,
+    residents: hashbrown::HashMap<WorkspaceName, Box<Resident>>,
     /// Tails of workspaces that are not in memory.
     tails: HashMap<WorkspaceName, Tail>,
     deadlines: BTreeSet<(Timestamp, WorkspaceName)>,
@@ -146,7 +146,7 @@ impl Machine {
     /// A machine whose log goes on at this position, and that serves from this moment on.
     pub fn new(tail: Position, tails: HashMap<WorkspaceName, Tail>, now: Timestamp) -> Self {
         Self {
-            residents: HashMap::new(),
+            residents: hashbrown::HashMap::new(),
             tails,
             deadlines: BTreeSet::new(),
             asleep: HashMap::new(),
@@ -334,7 +334,7 @@ impl Machine {
 
     /// A workspace in memory.
     pub fn resident(&mut self, workspace: &WorkspaceName) -> Option<&mut Resident> {
-        self.residents.get_mut(workspace)
+        self.residents.get_mut(workspace).map(Box::as_mut)
     }
 
     /// Workspaces in memory, in no order.
@@ -380,7 +380,7 @@ impl Machine {
         let deadline = resident.space.next_deadline();
         self.forget_sleeper(workspace);
         move_deadline(&mut self.deadlines, workspace, &mut resident.deadline, deadline);
-        let before = self.residents.insert(workspace.clone(), resident);
+        let before = self.residents.insert(workspace.clone(), Box::new(resident));
         assert!(before.is_none(), "a workspace is loaded once");
     }
 

@@ -16,7 +16,7 @@ use baton_core::Timestamp;
 use baton_log::faulty::{FaultyDisk, Operation};
 
 use crate::auditor::{Audit, demand};
-use crate::recovery::{lost_by_rot, read_all};
+use crate::recovery::{archived, lost_by_rot, read_all};
 use crate::world::{World, broken, is_excused};
 
 /// Attempts to open a server while single operations fail.
@@ -210,7 +210,11 @@ impl World {
         };
         for workspace in self.plan.workspaces.clone() {
             let head = self.auditor.ledger(&workspace).head();
-            let head = head - lost.get(&workspace).copied().unwrap_or(0);
+            let in_log = head - lost.get(&workspace).copied().unwrap_or(0);
+            let head = match archived(&fresh, &workspace) {
+                Ok(archived) => in_log.max(archived),
+                Err(error) => return Ok(Some(error)),
+            };
             let shown = self.show(&fresh, &workspace, head);
             if let Err(error) = shown? {
                 return Ok(Some(error));

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use baton::clock::Clock;
 use baton::error::Error;
+use baton::files::{self, File};
 use baton::machine::Asked;
 use baton_core::state::{Query as StateQuery, Snapshot};
 use baton_core::{Reply, Revision, WorkspaceName, state, workspace};
@@ -172,6 +173,18 @@ pub(crate) fn lost_by_rot(
         *lost.entry(name).or_default() += 1;
     }
     Ok(Ok(lost))
+}
+
+/// The newest revision of a workspace that is archived. A batch is archived only when it is durable,
+/// so it stays whatever becomes of the record that it came from.
+pub(crate) fn archived(fresh: &Server, workspace: &WorkspaceName) -> Result<u64, Error> {
+    let names = fresh.log.list_blobs(&files::folder(workspace))?;
+    let newest = names.iter().filter_map(|name| match File::parse(name)?.1 {
+        File::Base { revision } => Some(revision),
+        File::Run { last, .. } => Some(last),
+        File::Snapshot { .. } => None,
+    });
+    Ok(newest.max().unwrap_or(0))
 }
 
 /// The revision that a server shows for a loaded workspace.

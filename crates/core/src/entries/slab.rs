@@ -25,6 +25,12 @@ impl Slab {
         self.slots[slot as usize].as_ref().expect("an index holds used slots only")
     }
 
+    /// The entry of a slot, if there is one.
+    #[inline]
+    pub(super) fn peek(&self, slot: u32) -> Option<&Entry> {
+        self.slots.get(slot as usize)?.as_ref()
+    }
+
     pub(super) fn add(&mut self, entry: Entry) -> u32 {
         if let Some(slot) = self.free.pop() {
             self.slots[slot as usize] = Some(entry);

@@ -1,5 +1,6 @@
 //! The table: the slab, its two indexes and the capture, kept in step.
 
+use std::cell::Cell;
 use std::ops::Bound;
 
 use super::capture::{Capture, Then};
@@ -16,6 +17,9 @@ pub struct Entries {
     order: Order,
     bytes: usize,
     capture: Option<Capture>,
+    /// The slot that was found last. A key that was just asked for is asked for again at once: to
+    /// decide, to write, to answer.
+    recent: Cell<u32>,
 }
 
 impl Entries {
@@ -40,7 +44,7 @@ impl Entries {
             by_hash.insert(by_hash.hash(slab.get(slot).key_bytes()), slot, &slab);
         }
         let order = Order::from_sorted(&slab);
-        Entries { slab, by_hash, order, bytes, capture: None }
+        Entries { slab, by_hash, order, bytes, capture: None, recent: Cell::new(0) }
     }
 
     /// How many keys there are.
@@ -60,17 +64,27 @@ impl Entries {
 
     /// The entry of a key.
     pub fn get(&self, key: &str) -> Option<&Entry> {
+        if let Some(slot) = self.find_again(key.as_bytes()) {
+            return Some(self.slab.get(slot));
+        }
         let slot = self.find(self.by_hash.hash(key.as_bytes()), key.as_bytes())?;
         Some(self.slab.get(slot))
     }
 
     /// Sets the entry of its key and returns the one before.
     pub fn put(&mut self, entry: Entry) -> Option<Entry> {
-        let hash = self.by_hash.hash(entry.key_bytes());
         self.bytes += entry.as_bytes().len();
-        let Some(slot) = self.find(hash, entry.key_bytes()) else {
-            self.add(hash, entry);
-            return None;
+        let again = self.find_again(entry.key_bytes());
+        let slot = match again {
+            Some(slot) => slot,
+            None => {
+                let hash = self.by_hash.hash(entry.key_bytes());
+                let Some(slot) = self.find(hash, entry.key_bytes()) else {
+                    self.add(hash, entry);
+                    return None;
+                };
+                slot
+            }
         };
         let old = self.slab.replace(slot, entry);
         self.bytes -= old.as_bytes().len();
@@ -163,11 +177,21 @@ impl Entries {
         let slot = self.slab.add(entry);
         self.by_hash.insert(hash, slot, &self.slab);
         self.order.insert(slot, &self.slab);
+        self.recent.set(slot);
     }
 
     #[inline]
     fn find(&self, hash: u64, key: &[u8]) -> Option<u32> {
-        self.by_hash.find(hash, key, &self.slab)
+        let slot = self.by_hash.find(hash, key, &self.slab)?;
+        self.recent.set(slot);
+        Some(slot)
+    }
+
+    /// The slot of a key, if it is the one that was found last.
+    #[inline]
+    fn find_again(&self, key: &[u8]) -> Option<u32> {
+        let slot = self.recent.get();
+        self.slab.peek(slot).is_some_and(|entry| entry.key_bytes() == key).then_some(slot)
     }
 }
 

@@ -31,3 +31,12 @@ pub fn follow(space: &Space, event: &Event) -> Vec<Command> {
         }
     }
 }
+
+/// Whether anything can follow from an event. What nothing follows from cannot be refused any more
+/// once it has happened by itself.
+pub fn may_follow(event: &Event) -> bool {
+    match event {
+        Event::Agent(_) => true,
+        Event::State(_) | Event::Namespace(_) | Event::Workspace(_) | Event::Receipt(_) => false,
+    }
+}

@@ -23,36 +23,32 @@ pub trait Surroundings {
     fn has_session(&self, agent: &AgentId) -> bool;
 }
 
-/// Events that must happen, and what the caller is told once they have.
-pub struct Decided {
-    /// What happens. Empty means that nothing changes.
-    pub events: Vec<Event>,
-    /// What to answer.
-    pub answer: Answer,
-}
-
 /// What to answer once the events have happened.
 pub enum Answer {
-    /// The entry as it is then, with these warnings.
+    /// The entry that the one event is about, as it is then, with these warnings.
     Written(Vec<Warning>),
     /// This.
     Reply(Reply),
 }
 
-/// Decides a command against the table as it is.
+/// Decides a command against the table as it is: what must happen is handed over, none if nothing
+/// changes, and what the caller is told once it has is the answer. If it is refused, what was
+/// handed over means nothing.
+#[inline]
 pub fn decide(
     table: &Table,
     around: &impl Surroundings,
     command: Command,
     stamp: &Stamp,
-) -> Result<Decided, Rejection> {
+    happen: &mut impl FnMut(Event),
+) -> Result<Answer, Rejection> {
     match command {
-        Command::Set(command) => set(table, around, command, stamp),
-        Command::Patch(command) => patch(table, around, command, stamp),
-        Command::Delete(command) => delete(table, around, command),
-        Command::Transfer(command) => transfer(table, around, command, stamp),
-        Command::Expire => Ok(expire(table, stamp.now)),
-        Command::LetGo { agent } => Ok(let_go(table, &agent)),
+        Command::Set(command) => set(table, around, command, stamp, happen),
+        Command::Patch(command) => patch(table, around, command, stamp, happen),
+        Command::Delete(command) => delete(table, around, command, happen),
+        Command::Transfer(command) => transfer(table, around, command, stamp, happen),
+        Command::Expire => Ok(expire(table, stamp.now, happen)),
+        Command::LetGo { agent } => Ok(let_go(table, &agent, happen)),
     }
 }
 
@@ -61,7 +57,8 @@ fn set(
     around: &impl Surroundings,
     command: Set,
     stamp: &Stamp,
-) -> Result<Decided, Rejection> {
+    happen: &mut impl FnMut(Event),
+) -> Result<Answer, Rejection> {
     let rules = rules_for(around, &command.namespace, &command.key)?;
     let current = table.packed(&command.namespace, &command.key);
     if command.ephemeral {
@@ -88,7 +85,7 @@ fn set(
         bound_to: command.ephemeral.then(|| stamp.agent.clone()),
         source: None,
     };
-    written(rules, write, current)
+    written(rules, write, current, happen)
 }
 
 fn patch(
@@ -96,7 +93,8 @@ fn patch(
     around: &impl Surroundings,
     command: PatchEntry,
     stamp: &Stamp,
-) -> Result<Decided, Rejection> {
+    happen: &mut impl FnMut(Event),
+) -> Result<Answer, Rejection> {
     let PatchEntry { namespace, key, patch, expected_version } = command;
     let rules = rules_for(around, &namespace, &key)?;
     let current = table.packed(&namespace, &key);
@@ -116,14 +114,15 @@ fn patch(
     };
     let operation = Operation::Patched;
     let write = Write { namespace, key, value, operation, expires_at, bound_to, source: None };
-    written(rules, write, current)
+    written(rules, write, current, happen)
 }
 
 fn delete(
     table: &Table,
     around: &impl Surroundings,
     command: Delete,
-) -> Result<Decided, Rejection> {
+    happen: &mut impl FnMut(Event),
+) -> Result<Answer, Rejection> {
     let Delete { namespace, key, expected_version } = command;
     let rules = rules_for(around, &namespace, &key)?;
     let current = table.packed(&namespace, &key);
@@ -133,8 +132,8 @@ fn delete(
         return Err(Rejection::NotFound { namespace, key });
     };
     let removal = Removal::Deleted;
-    let event = Event::Deleted { namespace, key, version: entry.version(), removal };
-    Ok(Decided { events: vec![event], answer: Answer::Reply(Reply::Entry(entry)) })
+    happen(Event::Deleted { namespace, key, version: entry.version(), removal });
+    Ok(Answer::Reply(Reply::Entry(entry)))
 }
 
 fn transfer(
@@ -142,7 +141,8 @@ fn transfer(
     around: &impl Surroundings,
     command: Transfer,
     stamp: &Stamp,
-) -> Result<Decided, Rejection> {
+    happen: &mut impl FnMut(Event),
+) -> Result<Answer, Rejection> {
     let Transfer { from_namespace, to_namespace, keys, overwrite } = command;
     if from_namespace == to_namespace {
         return Err(Rejection::SameNamespace { namespace: from_namespace });
@@ -161,7 +161,6 @@ fn transfer(
     let mut keys = keys.unwrap_or_else(|| table.keys(&from_namespace));
     keys.sort();
     keys.dedup();
-    let mut events = Vec::with_capacity(2 * keys.len());
     for key in &keys {
         let Some(entry) = table.entry(&from_namespace, key) else {
             return Err(Rejection::NotFound { namespace: from_namespace, key: key.clone() });
@@ -194,39 +193,41 @@ fn transfer(
                 agent: entry.updated_by().clone(),
             }),
         };
-        events.extend(written(rules, write, present)?.events);
-        events.push(Event::Deleted {
+        written(rules, write, present, happen)?;
+        happen(Event::Deleted {
             namespace: from_namespace.clone(),
             key: key.clone(),
             version: entry.version(),
             removal: Removal::TransferredAway,
         });
     }
-    Ok(Decided { events, answer: Answer::Reply(Reply::Moved { keys }) })
+    Ok(Answer::Reply(Reply::Moved { keys }))
 }
 
-fn expire(table: &Table, now: Timestamp) -> Decided {
+fn expire(table: &Table, now: Timestamp, happen: &mut impl FnMut(Event)) -> Answer {
     #[cfg(feature = "planted")]
     let now = if crate::planted::is("state.expire_early") { now.after(10_000) } else { now };
     let due = table.due(now).take(limits::EXPIRIES_PER_BATCH_MAX);
-    removed(table, due, Removal::Expired)
+    removed(table, due, Removal::Expired, happen)
 }
 
-fn let_go(table: &Table, agent: &AgentId) -> Decided {
-    removed(table, table.bound_to(agent), Removal::LetGo)
+fn let_go(table: &Table, agent: &AgentId, happen: &mut impl FnMut(Event)) -> Answer {
+    removed(table, table.bound_to(agent), Removal::LetGo, happen)
 }
 
 fn removed<'a>(
     table: &Table,
     places: impl Iterator<Item = (&'a NamespaceName, &'a Key)>,
     removal: Removal,
-) -> Decided {
+    happen: &mut impl FnMut(Event),
+) -> Answer {
     let event = |(namespace, key): (&NamespaceName, &Key)| {
         let entry = table.packed(namespace, key).expect("what is listed to end is there");
         let version = Version(u64::from(entry.version()));
         Event::Deleted { namespace: namespace.clone(), key: key.clone(), version, removal }
     };
-    Decided { events: places.map(event).collect(), answer: Answer::Reply(Reply::Done) }
+    places.map(event).for_each(happen);
+    Answer::Reply(Reply::Done)
 }
 
 /// A write whose conditions hold; what remains are the demands on the value itself.
@@ -244,7 +245,8 @@ fn written(
     rules: &Rules,
     write: Write,
     current: Option<&entries::Entry>,
-) -> Result<Decided, Rejection> {
+    happen: &mut impl FnMut(Event),
+) -> Result<Answer, Rejection> {
     let Write { namespace, key, value, operation, expires_at, bound_to, source } = write;
     check_value(rules, &namespace, &key, &value)?;
     let Some(version) = current.map_or(Some(1), |entry| entry.version().checked_add(1)) else {
@@ -258,9 +260,8 @@ fn written(
     } else {
         version
     };
-    let event =
-        Event::Set { namespace, key, value, version, operation, expires_at, bound_to, source };
-    Ok(Decided { events: vec![event], answer: Answer::Written(warnings) })
+    happen(Event::Set { namespace, key, value, version, operation, expires_at, bound_to, source });
+    Ok(Answer::Written(warnings))
 }
 
 fn rules_for<'a>(

@@ -28,9 +28,9 @@ mod tests;
 mod vocabulary;
 
 pub use decide::{
-    Answer, Decided, Surroundings, cursor_of_place, decide, page_limit, place_of_cursor, query,
+    Answer, Surroundings, cursor_of_place, decide, page_limit, place_of_cursor, query,
 };
-pub use table::{Ending, Table, Undo};
+pub use table::{Before, Ending, Table, Undo};
 pub use vocabulary::{
     Change, Command, Delete, Diff, Entry, Event, Get, History, List, Operation, Page, PatchEntry,
     Query, Rejection, Removal, Reply, Set, Snapshot, Source, Transfer, Warning,

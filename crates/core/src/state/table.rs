@@ -48,20 +48,14 @@ pub enum Undo {
         /// Which key.
         key: Key,
         /// What was there.
-        entry: Option<entries::Entry>,
-        /// When it would have ended.
-        ending: Option<Ending>,
-        /// How many authors there were.
-        authors: usize,
-        /// The revision of the last removal before.
-        last_removal: Revision,
+        before: Before,
     },
     /// A whole namespace, as it was.
     Namespace {
         /// Which.
         namespace: NamespaceName,
         /// Its entries.
-        entries: Entries,
+        entries: Box<Entries>,
         /// Their endings.
         endings: Vec<(Place, Ending)>,
         /// The revision of the last removal before.
@@ -69,9 +63,29 @@ pub enum Undo {
     },
 }
 
+/// What a fact about an entry has replaced.
+pub struct Before {
+    /// What was there.
+    entry: Option<entries::Entry>,
+    /// When it would have ended.
+    ending: Option<Ending>,
+    /// How many authors there were.
+    authors: usize,
+    /// The revision of the last removal before.
+    last_removal: Revision,
+}
+
+impl Before {
+    /// How to take the fact back, for whoever may have to.
+    pub fn undo(self, event: &Event) -> Undo {
+        let (namespace, key) = event.place();
+        Undo::Entry { namespace: namespace.clone(), key: key.clone(), before: self }
+    }
+}
+
 impl Table {
     /// Applies a fact. Total: whatever `decide` can produce applies.
-    pub fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Undo {
+    pub fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Before {
         let (namespace, key) = event.place();
         let last_removal = self.last_removal;
         let authors = self.authors.len();
@@ -100,8 +114,7 @@ impl Table {
                 (before, self.set_ending(namespace, key, None))
             }
         };
-        let (namespace, key) = (namespace.clone(), key.clone());
-        Undo::Entry { namespace, key, entry, ending, authors, last_removal }
+        Before { entry, ending, authors, last_removal }
     }
 
     /// Drops all entries of a namespace that is no more.
@@ -119,13 +132,15 @@ impl Table {
         if !entries.is_empty() {
             self.last_removal = revision;
         }
-        Some(Undo::Namespace { namespace: namespace.clone(), entries, endings, last_removal })
+        let (namespace, entries) = (namespace.clone(), Box::new(entries));
+        Some(Undo::Namespace { namespace, entries, endings, last_removal })
     }
 
     /// Takes back one change; the latest must be taken back first.
     pub fn undo(&mut self, undo: Undo) {
         match undo {
-            Undo::Entry { namespace, key, entry, ending, authors, last_removal } => {
+            Undo::Entry { namespace, key, before } => {
+                let Before { entry, ending, authors, last_removal } = before;
                 self.last_removal = last_removal;
                 self.authors.truncate(authors);
                 let shelf = self.shelf(&namespace);
@@ -141,7 +156,7 @@ impl Table {
             }
             Undo::Namespace { namespace, entries, endings, last_removal } => {
                 self.last_removal = last_removal;
-                self.by_namespace.insert(namespace, entries);
+                self.by_namespace.insert(namespace, *entries);
                 for ((namespace, key), ending) in endings {
                     self.set_ending(&namespace, &key, Some(ending));
                 }
@@ -153,17 +168,14 @@ impl Table {
     pub fn settle(&mut self, undo: Undo) {
         match undo {
             Undo::Namespace { namespace, entries, .. } if entries.is_capturing() => {
-                self.departed.insert(namespace, entries);
+                self.departed.insert(namespace, *entries);
             }
             Undo::Namespace { .. } | Undo::Entry { .. } => {}
         }
     }
 
     fn shelf(&mut self, namespace: &NamespaceName) -> &mut Entries {
-        if !self.by_namespace.contains_key(namespace) {
-            self.by_namespace.insert(namespace.clone(), Entries::default());
-        }
-        self.by_namespace.get_mut(namespace).expect("it was just put there")
+        self.by_namespace.entry(namespace.clone()).or_default()
     }
 
     fn set_ending(

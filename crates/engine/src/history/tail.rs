@@ -28,14 +28,33 @@ pub struct Tail {
     bytes: u64,
 }
 
-/// Hash of a subject given in parts. Equal subjects have equal hashes; the reverse is checked by
-/// whoever finds one.
+/// Hash of a subject given in parts. Equal subjects have equal hashes, however they are divided;
+/// the reverse is checked by whoever finds one. It is never stored.
 pub fn subject_hash(parts: &[&str]) -> u32 {
-    let mut hasher = crc32fast::Hasher::new();
-    for part in parts {
-        hasher.update(part.as_bytes());
+    // Put together first, so that words can be hashed instead of bytes. A longer subject than this
+    // is rare, and takes the time to be put together in memory of its own.
+    let mut short = [0; 128];
+    let bytes = parts.iter().map(|part| part.len()).sum();
+    if bytes > short.len() {
+        return words_hash(parts.concat().as_bytes());
     }
-    hasher.finalize()
+    let mut end = 0;
+    for part in parts {
+        short[end..end + part.len()].copy_from_slice(part.as_bytes());
+        end += part.len();
+    }
+    words_hash(&short[..bytes])
+}
+
+fn words_hash(bytes: &[u8]) -> u32 {
+    const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
+    let step = |hash: u64, word: u64| (hash.rotate_left(23) ^ word).wrapping_mul(MULTIPLIER);
+    let (words, rest) = bytes.as_chunks::<8>();
+    let hash =
+        words.iter().fold(bytes.len() as u64, |hash, word| step(hash, u64::from_le_bytes(*word)));
+    let last = rest.iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
+    let hash = step(hash, last);
+    u32::try_from(hash >> 32).expect("half of a word is half as long")
 }
 
 impl Tail {
@@ -194,6 +213,23 @@ mod tests {
         assert_eq!(tail.find(Revision(13)), Some(place(13)));
         assert_eq!(tail.find(Revision(10)), None);
         assert_eq!(tail.find(Revision(21)), None);
+    }
+
+    #[test]
+    fn a_subject_has_one_hash_however_it_is_divided() {
+        let subjects = ["", "a", "workspace", "state/shared/plan", &"state/long/".repeat(30)];
+        let mut seen = std::collections::BTreeSet::new();
+        for subject in subjects {
+            let whole = subject_hash(&[subject]);
+            for at in 0..=subject.len() {
+                let (left, right) = subject.split_at(at);
+                assert_eq!(subject_hash(&[left, right, "", ""]), whole, "{subject} at {at}");
+                seen.insert(subject_hash(&[left]));
+            }
+        }
+        // Every prefix of each, and they have next to nothing in common.
+        let prefixes: usize = subjects.iter().map(|subject| subject.len()).sum();
+        assert!(seen.len() >= prefixes - 10, "{} hashes of {prefixes}", seen.len());
     }
 
     #[test]
