@@ -5,8 +5,8 @@ use std::future::Future;
 
 use baton_core::names::NameError;
 use baton_core::{
-    AgentId, Answer, Entry, IdempotencyKey, Kind, Pattern, Query, Rejection, Reply, Revision, Wish,
-    WorkspaceName,
+    AgentId, Answer, Entry, IdempotencyKey, Kind, Query, Rejection, Reply, Wish, WorkspaceName,
+    wire,
 };
 
 /// Where a request is meant to go, and who makes it.
@@ -18,19 +18,6 @@ pub struct Caller {
     pub agent: AgentId,
     /// The caller's own name for the next command: under the same key it has no second effect.
     pub idempotency_key: Option<IdempotencyKey>,
-}
-
-/// Which events are asked for, and from where on.
-#[derive(Clone, Debug, PartialEq)]
-pub struct WatchRequest {
-    /// Which subjects.
-    pub pattern: Pattern,
-    /// Which types of event; all if empty.
-    pub types: Vec<String>,
-    /// From this revision on; from now on if not said.
-    pub from: Option<Revision>,
-    /// Begins with the entries that match; events after them follow, whatever `from` says.
-    pub snapshot: bool,
 }
 
 /// What carries commands, questions and watches: an engine in this process, or a connection.
@@ -63,7 +50,7 @@ pub trait Carrier: Clone + Debug + Send + Sync + 'static {
     fn watch(
         &self,
         caller: &Caller,
-        request: WatchRequest,
+        request: wire::Watch,
     ) -> impl Future<Output = Result<Self::Watch, Self::Error>> + Send;
 }
 

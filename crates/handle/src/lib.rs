@@ -33,11 +33,11 @@ mod watching;
 mod workspace;
 
 pub use agents::{Agents, Registration};
-pub use carrier::{Caller, Carrier, Failure, WatchRequest};
+pub use carrier::{Caller, Carrier, Failure};
 pub use namespaces::{CreateNamespace, Namespaces};
 pub use state::{Patching, Setting, State};
 pub use transaction::Transaction;
-pub use watching::Watching;
+pub use watching::{Item, Watching};
 pub use workspace::Workspace;
 
 use std::future::Future;

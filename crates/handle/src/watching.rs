@@ -1,28 +1,43 @@
 //! Watching a workspace.
 
 use std::future::IntoFuture;
+use std::sync::Arc;
 
-use baton_core::{Pattern, Rejection, Revision};
+use baton_core::wire::Watch;
+use baton_core::{Entry, Notice, Pattern, Rejection, Revision};
 
-use crate::carrier::{Carrier, WatchRequest};
+use crate::carrier::Carrier;
 use crate::{Prepared, Sent, Workspace};
+
+/// What a watch brings.
+#[derive(Clone, Debug)]
+pub enum Item {
+    /// What there is to begin with, at this revision.
+    Snapshot {
+        /// The revision; events after it follow.
+        revision: Revision,
+        /// The entries that match.
+        entries: Vec<Entry>,
+    },
+    /// Something happened.
+    Event(Arc<Notice>),
+}
 
 /// A watch that begins when this is awaited.
 #[must_use = "nothing is watched before this is awaited"]
 pub struct Watching<C> {
     workspace: Workspace<C>,
-    request: Prepared<WatchRequest>,
+    request: Prepared<Watch>,
 }
 
 impl<C: Carrier> Watching<C> {
     pub(crate) fn new(workspace: Workspace<C>, pattern: &str) -> Self {
-        let request =
-            |pattern| WatchRequest { pattern, types: Vec::new(), from: None, snapshot: false };
+        let request = |pattern| Watch { pattern, types: Vec::new(), from: None, snapshot: false };
         let request = Pattern::parse(pattern).map(request).map_err(Rejection::from);
         Self { workspace, request }
     }
 
-    fn with(mut self, change: impl FnOnce(&mut WatchRequest)) -> Self {
+    fn with(mut self, change: impl FnOnce(&mut Watch)) -> Self {
         self.request = self.request.map(|mut request| {
             change(&mut request);
             request

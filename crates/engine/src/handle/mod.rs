@@ -10,13 +10,14 @@ use std::sync::Arc;
 use baton_core::state::Query as StateQuery;
 use baton_core::{
     Answer, Entry, Kind, Query, Rejection, Reply, Request, Revision, Wish, WorkspaceName,
-    state as rules,
+    state as rules, wire,
 };
-use baton_handle::{Caller, Carrier, Failure, WatchRequest};
+use baton_handle::{Caller, Carrier, Failure};
 use baton_log::Log;
 use baton_log::file::{FileLog, Options as FileOptions};
 
-pub use watch::{Item, Watch};
+pub use baton_handle::Item;
+pub use watch::Watch;
 
 use crate::clock::{Clock, SystemClock};
 use crate::crank::{Crank, Submitted, Threads};
@@ -208,7 +209,7 @@ impl Carrier for Baton {
         }
     }
 
-    async fn watch(&self, caller: &Caller, request: WatchRequest) -> Result<Watch, Error> {
+    async fn watch(&self, caller: &Caller, request: wire::Watch) -> Result<Watch, Error> {
         Watch::begin(self, &caller.workspace, request).await
     }
 }

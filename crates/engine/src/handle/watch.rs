@@ -5,31 +5,17 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use baton_core::{Entry, Revision, WorkspaceName};
-use baton_handle::WatchRequest;
+use baton_core::{Revision, WorkspaceName, wire};
+use baton_handle::Item;
 use futures_core::Stream;
 
 use super::Baton;
 use crate::error::Error;
 use crate::machine::Absent;
-use crate::watch::{Arrival, Filter, Notice, Notices, Queue};
+use crate::watch::{Arrival, Filter, Notices, Queue};
 
 /// How much of the past is read at a time while a watch catches up.
 const CATCH_UP_BYTES: usize = 64 << 10;
-
-/// What a watch brings.
-#[derive(Clone, Debug)]
-pub enum Item {
-    /// What there is to begin with, at this revision.
-    Snapshot {
-        /// The revision; events after it follow.
-        revision: Revision,
-        /// The entries that match.
-        entries: Vec<Entry>,
-    },
-    /// Something happened.
-    Event(Arc<Notice>),
-}
 
 /// Events of a workspace, in order, without gap or duplicate.
 ///
@@ -51,7 +37,7 @@ impl Watch {
     pub(super) async fn begin(
         baton: &Baton,
         workspace: &WorkspaceName,
-        request: WatchRequest,
+        request: wire::Watch,
     ) -> Result<Self, Error> {
         let mut filter = Filter { pattern: request.pattern, kinds: request.types };
         let crank = &*baton.crank;
