@@ -3,7 +3,12 @@
 //!
 //! ```text
 //!   baton-bench kernel [--seconds S] [--turns N] [--keys N] [--only WORD] [--folder F] [--json F]
+//!   baton-bench peers  [--seconds S] [--turns N] [--only WORD] [--folder F] [--json F]
+//!                      [--baton PATH] [--without NAME,NAME]
 //! ```
+//!
+//! `kernel` is the engine in process against a bare file, `peers` is the server against Redis,
+//! Postgres and etcd.
 //!
 //! | option | means | default |
 //! |---|---|---|
@@ -12,16 +17,21 @@
 //! | `--keys` | keys of the loads that say "1 M" | 1000000 |
 //! | `--only` | only loads whose name contains this word | all |
 //! | `--folder` | where temporary data goes, on the disk that is meant | the temporary folder |
-//! | `--json` | where to write the results as JSON as well | nowhere |
+//! | `--json` | where to write the results as JSON as well | `target/peers.json` for `peers` |
+//! | `--baton` | the program that `peers` measures | built from this repository |
+//! | `--without` | of `baton`, `redis`, `postgres`, `etcd` those to leave out | none |
 //!
 //! It always exits with 0 when it could measure: a missed target on a noisy machine is for a person
 //! to judge.
 
 mod kernel;
 mod options;
+mod peers;
 mod report;
+mod samples;
 mod timing;
 
+use std::error::Error;
 use std::process::ExitCode;
 
 use options::{Mode, Options};
@@ -30,9 +40,13 @@ use options::{Mode, Options};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+/// What comes of trying: benchmarks tell people, so one text is as good as many types.
+pub(crate) type Outcome<T> = Result<T, Box<dyn Error>>;
+
 fn main() -> ExitCode {
     let outcome = match Options::parse(std::env::args().skip(1)) {
         Ok(Mode::Kernel(options)) => kernel::run(&options),
+        Ok(Mode::Peers(options)) => peers::run(&options),
         Ok(Mode::Part(part)) => kernel::run_part(&part),
         Err(error) => Err(error.into()),
     };

@@ -23,6 +23,13 @@ impl Target {
         }
     }
 
+    fn missed(self) -> &'static str {
+        match self {
+            Self::AtLeast(_) => "BELOW",
+            Self::AtMost(_) => "ABOVE",
+        }
+    }
+
     fn text(self) -> String {
         match self {
             Self::AtLeast(least) => format!("at least {least}"),
@@ -45,7 +52,20 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// The median of ratios that were taken turn by turn.
+    /// Ratios that were taken turn by turn: their median, the least and the greatest of them.
+    pub(crate) fn of_ratios(name: &str, ratios: &[f64], sides: (String, String)) -> Self {
+        Self {
+            name: name.to_owned(),
+            ratio: median(ratios),
+            spread: spread(ratios),
+            sides,
+            note: String::new(),
+            target: None,
+            facts: json!({ "ratios": ratios }),
+        }
+    }
+
+    /// Rates of the engine and of a raw file that took turns.
     pub(crate) fn of_turns(name: &str, turns: &[(Measured, Measured)]) -> Self {
         let of = |number: fn(&(Measured, Measured)) -> f64| -> Vec<f64> {
             turns.iter().map(number).collect()
@@ -55,17 +75,13 @@ impl Line {
         let cpu = (median(&of(|turn| turn.0.cpu_us())), median(&of(|turn| turn.1.cpu_us())));
         let ours_callers = median(&of(|turn| turn.0.caller_cpu_us()));
         let raw_callers = median(&of(|turn| turn.1.caller_cpu_us()));
+        let line = Self::of_ratios(name, &ratios, (rate(ours), rate(raw)));
         Self {
-            name: name.to_owned(),
-            ratio: median(&ratios),
-            spread: spread(&ratios),
-            sides: (rate(ours), rate(raw)),
             note: format!(
                 "CPU {:.2} against {:.2} µs each, of it the callers' thread {ours_callers:.2} \
                  against {raw_callers:.2}",
                 cpu.0, cpu.1
             ),
-            target: None,
             facts: json!({
                 "ours_per_second": ours,
                 "raw_per_second": raw,
@@ -75,6 +91,7 @@ impl Line {
                 "raw_callers_cpu_us": raw_callers,
                 "ratios": ratios,
             }),
+            ..line
         }
     }
 
@@ -88,7 +105,7 @@ impl Line {
 
     fn text(&self) -> String {
         let Self { name, ratio, sides, spread, note, .. } = self;
-        let mut parts = vec![format!("{name}: {ratio:.2} ({}, {})", sides.0, sides.1)];
+        let mut parts = vec![format!("{name}: {ratio:.2} ({}; {})", sides.0, sides.1)];
         if spread.0 < spread.1 {
             parts.push(format!("{:.2}-{:.2} by turn", spread.0, spread.1));
         }
@@ -96,7 +113,11 @@ impl Line {
             parts.push(note.clone());
         }
         if let (Some(target), Some(met)) = (self.target, self.verdict()) {
-            parts.push(format!("{}: {}", target.text(), if met { "PASS" } else { "BELOW" }));
+            parts.push(format!(
+                "{}: {}",
+                target.text(),
+                if met { "PASS" } else { target.missed() }
+            ));
         }
         parts.join(", ")
     }
@@ -116,26 +137,36 @@ impl Line {
 
 /// All results so far.
 #[derive(Default)]
-pub(crate) struct Report(Vec<Line>);
+pub(crate) struct Report {
+    lines: Vec<Line>,
+    /// What could not be measured, and why.
+    left_out: Vec<String>,
+}
 
 impl Report {
     /// Takes a result and says it at once: the next load may take a while.
     pub(crate) fn add(&mut self, line: Line) {
         say(&line.text());
-        self.0.push(line);
+        self.lines.push(line);
+    }
+
+    /// Says that something is not measured: a table with a silent gap would look complete.
+    pub(crate) fn leave_out(&mut self, text: String) {
+        say(&text);
+        self.left_out.push(text);
     }
 
     /// How many targets were met.
     pub(crate) fn summary(&self) -> String {
-        let verdicts: Vec<bool> = self.0.iter().filter_map(Line::verdict).collect();
+        let verdicts: Vec<bool> = self.lines.iter().filter_map(Line::verdict).collect();
         let met = verdicts.iter().filter(|met| **met).count();
         format!("{met} of {} targets met", verdicts.len())
     }
 
     /// Writes all results as JSON.
     pub(crate) fn write_json(&self, path: &Path) -> io::Result<()> {
-        let lines: Vec<Value> = self.0.iter().map(Line::json).collect();
-        let all = json!({ "loads": lines, "summary": self.summary() });
+        let lines: Vec<Value> = self.lines.iter().map(Line::json).collect();
+        let all = json!({ "loads": lines, "left_out": self.left_out, "summary": self.summary() });
         fs::write(path, format!("{all:#}\n"))
     }
 }
@@ -163,7 +194,8 @@ pub(crate) fn spread(numbers: &[f64]) -> (f64, f64) {
     (least, numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max))
 }
 
-fn rate(per_second: f64) -> String {
+/// A rate for people.
+pub(crate) fn rate(per_second: f64) -> String {
     if per_second >= 999_500.0 {
         format!("{:.2} M/s", per_second / 1e6)
     } else {

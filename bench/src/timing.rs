@@ -1,4 +1,4 @@
-//! Time, processor time and memory of this process: the only place that asks for them.
+//! Time, processor time and memory of this process and of others: the only place that asks for them.
 //!
 //! A [`Turn`] is what one side gets: a warm-up that does not count, then the measured part. Whoever
 //! does the work calls [`Turn::goes_on`] after each operation and stops when it says so, so neither
@@ -137,15 +137,53 @@ pub(crate) fn count(number: u64) -> f64 {
 /// Processor time of this process so far, all threads, living or not.
 pub(crate) fn cpu_seconds() -> f64 {
     let stat = fs::read_to_string("/proc/self/stat").expect("the kernel tells a process its times");
-    // The name of the program, in brackets, may contain spaces; what follows does not.
-    let (_, after_name) = stat.rsplit_once(')').expect("the second field is in brackets");
-    let ticks = after_name.split_whitespace().skip(11).take(2);
-    let ticks: u64 = ticks.map(|field| field.parse::<u64>().expect("times are numbers")).sum();
-    count(ticks) / TICKS_PER_SECOND
+    Times::parse(&stat).expect("the kernel keeps its format").own_seconds
+}
+
+/// Processor time of a process and of its children so far, those that have ended included.
+pub(crate) fn tree_cpu_seconds(pid: u32) -> f64 {
+    let folders = fs::read_dir("/proc").expect("the kernel tells which processes there are");
+    let stats = folders.filter_map(|folder| {
+        let folder = folder.ok()?;
+        let number: u32 = folder.file_name().to_str()?.parse().ok()?;
+        // A process may end between the two looks; its parent then knows its time.
+        let times = Times::parse(&fs::read_to_string(folder.path().join("stat")).ok()?)?;
+        Some((number, times))
+    });
+    let seconds = stats.filter_map(|(number, times)| match (number == pid, times.parent == pid) {
+        (true, _) => Some(times.own_seconds + times.ended_children_seconds),
+        (_, true) => Some(times.own_seconds),
+        _ => None,
+    });
+    seconds.sum()
+}
+
+/// What the kernel says of a process's times.
+struct Times {
+    parent: u32,
+    own_seconds: f64,
+    ended_children_seconds: f64,
+}
+
+impl Times {
+    fn parse(stat: &str) -> Option<Self> {
+        // The name of the program, in brackets, may contain spaces; what follows does not.
+        let (_, after_name) = stat.rsplit_once(')')?;
+        let fields: Vec<&str> = after_name.split_whitespace().collect();
+        let seconds = |index: usize| {
+            let ticks: u64 = fields.get(index)?.parse().ok()?;
+            Some(count(ticks) / TICKS_PER_SECOND)
+        };
+        Some(Self {
+            parent: fields.get(1)?.parse().ok()?,
+            own_seconds: seconds(11)? + seconds(12)?,
+            ended_children_seconds: seconds(13)? + seconds(14)?,
+        })
+    }
 }
 
 /// Processor time of this thread so far.
-fn thread_cpu_seconds() -> f64 {
+pub(crate) fn thread_cpu_seconds() -> f64 {
     let statistics = fs::read_to_string("/proc/thread-self/schedstat");
     let statistics = statistics.expect("the kernel tells a thread its time");
     let nanoseconds = statistics.split_whitespace().next().and_then(|number| number.parse().ok());
@@ -154,10 +192,21 @@ fn thread_cpu_seconds() -> f64 {
 
 /// Resident memory of this process.
 pub(crate) fn resident_bytes() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").expect("the kernel tells a process this");
+    resident_bytes_of("self").expect("the kernel tells a process this")
+}
+
+/// Resident memory of a process; none if it has ended.
+pub(crate) fn resident_bytes_of(process: &str) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let kibibytes = line.and_then(|line| line.split_whitespace().next());
-    kibibytes.and_then(|number| number.parse::<u64>().ok()).expect("it is a number of kB") * 1024
+    kibibytes.and_then(|number| number.parse::<u64>().ok()).map(|kibibytes| kibibytes * 1024)
+}
+
+/// Waits a little for something that happens in another process and says nothing.
+#[expect(clippy::disallowed_methods, reason = "another process can only be asked again and again")]
+pub(crate) fn pause(duration: Duration) {
+    std::thread::sleep(duration);
 }
 
 /// Waits until the process has nothing left to do in the background; false if it never rests.

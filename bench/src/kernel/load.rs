@@ -1,5 +1,4 @@
-//! What the loads write: keys, values of 200 bytes, and callers that each wait for their answer
-//! before they go on.
+//! What the loads ask for, and callers that each wait for their answer before they go on.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,31 +11,13 @@ use baton_core::{AgentId, Json, Key, NamespaceName, Request, WorkspaceName};
 use baton_log::{Log, MemoryLog};
 use tokio::runtime::{Builder, Runtime};
 
-use super::Outcome;
+use crate::Outcome;
+pub(crate) use crate::samples::{key, value};
 
 pub(crate) const WORKSPACE: &str = "bench";
 pub(crate) const AGENT: &str = "ada";
 /// Callers that fill a workspace; as many as make groups large.
 pub(crate) const FILLERS: usize = 1024;
-const VALUE_BYTES: usize = 200;
-const FILLING: &str = "abcdefghij";
-
-/// The key of a number: fifteen bytes, scattered, so that no index sees them in order.
-pub(crate) fn key(number: usize) -> String {
-    // The multiplier has no factor in common with the modulus, so keys below it are distinct.
-    format!("bench/k{:08}", number * 0x9E37_79B1 % 100_000_000)
-}
-
-/// A value of 200 bytes, as agents write them.
-pub(crate) fn value(number: usize) -> String {
-    let progress = number % 100;
-    let head =
-        format!(r#"{{"task":"t-{number:08}","state":"running","progress":{progress},"note":""#);
-    let note = FILLING.repeat(VALUE_BYTES / FILLING.len());
-    let value = format!(r#"{head}{}"}}"#, &note[..VALUE_BYTES - 2 - head.len()]);
-    assert_eq!(value.len(), VALUE_BYTES);
-    value
-}
 
 /// The command that a caller sends; checking the value is part of its cost.
 pub(crate) fn set(namespace: &NamespaceName, key: &str, value: &str) -> Outcome<Command> {

@@ -9,7 +9,8 @@ use std::process::Command;
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::{Outcome, load};
+use super::load;
+use crate::Outcome;
 use crate::options::{Options, Part};
 use crate::report::{Line, Report, Target, say};
 use crate::timing::{count, resident_bytes, settle};

@@ -10,7 +10,7 @@
 //! no values checked, nothing decided, nothing remembered. See [`raw`].
 //!
 //! Deliberately absent: other databases. They come with their own protocols and clients, which this
-//! would measure instead.
+//! would measure instead: see [`crate::peers`].
 
 mod insert;
 mod load;
@@ -20,12 +20,9 @@ mod reopen;
 mod sets;
 mod watchers;
 
-use std::error::Error;
-
+use crate::Outcome;
 use crate::options::{Options, Part};
 use crate::report::{Report, say};
-
-pub(crate) type Outcome<T> = Result<T, Box<dyn Error>>;
 
 type Load = fn(&Options, &mut Report) -> Outcome<()>;
 
@@ -44,8 +41,7 @@ const LOADS: [(&str, Load); 9] = [
 /// Runs the loads that were asked for.
 pub(crate) fn run(options: &Options) -> Outcome<()> {
     let mut report = Report::default();
-    let is_wanted = |name: &str| options.only.as_ref().is_none_or(|word| name.contains(word));
-    for (_, load) in LOADS.iter().filter(|(name, _)| is_wanted(name)) {
+    for (_, load) in LOADS.iter().filter(|(name, _)| options.wants(name)) {
         load(options, &mut report)?;
     }
     say(&report.summary());

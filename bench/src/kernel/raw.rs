@@ -20,7 +20,8 @@ use std::time::Duration;
 
 use baton_log::{FileLog, Log, Options, Position};
 
-use super::{Outcome, load};
+use super::load;
+use crate::Outcome;
 use crate::timing::{Measured, Turn};
 
 /// Bytes appended before the log is told that it may forget them.

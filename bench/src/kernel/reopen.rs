@@ -13,7 +13,8 @@ use std::process::{Command, Stdio};
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::{Outcome, load};
+use super::load;
+use crate::Outcome;
 use crate::options::{Options, Part};
 use crate::report::{Line, Report, Target, median, say, spread};
 use crate::timing::Stopwatch;

@@ -12,8 +12,9 @@ use baton_core::state::{Get, Query};
 use baton_core::{Key, NamespaceName};
 use tempfile::TempDir;
 
+use super::load;
 use super::raw::{self, Waking};
-use super::{Outcome, load};
+use crate::Outcome;
 use crate::options::{Options, Part};
 use crate::report::{Line, Report, Target, say};
 use crate::timing::{Measured, Turn};

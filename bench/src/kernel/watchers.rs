@@ -10,7 +10,8 @@ use baton_core::NamespaceName;
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::{Outcome, load};
+use super::load;
+use crate::Outcome;
 use crate::options::Options;
 use crate::report::{Line, Report, Target, median, spread};
 use crate::timing::{Stopwatch, count};

@@ -1,0 +1,238 @@
+//! Baton: JSON over a WebSocket, and HTTP.
+//!
+//! | operation | request | a success |
+//! |---|---|---|
+//! | set | `state.set`, or `PUT` of the resource | an answer with a revision, or status 2xx |
+//! | get | `state.get` | an answer with a revision; nothing found is a refusal |
+//! | compare-and-set | `state.set` with `expected_version` | an answer with a revision |
+//!
+//! A request's id is its key's number, so a connection never has the same id in flight twice. Every
+//! request names its agent, as those of agents do.
+
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::driver::{self, Answers, Opened, Requests, Served, Taken};
+use super::http::Http;
+use super::processes::{self, Ending, Server};
+use super::requests::{self, Cycle, Prebuilt};
+use super::websocket::{self, Opcode};
+use super::{Door, Kind, Load, Operation};
+use crate::Outcome;
+use crate::samples::{key, value};
+
+const HEAD: &str = r#""workspace":"bench","agent":"ada","command""#;
+const PATH: &str = "/v1/ws";
+const PROTOCOL: &str = "baton.v1.json";
+
+/// Starts a server and waits until it answers.
+pub(crate) fn start(program: &Path, parent: &Path) -> Outcome<Server> {
+    let folder = processes::folder(parent, "baton")?;
+    let [port] = processes::free_ports()?;
+    let mut command = Command::new(program);
+    command.args(["serve", "--listen", &format!("127.0.0.1:{port}")]);
+    command.arg("--data").arg(folder.path().join("data"));
+    let server = Server::start(Kind::Baton, folder, port, command, Ending::Kill)?;
+    server.wait_until(|port| {
+        let mut stream = connect(port)?;
+        driver::ask(&mut stream, &frame(r#"{"id":1,"command":"ping"}"#), &mut Json, 1)?;
+        Ok(())
+    })
+}
+
+/// Writes every key once.
+pub(crate) fn fill(server: &Server, load: &Load) -> Outcome<()> {
+    let (opened, each) = (cycles(server, load, set)?, requests::share(load.connections));
+    driver::fill(opened, load.in_flight, each)
+}
+
+/// One turn. The number is that of the turn, so that each compares and sets fresh keys.
+pub(crate) fn turn(server: &Server, load: &Load, turn: Duration, number: usize) -> Outcome<Served> {
+    let (in_flight, pid) = (load.in_flight, server.pid());
+    match (load.door, load.operation) {
+        (Door::WebSocket, Operation::Set) => {
+            driver::measure(cycles(server, load, set)?, in_flight, turn, pid)
+        }
+        (Door::WebSocket, Operation::Get) => {
+            driver::measure(cycles(server, load, get)?, in_flight, turn, pid)
+        }
+        (Door::WebSocket, Operation::CompareAndSet) => {
+            let opened = (0..load.connections).map(|connection| {
+                let key = format!("compared/{number}/{connection}");
+                let requests = CompareAndSet::new(&key, &value(connection));
+                Ok((connect(server.port())?, requests, Json))
+            });
+            driver::measure(opened.collect::<Outcome<Vec<_>>>()?, in_flight, turn, pid)
+        }
+        (Door::Http, Operation::Set) => {
+            let port = server.port();
+            let prebuilt = Prebuilt::build(|number| put(number, port));
+            let opened = (0..load.connections).map(|connection| {
+                let requests = prebuilt.of_connection(connection, load.connections);
+                Ok((driver::connect(port)?, requests, Http))
+            });
+            driver::measure(opened.collect::<Outcome<Vec<_>>>()?, in_flight, turn, pid)
+        }
+        (Door::Http, operation) => Err(format!("no load asks {operation:?} over HTTP").into()),
+    }
+}
+
+fn cycles(
+    server: &Server,
+    load: &Load,
+    request: fn(usize) -> Vec<u8>,
+) -> Outcome<Vec<Opened<Cycle, Json>>> {
+    let prebuilt = Prebuilt::build(request);
+    let open = |number| {
+        let requests = prebuilt.of_connection(number, load.connections);
+        Ok((connect(server.port())?, requests, Json))
+    };
+    (0..load.connections).map(open).collect()
+}
+
+/// A WebSocket to the server.
+pub(crate) fn connect(port: u16) -> Outcome<TcpStream> {
+    let mut stream = driver::connect(port)?;
+    websocket::upgrade(&mut stream, port, PATH, PROTOCOL)?;
+    Ok(stream)
+}
+
+/// A connection that gets the events of one key from now on.
+pub(crate) fn watch(server: &Server, key: &str) -> Outcome<TcpStream> {
+    let mut stream = connect(server.port())?;
+    let request = format!(r#"{{"id":1,{HEAD}:"watch","pattern":"state/shared/{key}"}}"#);
+    driver::ask(&mut stream, &frame(&request), &mut Json, 1)?;
+    Ok(stream)
+}
+
+/// Writes a value to a key, as the request of this id.
+pub(crate) fn set_value(id: usize, key: &str, value: &str) -> Vec<u8> {
+    frame(&format!(
+        r#"{{"id":{id},{HEAD}:"state.set","namespace":"shared","key":"{key}","value":{value}}}"#
+    ))
+}
+
+fn set(number: usize) -> Vec<u8> {
+    set_value(number, &key(number), &value(number))
+}
+
+/// Reads the key of this number.
+pub(crate) fn get(number: usize) -> Vec<u8> {
+    let key = key(number);
+    frame(&format!(r#"{{"id":{number},{HEAD}:"state.get","namespace":"shared","key":"{key}"}}"#))
+}
+
+fn put(number: usize, port: u16) -> Vec<u8> {
+    let (key, value) = (key(number), value(number));
+    let length = value.len();
+    format!(
+        "PUT /v1/bench/state/shared/{key} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\
+         Baton-Agent: ada\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n\
+         {value}"
+    )
+    .into_bytes()
+}
+
+fn frame(text: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    websocket::text(text.as_bytes(), &mut out);
+    out
+}
+
+/// Writes to one key, each with the version that the one before made.
+pub(crate) struct CompareAndSet {
+    before: Vec<u8>,
+    after: Vec<u8>,
+    version: u64,
+    payload: Vec<u8>,
+}
+
+impl CompareAndSet {
+    pub(crate) fn new(key: &str, value: &str) -> Self {
+        let before = format!(
+            r#",{HEAD}:"state.set","namespace":"shared","key":"{key}","expected_version":"#
+        );
+        let after = format!(r#","value":{value}}}"#);
+        let (before, after) = (before.into_bytes(), after.into_bytes());
+        Self { before, after, version: 0, payload: Vec::new() }
+    }
+}
+
+impl Requests for CompareAndSet {
+    fn next(&mut self, out: &mut Vec<u8>) {
+        let version = self.version.to_string();
+        self.payload.clear();
+        self.payload.extend_from_slice(br#"{"id":"#);
+        self.payload.extend_from_slice(version.as_bytes());
+        self.payload.extend_from_slice(&self.before);
+        self.payload.extend_from_slice(version.as_bytes());
+        self.payload.extend_from_slice(&self.after);
+        websocket::text(&self.payload, out);
+        self.version += 1;
+    }
+}
+
+/// Answers in JSON over a WebSocket.
+#[derive(Clone, Copy)]
+pub(crate) struct Json;
+
+impl Answers for Json {
+    fn take(&mut self, bytes: &[u8], replies: &mut Vec<u8>) -> Result<Option<Taken>, String> {
+        take_text(bytes, replies, is_success)
+    }
+}
+
+/// Events of watches over a WebSocket, each of which counts as an answer.
+#[derive(Clone, Copy)]
+pub(crate) struct Event;
+
+impl Answers for Event {
+    fn take(&mut self, bytes: &[u8], replies: &mut Vec<u8>) -> Result<Option<Taken>, String> {
+        take_text(bytes, replies, is_event)
+    }
+}
+
+fn take_text(
+    bytes: &[u8],
+    replies: &mut Vec<u8>,
+    is_expected: fn(&[u8]) -> bool,
+) -> Result<Option<Taken>, String> {
+    let Some(frame) = websocket::parse(bytes)? else { return Ok(None) };
+    match frame.opcode {
+        Opcode::Text if is_expected(frame.payload) => Ok(Some(Taken::answer(frame.bytes))),
+        Opcode::Text => Err(format!("refused: {}", String::from_utf8_lossy(frame.payload))),
+        Opcode::Ping => {
+            websocket::pong(frame.payload, replies);
+            Ok(Some(Taken::other(frame.bytes)))
+        }
+        Opcode::Pong => Ok(Some(Taken::other(frame.bytes))),
+    }
+}
+
+/// Whether an answer has a revision and no error. Answers in the usual order of members are
+/// recognised by their first bytes, others are parsed.
+fn is_success(payload: &[u8]) -> bool {
+    let after_id = payload.strip_prefix(br#"{"id":"#).map(after_digits);
+    after_id.is_some_and(|rest| rest.starts_with(br#","revision":"#))
+        || member(payload, "error").is_none() && member(payload, "revision").is_some()
+}
+
+fn is_event(payload: &[u8]) -> bool {
+    let after_watch = payload.strip_prefix(br#"{"watch":"#).map(after_digits);
+    after_watch.is_some_and(|rest| rest.starts_with(br#","event":"#))
+        || member(payload, "event").is_some()
+}
+
+fn after_digits(bytes: &[u8]) -> &[u8] {
+    let digits = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    &bytes[digits..]
+}
+
+fn member(payload: &[u8], name: &str) -> Option<Value> {
+    let mut answer: Value = serde_json::from_slice(payload).ok()?;
+    answer.get_mut(name).map(Value::take)
+}

@@ -1,0 +1,115 @@
+//! etcd: `Put` over gRPC, one member, durable as it always is.
+//!
+//! A call is prebuilt but for the number of its stream, which every call of a connection has for
+//! itself.
+
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use super::driver::{self, Opened, Requests, Served};
+use super::http2::{self, Calls};
+use super::processes::{self, Ending, Server};
+use super::requests::{self, Cycle, Prebuilt};
+use super::{Kind, Load, Operation};
+use crate::Outcome;
+use crate::samples::{key, value};
+
+const PUT: &str = "/etcdserverpb.KV/Put";
+/// Above what any run writes: the default is two gigabytes, with every version of every key.
+const QUOTA_BYTES: &str = "8589934592";
+
+/// Starts a server and waits until it has elected itself.
+pub(crate) fn start(program: &Path, parent: &Path) -> Outcome<Server> {
+    let folder = processes::folder(parent, "etcd")?;
+    let [port, peer_port] = processes::free_ports()?;
+    let (clients, peers) =
+        (format!("http://127.0.0.1:{port}"), format!("http://127.0.0.1:{peer_port}"));
+    let mut command = Command::new(program);
+    command.arg("--data-dir").arg(folder.path().join("data"));
+    command.args(["--listen-client-urls", &clients, "--advertise-client-urls", &clients]);
+    command.args(["--listen-peer-urls", &peers, "--initial-advertise-peer-urls", &peers]);
+    command.args(["--initial-cluster", &format!("default={peers}")]);
+    command.args(["--quota-backend-bytes", QUOTA_BYTES]);
+    command.args(["--logger", "zap", "--log-level", "error"]);
+    let server = Server::start(Kind::Etcd, folder, port, command, Ending::Kill)?;
+    server.wait_until(|port| connect(port).map(|_| ()))
+}
+
+/// Writes every key once.
+pub(crate) fn fill(server: &Server, load: &Load) -> Outcome<()> {
+    let (opened, each) = (puts(server, load)?, requests::share(load.connections));
+    driver::fill(opened, load.in_flight, each)
+}
+
+/// One turn.
+pub(crate) fn turn(server: &Server, load: &Load, turn: Duration) -> Outcome<Served> {
+    match load.operation {
+        Operation::Set => driver::measure(puts(server, load)?, load.in_flight, turn, server.pid()),
+        operation => Err(format!("no load asks etcd for {operation:?}").into()),
+    }
+}
+
+fn puts(server: &Server, load: &Load) -> Outcome<Vec<Opened<Puts, Calls>>> {
+    let prebuilt = Prebuilt::build(|number| {
+        let mut out = Vec::new();
+        http2::call(0, &http2::LATER_HEADERS, &put(&key(number), &value(number)), &mut out);
+        out
+    });
+    let open = |number| {
+        let (stream, calls) = connect(server.port())?;
+        let cycle = prebuilt.of_connection(number, load.connections);
+        Ok((stream, Puts { cycle, stream: FIRST_STREAM }, calls))
+    };
+    (0..load.connections).map(open).collect()
+}
+
+/// Clients' streams have odd numbers.
+const FIRST_STREAM: u32 = 1;
+
+/// A connection whose first call was answered, so that later ones can use the table of headers.
+fn connect(port: u16) -> Outcome<(TcpStream, Calls)> {
+    let mut stream = driver::connect(port)?;
+    let mut calls = Calls::default();
+    let mut request = http2::opening();
+    let headers = http2::first_headers(&format!("127.0.0.1:{port}"), PUT);
+    http2::call(FIRST_STREAM, &headers, &put(&key(0), &value(0)), &mut request);
+    driver::ask(&mut stream, &request, &mut calls, 1)?;
+    Ok((stream, calls))
+}
+
+/// `PutRequest { key = 1, value = 2 }`.
+fn put(key: &str, value: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    for (tag, text) in [(0x0a, key), (0x12, value)] {
+        out.push(tag);
+        push_length(&mut out, text.len());
+        out.extend_from_slice(text.as_bytes());
+    }
+    out
+}
+
+/// Seven bits a byte, the lowest first; all but the last byte have their highest bit set.
+fn push_length(out: &mut Vec<u8>, mut length: usize) {
+    while length >= 0x80 {
+        out.push(0x80 | u8::try_from(length & 0x7f).expect("seven bits fit"));
+        length >>= 7;
+    }
+    out.push(u8::try_from(length).expect("seven bits fit"));
+}
+
+/// Prebuilt calls, each in a stream of its own.
+pub(crate) struct Puts {
+    cycle: Cycle,
+    stream: u32,
+}
+
+impl Requests for Puts {
+    fn next(&mut self, out: &mut Vec<u8>) {
+        let begin = out.len();
+        self.cycle.next(out);
+        self.stream += 2;
+        http2::patch_stream(&mut out[begin..], self.stream);
+    }
+}

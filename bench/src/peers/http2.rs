@@ -1,0 +1,134 @@
+//! HTTP/2 with gRPC in it, the client's half, as far as one kind of call needs it.
+//!
+//! ```text
+//!   opening   preface ── SETTINGS ── WINDOW_UPDATE (two gigabytes: never again)
+//!   a call    HEADERS (stream) ── DATA (0, length, message; the stream ends)
+//!   answer    HEADERS ── DATA (0, length, message) ── HEADERS (the stream ends)
+//! ```
+//!
+//! 1. The first call of a connection teaches the server's header table the four texts that all
+//!    calls share; from the second on a call's headers are six bytes. So the server gets what a good
+//!    client sends, for nothing.
+//! 2. A refused gRPC call that returns one message has headers and no data, so an answer with data
+//!    is a success and the trailers need no decoder.
+//! 3. SETTINGS and PING of the server are acknowledged.
+
+use super::driver::{Answers, Taken};
+
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+const HEAD_BYTES: usize = 9;
+/// A gRPC message's own head: not compressed, and its length.
+const MESSAGE_HEAD_BYTES: usize = 5;
+
+const DATA: u8 = 0;
+const HEADERS: u8 = 1;
+const RST_STREAM: u8 = 3;
+const SETTINGS: u8 = 4;
+const PING: u8 = 6;
+const GOAWAY: u8 = 7;
+const WINDOW_UPDATE: u8 = 8;
+const CONTINUATION: u8 = 9;
+
+const END_STREAM: u8 = 0x1;
+const ACK: u8 = 0x1;
+const END_HEADERS: u8 = 0x4;
+
+/// The largest window that there is, less the one that every connection begins with.
+const WINDOW_MORE: u32 = (1 << 31) - 1 - 65_535;
+
+/// What both sides say first.
+pub(crate) fn opening() -> Vec<u8> {
+    let mut out = PREFACE.to_vec();
+    frame(SETTINGS, 0, 0, &[], &mut out);
+    frame(WINDOW_UPDATE, 0, 0, &WINDOW_MORE.to_be_bytes(), &mut out);
+    out
+}
+
+/// Headers of the first call: four literals that the server's table keeps.
+pub(crate) fn first_headers(authority: &str, path: &str) -> Vec<u8> {
+    // `:method POST` and `:scheme http` are in the table that everybody has.
+    let mut block = vec![0x83, 0x86];
+    // Names by their number in it: `:path` 4, `:authority` 1, `content-type` 31; `te` is new.
+    for (name, value) in [(0x44, path), (0x41, authority), (0x5f, "application/grpc")] {
+        block.push(name);
+        push_text(&mut block, value);
+    }
+    block.push(0x40);
+    push_text(&mut block, "te");
+    push_text(&mut block, "trailers");
+    block
+}
+
+/// Headers of every later call. What came last has number 62 in the table, with the bit that says
+/// "by number" 0xbe.
+pub(crate) const LATER_HEADERS: [u8; 6] = [0x83, 0x86, 0xc1, 0xc0, 0xbf, 0xbe];
+
+fn push_text(block: &mut Vec<u8>, text: &str) {
+    let length = u8::try_from(text.len()).ok().filter(|length| *length < 127);
+    block.push(length.expect("texts in headers are short"));
+    block.extend_from_slice(text.as_bytes());
+}
+
+/// A call: its headers, and a message with which the stream ends.
+pub(crate) fn call(stream: u32, headers: &[u8], message: &[u8], out: &mut Vec<u8>) {
+    frame(HEADERS, END_HEADERS, stream, headers, out);
+    let length = u32::try_from(message.len()).expect("messages of a load are short");
+    let mut data = vec![0];
+    data.extend_from_slice(&length.to_be_bytes());
+    data.extend_from_slice(message);
+    frame(DATA, END_STREAM, stream, &data, out);
+}
+
+/// Gives a prebuilt call, both frames of it, its stream.
+pub(crate) fn patch_stream(call: &mut [u8], stream: u32) {
+    let second = HEAD_BYTES + payload_bytes(call);
+    for at in [0, second] {
+        call[at + 5..at + HEAD_BYTES].copy_from_slice(&stream.to_be_bytes());
+    }
+}
+
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8], out: &mut Vec<u8>) {
+    let length = u32::try_from(payload.len()).expect("frames of a load are short").to_be_bytes();
+    out.extend_from_slice(&[length[1], length[2], length[3], kind, flags]);
+    out.extend_from_slice(&stream.to_be_bytes());
+    out.extend_from_slice(payload);
+}
+
+fn payload_bytes(head: &[u8]) -> usize {
+    usize::from(head[0]) << 16 | usize::from(head[1]) << 8 | usize::from(head[2])
+}
+
+/// Answers to calls.
+#[derive(Default)]
+pub(crate) struct Calls {
+    /// Streams whose message came and whose end did not.
+    messages: usize,
+}
+
+impl Answers for Calls {
+    fn take(&mut self, bytes: &[u8], replies: &mut Vec<u8>) -> Result<Option<Taken>, String> {
+        let Some(head) = bytes.first_chunk::<HEAD_BYTES>() else { return Ok(None) };
+        let end = HEAD_BYTES + payload_bytes(head);
+        let Some(payload) = bytes.get(HEAD_BYTES..end) else { return Ok(None) };
+        let (kind, flags) = (head[3], head[4]);
+        match kind {
+            DATA => self.messages += usize::from(payload.len() > MESSAGE_HEAD_BYTES),
+            HEADERS if flags & END_STREAM != 0 => {
+                let left = self.messages.checked_sub(1);
+                self.messages = left.ok_or_else(|| refusal(payload))?;
+                return Ok(Some(Taken::answer(end)));
+            }
+            SETTINGS if flags & ACK == 0 => frame(SETTINGS, ACK, 0, &[], replies),
+            PING if flags & ACK == 0 => frame(PING, ACK, 0, payload, replies),
+            RST_STREAM | GOAWAY => return Err(refusal(payload)),
+            CONTINUATION => return Err("headers in several frames are not understood".to_owned()),
+            // Windows are large enough, and the standard wants unknown frames to be ignored.
+            _ => {}
+        }
+        Ok(Some(Taken::other(end)))
+    }
+}
+
+fn refusal(payload: &[u8]) -> String {
+    format!("refused: {}", payload.escape_ascii())
+}

@@ -1,0 +1,252 @@
+//! The peers: the server against Redis, Postgres and etcd, over their own protocols.
+//!
+//! ```text
+//!   turn 1   Baton ── Redis ── etcd ── Postgres      each for the same time after a warm-up,
+//!   turn 2   Redis ── etcd ── Postgres ── Baton      driven by the same loop; the ratio is taken
+//!   turn 3   etcd ── Postgres ── Baton ── Redis      turn by turn, the median is reported
+//! ```
+//!
+//! 1. All are durable: an acknowledged write survives a power cut. Redis has `appendfsync always`,
+//!    Postgres `synchronous_commit=on`, etcd knows nothing else.
+//! 2. All get the same: 10,000 keys, values of 200 bytes of JSON, as many connections with as many
+//!    requests in flight, from one thread that sends prebuilt bytes: see [`driver`].
+//! 3. Only successes count. One refusal, one lost event or one stuck connection fails the run.
+//! 4. Every load has fresh servers in fresh folders with every key written once, so a load alone
+//!    says what it says among others. Servers that a load does not need do not run.
+//! 5. Processor time is the server's, all its threads and children, in the measured time.
+//!
+//! Without Baton a second Redis stands in for it: what then differs from 1 is the machine's noise.
+//!
+//! Deliberately absent: TLS, authentication, replication, and values larger than a message.
+
+mod baton;
+mod driver;
+mod etcd;
+mod http;
+mod http2;
+mod idle;
+mod latencies;
+mod postgres;
+mod processes;
+mod programs;
+mod redis;
+mod requests;
+#[cfg(test)]
+mod tests;
+mod turns;
+mod watchers;
+mod websocket;
+
+use std::path::PathBuf;
+
+use processes::Server;
+use programs::Programs;
+
+use crate::Outcome;
+use crate::options::Options;
+use crate::report::{Report, say};
+
+/// Names by which servers are left out.
+pub(crate) const SERVERS: [&str; 4] = ["baton", "redis", "postgres", "etcd"];
+
+/// Which server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Baton,
+    Redis,
+    Postgres,
+    Etcd,
+}
+
+impl Kind {
+    /// For people.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Baton => "Baton",
+            Self::Redis => "Redis",
+            Self::Postgres => "PostgreSQL",
+            Self::Etcd => "etcd",
+        }
+    }
+
+    /// For the command line.
+    fn word(self) -> &'static str {
+        let [baton, redis, postgres, etcd] = SERVERS;
+        match self {
+            Self::Baton => baton,
+            Self::Redis => redis,
+            Self::Postgres => postgres,
+            Self::Etcd => etcd,
+        }
+    }
+}
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operation {
+    Set,
+    Get,
+    CompareAndSet,
+}
+
+/// How Baton is asked. The peers have one door each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Door {
+    WebSocket,
+    Http,
+}
+
+/// A load of requests and answers.
+pub(crate) struct Load {
+    name: &'static str,
+    operation: Operation,
+    connections: usize,
+    in_flight: usize,
+    door: Door,
+    /// Whom it is run against, and the least ratio that is wanted.
+    against: &'static [(Kind, f64)],
+}
+
+const LOADS: [Load; 7] = [
+    Load {
+        name: "set, 64 x 1, WebSocket",
+        operation: Operation::Set,
+        connections: 64,
+        in_flight: 1,
+        door: Door::WebSocket,
+        against: &[(Kind::Redis, 1.2), (Kind::Etcd, 5.0), (Kind::Postgres, 3.0)],
+    },
+    Load {
+        name: "set, 64 x 16, WebSocket",
+        operation: Operation::Set,
+        connections: 64,
+        in_flight: 16,
+        door: Door::WebSocket,
+        against: &[(Kind::Redis, 1.5)],
+    },
+    Load {
+        name: "set, 1 x 1, WebSocket",
+        operation: Operation::Set,
+        connections: 1,
+        in_flight: 1,
+        door: Door::WebSocket,
+        against: &[(Kind::Redis, 1.3)],
+    },
+    Load {
+        name: "set, 64 x 1, HTTP keep-alive",
+        operation: Operation::Set,
+        connections: 64,
+        in_flight: 1,
+        door: Door::Http,
+        against: &[(Kind::Redis, 0.8)],
+    },
+    Load {
+        name: "get, 64 x 1, WebSocket",
+        operation: Operation::Get,
+        connections: 64,
+        in_flight: 1,
+        door: Door::WebSocket,
+        against: &[(Kind::Redis, 0.95)],
+    },
+    Load {
+        name: "get, 64 x 16, WebSocket",
+        operation: Operation::Get,
+        connections: 64,
+        in_flight: 16,
+        door: Door::WebSocket,
+        against: &[(Kind::Redis, 1.1)],
+    },
+    Load {
+        name: "compare-and-set, 64 x 1, WebSocket",
+        operation: Operation::CompareAndSet,
+        connections: 64,
+        in_flight: 1,
+        door: Door::WebSocket,
+        against: &[(Kind::Redis, 1.7)],
+    },
+];
+
+/// Runs the loads that were asked for. What was measured is written even if a later load fails.
+pub(crate) fn run(options: &Options) -> Outcome<()> {
+    processes::watch_for_interrupts()?;
+    let files = processes::allow_many_files();
+    let mut report = Report::default();
+    let outcome = run_loads(options, files, &mut report);
+    say(&report.summary());
+    report.write_json(&json_path(options)?)?;
+    outcome
+}
+
+fn run_loads(options: &Options, files: u64, report: &mut Report) -> Outcome<()> {
+    let programs = Programs::provide(options, &wanted(options), report)?;
+    let bench = Bench { options, programs, files };
+    if bench.is_control() {
+        let text = "without Baton a second Redis stands in for it: ratios show the machine's noise";
+        report.leave_out(text.to_owned());
+    }
+    for load in LOADS.iter().filter(|load| options.wants(load.name)) {
+        turns::run(&bench, load, report)?;
+    }
+    if options.wants(watchers::NAME) {
+        watchers::run(&bench, report)?;
+    }
+    if options.wants(idle::NAME) {
+        idle::run(&bench, report)?;
+    }
+    Ok(())
+}
+
+/// Servers that the loads asked for need, so that nothing is installed for the others.
+fn wanted(options: &Options) -> Vec<Kind> {
+    let loads = LOADS.iter().filter(|load| options.wants(load.name));
+    let mut kinds = vec![Kind::Baton, Kind::Redis];
+    for (kind, _) in loads.flat_map(|load| load.against) {
+        if !kinds.contains(kind) {
+            kinds.push(*kind);
+        }
+    }
+    kinds
+}
+
+fn json_path(options: &Options) -> Outcome<PathBuf> {
+    match &options.json {
+        Some(path) => Ok(path.clone()),
+        None => Ok(programs::target_folder(&std::env::current_exe()?)?.join("peers.json")),
+    }
+}
+
+/// What every load has.
+struct Bench<'a> {
+    options: &'a Options,
+    programs: Programs,
+    /// As many as this process may have open.
+    files: u64,
+}
+
+impl Bench<'_> {
+    /// Whether another server stands in for Baton, so that no target means anything.
+    fn is_control(&self) -> bool {
+        self.programs.baton.is_none()
+    }
+
+    /// A fresh server of ours.
+    fn start_ours(&self) -> Outcome<Server> {
+        let kind = if self.is_control() { Kind::Redis } else { Kind::Baton };
+        self.start(kind)?.ok_or_else(|| "there is neither Baton nor Redis to measure".into())
+    }
+
+    /// A fresh server; none if it does not take part.
+    fn start(&self, kind: Kind) -> Outcome<Option<Server>> {
+        let parent = self.options.folder.as_path();
+        let programs = &self.programs;
+        let server = match kind {
+            Kind::Baton => programs.baton.as_ref().map(|program| baton::start(program, parent)),
+            Kind::Redis => programs.redis.as_ref().map(|program| redis::start(program, parent)),
+            Kind::Etcd => programs.etcd.as_ref().map(|program| etcd::start(program, parent)),
+            Kind::Postgres => {
+                programs.postgres.as_ref().map(|program| postgres::start(program, parent))
+            }
+        };
+        server.transpose()
+    }
+}

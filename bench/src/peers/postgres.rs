@@ -1,0 +1,216 @@
+//! Postgres: an upsert by a prepared statement, durable by `synchronous_commit`.
+//!
+//! ```text
+//!   before the turn   startup ── parse "upsert" ── sync          each connection once
+//!   a request         bind(key, value) ── execute ── sync        prebuilt, one write
+//!   its answer        2 bind complete ── C "INSERT 0 1" ── Z ready for query
+//! ```
+//!
+//! A message is a type, a length that counts itself, and a body. The server does not run as root, so
+//! when this does, the server runs as `postgres` or `nobody`.
+
+use std::fs;
+use std::net::TcpStream;
+use std::os::unix::fs::chown;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use super::driver::{self, Answers, Opened, Served, Taken};
+use super::processes::{self, Ending, Server};
+use super::programs::Postgres;
+use super::requests::{self, Cycle, Prebuilt};
+use super::{Kind, Load, Operation};
+use crate::Outcome;
+use crate::samples::{key, value};
+
+const USER: &str = "postgres";
+const PROTOCOL: u32 = 3 << 16;
+const STATEMENT: &str = "upsert";
+const TABLE: &str = "CREATE TABLE kv (key text PRIMARY KEY, value jsonb, version bigint)";
+const UPSERT: &str = "INSERT INTO kv VALUES ($1, $2, 1) ON CONFLICT (key) \
+    DO UPDATE SET value = excluded.value, version = kv.version + 1";
+const SETTINGS: [&str; 6] = [
+    "listen_addresses=127.0.0.1",
+    "max_connections=200",
+    "shared_buffers=256MB",
+    "fsync=on",
+    "synchronous_commit=on",
+    "full_page_writes=on",
+];
+
+/// Who the server's process is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Identity {
+    user: u32,
+    group: u32,
+}
+
+/// Makes a database in a fresh folder, starts a server and waits until it has the table.
+pub(crate) fn start(programs: &Postgres, parent: &Path) -> Outcome<Server> {
+    let folder = processes::folder(parent, "postgres")?;
+    let [port] = processes::free_ports()?;
+    let is_root = rustix::process::geteuid().is_root();
+    let identity = is_root.then(|| identity(&fs::read_to_string("/etc/passwd")?)).transpose()?;
+    if let Some(Identity { user, group }) = identity {
+        chown(folder.path(), Some(user), Some(group))?;
+    }
+    let data = folder.path().join("data");
+    let mut initdb = Command::new(&programs.initdb);
+    initdb.arg("--pgdata").arg(&data).args(["--username", USER, "--auth", "trust"]);
+    initdb.args(["--encoding", "UTF8", "--locale", "C", "--no-sync"]);
+    run_as(&mut initdb, identity, folder.path());
+    let output = initdb.stdin(Stdio::null()).output()?;
+    if !output.status.success() {
+        return Err(format!("`initdb`: {}", String::from_utf8_lossy(&output.stderr)).into());
+    }
+    let mut command = Command::new(&programs.server);
+    command.arg("-D").arg(&data).args(["-p", &port.to_string(), "-k"]).arg(folder.path());
+    for setting in SETTINGS {
+        command.args(["-c", setting]);
+    }
+    run_as(&mut command, identity, folder.path());
+    let server = Server::start(Kind::Postgres, folder, port, command, Ending::Quit)?;
+    server.wait_until(|port| {
+        let mut stream = connect(port)?;
+        driver::ask(&mut stream, &query(TABLE), &mut Messages, 1)?;
+        Ok(())
+    })
+}
+
+fn run_as(command: &mut Command, identity: Option<Identity>, folder: &Path) {
+    command.current_dir(folder);
+    if let Some(Identity { user, group }) = identity {
+        command.uid(user).gid(group);
+    }
+}
+
+/// The first of the users that the server may be, from the system's list of them.
+fn identity(users: &str) -> Outcome<Identity> {
+    let find = |name: &str| {
+        users.lines().find_map(|line| {
+            let fields: Vec<&str> = line.split(':').collect();
+            let &[found, _, user, group, ..] = &fields[..] else { return None };
+            (found == name)
+                .then_some(Identity { user: user.parse().ok()?, group: group.parse().ok()? })
+        })
+    };
+    let found = [USER, "nobody"].into_iter().find_map(find);
+    found.ok_or_else(|| "there is no user `postgres` or `nobody` to run the server as".into())
+}
+
+/// Writes every key once.
+pub(crate) fn fill(server: &Server, load: &Load) -> Outcome<()> {
+    let (opened, each) = (upserts(server, load)?, requests::share(load.connections));
+    driver::fill(opened, load.in_flight, each)
+}
+
+/// One turn.
+pub(crate) fn turn(server: &Server, load: &Load, turn: Duration) -> Outcome<Served> {
+    match load.operation {
+        Operation::Set => {
+            driver::measure(upserts(server, load)?, load.in_flight, turn, server.pid())
+        }
+        operation => Err(format!("no load asks PostgreSQL for {operation:?}").into()),
+    }
+}
+
+fn upserts(server: &Server, load: &Load) -> Outcome<Vec<Opened<Cycle, Messages>>> {
+    let prebuilt = Prebuilt::build(|number| upsert(&key(number), &value(number)));
+    let open = |number| {
+        let mut stream = connect(server.port())?;
+        driver::ask(&mut stream, &prepare(), &mut Messages, 1)?;
+        Ok((stream, prebuilt.of_connection(number, load.connections), Messages))
+    };
+    (0..load.connections).map(open).collect()
+}
+
+fn connect(port: u16) -> Outcome<TcpStream> {
+    let mut stream = driver::connect(port)?;
+    driver::ask(&mut stream, &startup(), &mut Messages, 1)?;
+    Ok(stream)
+}
+
+/// The only message without a type.
+fn startup() -> Vec<u8> {
+    let mut body = PROTOCOL.to_be_bytes().to_vec();
+    for text in ["user", USER, "database", USER, ""] {
+        push_text(&mut body, text);
+    }
+    with_length(&body)
+}
+
+fn query(text: &str) -> Vec<u8> {
+    let mut body = Vec::new();
+    push_text(&mut body, text);
+    message(b'Q', &body)
+}
+
+fn prepare() -> Vec<u8> {
+    let mut parse = Vec::new();
+    push_text(&mut parse, STATEMENT);
+    push_text(&mut parse, UPSERT);
+    // The server finds the parameters' types out.
+    parse.extend_from_slice(&0_u16.to_be_bytes());
+    [message(b'P', &parse), message(b'S', &[])].concat()
+}
+
+fn upsert(key: &str, value: &str) -> Vec<u8> {
+    let mut bind = Vec::new();
+    push_text(&mut bind, "");
+    push_text(&mut bind, STATEMENT);
+    // No formats: parameters are text.
+    bind.extend_from_slice(&0_u16.to_be_bytes());
+    bind.extend_from_slice(&2_u16.to_be_bytes());
+    for parameter in [key, value] {
+        bind.extend_from_slice(&length(parameter.len()));
+        bind.extend_from_slice(parameter.as_bytes());
+    }
+    // No formats for results either: there are none.
+    bind.extend_from_slice(&0_u16.to_be_bytes());
+    let mut execute = Vec::new();
+    push_text(&mut execute, "");
+    // No limit of rows.
+    execute.extend_from_slice(&0_u32.to_be_bytes());
+    [message(b'B', &bind), message(b'E', &execute), message(b'S', &[])].concat()
+}
+
+fn push_text(out: &mut Vec<u8>, text: &str) {
+    out.extend_from_slice(text.as_bytes());
+    out.push(0);
+}
+
+fn message(kind: u8, body: &[u8]) -> Vec<u8> {
+    [vec![kind], with_length(body)].concat()
+}
+
+fn with_length(body: &[u8]) -> Vec<u8> {
+    [&length(body.len() + 4)[..], body].concat()
+}
+
+fn length(bytes: usize) -> [u8; 4] {
+    u32::try_from(bytes).expect("messages of a load are short").to_be_bytes()
+}
+
+/// Answers are complete when the server is ready for the next query. Any error is a refusal, and so
+/// is a statement that did not write exactly one row.
+#[derive(Clone, Copy)]
+pub(crate) struct Messages;
+
+impl Answers for Messages {
+    fn take(&mut self, bytes: &[u8], _: &mut Vec<u8>) -> Result<Option<Taken>, String> {
+        let Some(head) = bytes.first_chunk::<5>() else { return Ok(None) };
+        let length = u32::from_be_bytes([head[1], head[2], head[3], head[4]]);
+        let end = 1 + usize::try_from(length).map_err(|_| "a message is too long")?;
+        let Some(body) = bytes.get(5..end) else { return Ok(None) };
+        match head[0] {
+            b'Z' => Ok(Some(Taken::answer(end))),
+            b'C' if body.starts_with(b"INSERT") && body != b"INSERT 0 1\0" => {
+                Err(format!("not one row: {}", String::from_utf8_lossy(body)))
+            }
+            b'E' => Err(format!("refused: {}", String::from_utf8_lossy(body).replace('\0', " "))),
+            _ => Ok(Some(Taken::other(end))),
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Where the servers' programs are: found, installed with the system's package client, or built.
+//!
+//! | server | program | Debian package |
+//! |---|---|---|
+//! | Redis | `redis-server` | `redis-server` |
+//! | Postgres | `postgres`, `initdb` | `postgresql` |
+//! | etcd | `etcd` | `etcd-server` |
+//! | Baton | `baton` | built by cargo into the folder of this program |
+//!
+//! A peer that is missing and cannot be installed is left out, aloud. Baton itself must be there
+//! unless it was left out by name.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::Kind;
+use crate::Outcome;
+use crate::options::Options;
+use crate::report::{Report, say};
+
+const PACKAGE: &str = "baton-cli";
+const PROGRAM: &str = "baton";
+/// Debian keeps the server's programs of Postgres out of the path.
+const POSTGRES_FOLDERS: &str = "/usr/lib/postgresql";
+
+/// The programs of the servers that take part.
+#[derive(Default)]
+pub(crate) struct Programs {
+    pub(crate) baton: Option<PathBuf>,
+    pub(crate) redis: Option<PathBuf>,
+    pub(crate) etcd: Option<PathBuf>,
+    pub(crate) postgres: Option<Postgres>,
+}
+
+/// Both programs that a fresh Postgres needs.
+pub(crate) struct Postgres {
+    pub(crate) initdb: PathBuf,
+    pub(crate) server: PathBuf,
+}
+
+impl Programs {
+    /// Finds, installs or builds what these options ask for.
+    pub(crate) fn provide(
+        options: &Options,
+        wanted: &[Kind],
+        report: &mut Report,
+    ) -> Outcome<Self> {
+        let mut programs = Self::default();
+        for kind in wanted {
+            if !options.includes(kind.word()) {
+                continue;
+            }
+            let outcome = match kind {
+                Kind::Baton => {
+                    programs.baton = Some(baton(options.baton.as_deref())?);
+                    Ok(())
+                }
+                Kind::Redis => install("redis-server", || find("redis-server"))
+                    .map(|program| programs.redis = Some(program)),
+                Kind::Etcd => install("etcd-server", || find("etcd"))
+                    .map(|program| programs.etcd = Some(program)),
+                Kind::Postgres => {
+                    install("postgresql", postgres).map(|program| programs.postgres = Some(program))
+                }
+            };
+            if let Err(error) = outcome {
+                let name = kind.name();
+                report.leave_out(format!("without {name}, its lines are left out: {error}"));
+            }
+        }
+        Ok(programs)
+    }
+}
+
+/// What is found, if need be after installing the package.
+fn install<T>(package: &str, find: impl Fn() -> Option<T>) -> Outcome<T> {
+    if let Some(found) = find() {
+        return Ok(found);
+    }
+    say(&format!("installing `{package}`"));
+    let mut outcome = apt_get(&["install", "-y", "--no-install-recommends", package]);
+    if outcome.is_err() {
+        // Package lists that are missing or old are the usual cause.
+        apt_get(&["update"])?;
+        outcome = apt_get(&["install", "-y", "--no-install-recommends", package]);
+    }
+    outcome?;
+    find().ok_or_else(|| format!("`{package}` does not bring the server's program").into())
+}
+
+fn apt_get(arguments: &[&str]) -> Outcome<()> {
+    let mut command = Command::new("apt-get");
+    command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null());
+    let output = command.output().map_err(|error| format!("`apt-get` does not run: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let last = errors.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("no reason given");
+    Err(format!("`apt-get {}` failed: {last}", arguments.join(" ")).into())
+}
+
+/// A program in one of the folders of the path, or where servers are when the path is a user's.
+fn find(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/usr/bin".into()]);
+    folders.map(|folder| folder.join(name)).find(|program| program.is_file())
+}
+
+fn postgres() -> Option<Postgres> {
+    let versions = fs::read_dir(POSTGRES_FOLDERS).into_iter().flatten().flatten();
+    let newest = versions
+        .filter_map(|version| {
+            let number: u32 = version.file_name().to_str()?.parse().ok()?;
+            Some((number, version.path().join("bin")))
+        })
+        .filter(|(_, folder)| folder.join("postgres").is_file())
+        .max();
+    if let Some((_, folder)) = newest {
+        return Some(Postgres { initdb: folder.join("initdb"), server: folder.join("postgres") });
+    }
+    Some(Postgres { initdb: find("initdb")?, server: find("postgres")? })
+}
+
+/// The program given, or the one built beside this: cargo decides whether it is fresh.
+fn baton(given: Option<&Path>) -> Outcome<PathBuf> {
+    if let Some(path) = given {
+        let found = path.is_file().then(|| path.to_path_buf());
+        return found.ok_or_else(|| format!("`{}` is not a program", path.display()).into());
+    }
+    let here = std::env::current_exe()?;
+    let target = target_folder(&here)?;
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("this crate has a parent")?;
+    say(&format!("building `{PACKAGE}`"));
+    let status = Command::new(std::env::var_os("CARGO").as_deref().unwrap_or(OsStr::new("cargo")))
+        .args(["build", "--release", "--quiet", "--package", PACKAGE, "--target-dir"])
+        .arg(target)
+        .current_dir(root)
+        .stdin(Stdio::null())
+        .status();
+    let program = target.join("release").join(PROGRAM);
+    match status {
+        Ok(status) if status.success() && program.is_file() => Ok(program),
+        Ok(_) | Err(_) => Err(format!(
+            "`{PACKAGE}` was not built: mend it, or give `--baton PATH`, or `--without baton`"
+        )
+        .into()),
+    }
+}
+
+/// Where cargo put this program, and puts others.
+pub(crate) fn target_folder(program: &Path) -> Outcome<&Path> {
+    Ok(program.ancestors().nth(2).ok_or("this program is two folders deep in the target folder")?)
+}

@@ -1,0 +1,110 @@
+//! Loads of requests and answers: all servers of a load take turns.
+
+use serde_json::{Value, json};
+
+use super::driver::Served;
+use super::processes::Server;
+use super::{Bench, Kind, Load, baton, etcd, postgres, redis};
+use crate::Outcome;
+use crate::report::{Line, Report, Target, median, rate};
+
+/// Runs a load, and reports a line for each peer.
+pub(crate) fn run(bench: &Bench<'_>, load: &Load, report: &mut Report) -> Outcome<()> {
+    let mut servers = vec![bench.start_ours()?];
+    let mut targets = Vec::new();
+    for (kind, least) in load.against {
+        if let Some(server) = bench.start(*kind)? {
+            servers.push(server);
+            targets.push((*kind, Target::AtLeast(*least)));
+        }
+    }
+    if targets.is_empty() {
+        return Ok(());
+    }
+    for server in &servers {
+        server.blame(fill(server, load))?;
+    }
+    let mut turns: Vec<Vec<Served>> = servers.iter().map(|_| Vec::new()).collect();
+    for number in 0..bench.options.turns {
+        // Another one begins each time, so that nobody always comes after the same one.
+        for step in 0..servers.len() {
+            let which = (number + step) % servers.len();
+            let server = &servers[which];
+            turns[which].push(server.blame(turn(bench, server, load, number))?);
+        }
+    }
+    let (ours, theirs) = turns.split_first().ok_or("we take part")?;
+    for ((kind, target), theirs) in targets.into_iter().zip(theirs) {
+        let line = line(load, kind, ours, theirs);
+        report.add(if bench.is_control() { line } else { line.target(target) });
+    }
+    Ok(())
+}
+
+fn fill(server: &Server, load: &Load) -> Outcome<()> {
+    match server.kind() {
+        Kind::Baton => baton::fill(server, load),
+        Kind::Redis => redis::fill(server, load),
+        Kind::Postgres => postgres::fill(server, load),
+        Kind::Etcd => etcd::fill(server, load),
+    }
+}
+
+fn turn(bench: &Bench<'_>, server: &Server, load: &Load, number: usize) -> Outcome<Served> {
+    let turn = bench.options.turn;
+    match server.kind() {
+        Kind::Baton => baton::turn(server, load, turn, number),
+        Kind::Redis => redis::turn(server, load, turn, number),
+        Kind::Postgres => postgres::turn(server, load, turn),
+        Kind::Etcd => etcd::turn(server, load, turn),
+    }
+}
+
+fn line(load: &Load, kind: Kind, ours: &[Served], theirs: &[Served]) -> Line {
+    let rates = |served: &Served| served.measured.rate();
+    let pairs = ours.iter().zip(theirs);
+    let ratios: Vec<f64> = pairs.map(|(ours, theirs)| rates(ours) / rates(theirs)).collect();
+    let (ours, theirs) = (Side::of(ours), Side::of(theirs));
+    let name = format!("{}, against {}", load.name, kind.name());
+    let sides = (ours.text(), theirs.text());
+    let facts = json!({ "ours": ours.json(), "theirs": theirs.json(), "ratios": ratios });
+    Line { facts, ..Line::of_ratios(&name, &ratios, sides) }
+}
+
+/// The medians of a server's turns.
+struct Side {
+    per_second: f64,
+    p50_us: f64,
+    p99_us: f64,
+    cpu_us: f64,
+    driver_cpu_us: f64,
+}
+
+impl Side {
+    fn of(turns: &[Served]) -> Self {
+        let middle =
+            |number: fn(&Served) -> f64| median(&turns.iter().map(number).collect::<Vec<f64>>());
+        Self {
+            per_second: middle(|turn| turn.measured.rate()),
+            p50_us: middle(|turn| turn.p50_us),
+            p99_us: middle(|turn| turn.p99_us),
+            cpu_us: middle(|turn| turn.measured.cpu_us()),
+            driver_cpu_us: middle(|turn| turn.measured.caller_cpu_us()),
+        }
+    }
+
+    fn text(&self) -> String {
+        let Self { p50_us, p99_us, cpu_us, .. } = self;
+        format!("{}, {p50_us:.0}/{p99_us:.0} µs, CPU {cpu_us:.2} µs", rate(self.per_second))
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "per_second": self.per_second,
+            "p50_us": self.p50_us,
+            "p99_us": self.p99_us,
+            "cpu_us": self.cpu_us,
+            "driver_cpu_us": self.driver_cpu_us,
+        })
+    }
+}
