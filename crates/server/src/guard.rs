@@ -27,7 +27,7 @@ impl Hosts {
 
     fn knows(&self, host: &str) -> bool {
         let name = without_port(host).to_ascii_lowercase();
-        self.0.iter().any(|known| *known == name)
+        self.0.contains(&name)
     }
 
     /// Whether a request with these headers may come in.

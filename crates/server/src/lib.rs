@@ -5,7 +5,7 @@
 //!   listener ── accept, count, deadlines ──▶ guard ── Host, Origin ──▶ router
 //!                                                                        │
 //!               ┌──────────── http/ ─────────────┬──────── ws/ ──────────┤
-//!               │ commands, transactions         │ framing, connection   │ health, metrics, openapi
+//!               │ commands, transactions         │ framing, connection   │ health, metrics …
 //!               │ resources, watch (SSE)         │ messagepack           │
 //!               └────────────┬───────────────────┴───────┬───────────────┘
 //!                            ▼                           ▼

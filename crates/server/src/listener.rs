@@ -164,8 +164,8 @@ async fn serve(shared: &Arc<Shared>, router: axum::Router, stream: TcpStream, pl
 
 /// Tells one too many that there are too many.
 async fn turn_away(mut stream: TcpStream) {
-    const BODY: &str = "{\"type\":\"/docs/errors#server.too_many_connections\",\"title\":\"Too Many \
-        Requests\",\"status\":429,\"code\":\"server.too_many_connections\",\"kind\":\"exhausted\",\
+    const BODY: &str = "{\"type\":\"/docs/errors#server.too_many_connections\",\
+        \"title\":\"Too Many Requests\",\"status\":429,\"code\":\"server.too_many_connections\",\"kind\":\"exhausted\",\
         \"detail\":\"the server has as many connections as it takes\",\"hint\":\"close some, or \
         try again later\"}";
     let head = format!(

@@ -10,7 +10,7 @@ use baton_core::Kind;
 pub struct Metrics {
     /// Connections that are open.
     pub connections: Gauge,
-    /// WebSockets among them.
+    /// Those among them that are upgraded to the WebSocket protocol.
     pub websockets: Gauge,
     /// Watches that are open.
     pub watches: Gauge,

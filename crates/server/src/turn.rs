@@ -51,17 +51,16 @@ impl<T> Turn<T> {
         agent: &AgentId,
         request: Request,
         mark: T,
-    ) -> Result<Option<Stalled<(Request, T)>>, (T, Error)> {
-        match baton.hand_in(workspace, request, agent) {
-            Ok(Submitted::Held(held)) => {
+    ) -> Result<Option<Stalled<(Request, T)>>, Error> {
+        match baton.hand_in(workspace, request, agent)? {
+            Submitted::Held(held) => {
                 self.waiting.push_back((mark, held));
                 Ok(None)
             }
-            Ok(Submitted::Absent(request)) => Ok(Some(Stalled::Absent((request, mark)))),
-            Ok(Submitted::Crowded(request, group)) => {
+            Submitted::Absent(request) => Ok(Some(Stalled::Absent((request, mark)))),
+            Submitted::Crowded(request, group) => {
                 Ok(Some(Stalled::Crowded((request, mark), group)))
             }
-            Err(error) => Err((mark, error)),
         }
     }
 
@@ -72,15 +71,14 @@ impl<T> Turn<T> {
         workspace: &WorkspaceName,
         query: &Query,
         mark: T,
-    ) -> Result<Looked, (T, Error)> {
-        match baton.look_up(workspace, query) {
-            Ok(Ok(Asked::Present(held))) => {
+    ) -> Result<Looked, Error> {
+        match baton.look_up(workspace, query)? {
+            Ok(Asked::Present(held)) => {
                 self.waiting.push_back((mark, held));
                 Ok(Looked::Handed)
             }
-            Ok(Ok(Asked::Past(_))) => Ok(Looked::Past),
-            Ok(Err(Absent(()))) => Ok(Looked::Absent),
-            Err(error) => Err((mark, error)),
+            Ok(Asked::Past(_)) => Ok(Looked::Past),
+            Err(Absent(())) => Ok(Looked::Absent),
         }
     }
 

@@ -175,7 +175,7 @@ pub(crate) fn lost_by_rot(
     Ok(Ok(lost))
 }
 
-/// The newest revision of a workspace that is archived. A batch is archived only when it is durable,
+/// The newest revision of a workspace that is archived. Only what is durable is archived,
 /// so it stays whatever becomes of the record that it came from.
 pub(crate) fn archived(fresh: &Server, workspace: &WorkspaceName) -> Result<u64, Error> {
     let names = fresh.log.list_blobs(&files::folder(workspace))?;

@@ -29,24 +29,24 @@ async fn commands(visit: Visit) -> Result<Response<Body>, Refused> {
         return many(&visit, text).await;
     }
     let (caller, call) = read(&visit, text)?;
-    told(&visit.carry_out(&caller, call).await?)
+    Ok(told(&visit.carry_out(&caller, call).await?))
 }
 
 async fn transaction(visit: Visit) -> Result<Response<Body>, Refused> {
     no_parameters(&visit)?;
     let (caller, frame) = envelope(&visit, visit.text()?)?;
-    told(&visit.carry_out(&caller, frame.transaction()?).await?)
+    Ok(told(&visit.carry_out(&caller, frame.transaction()?).await?))
 }
 
 fn no_parameters(visit: &Visit) -> Result<(), Refused> {
     Ok(visit.fields().none()?)
 }
 
-fn told(answer: &Answer) -> Result<Response<Body>, Refused> {
+fn told(answer: &Answer) -> Response<Body> {
     let mut body = b"{".to_vec();
     write_answer(&mut body, answer);
     body.push(b'}');
-    Ok(json(body))
+    json(body)
 }
 
 fn read(visit: &Visit, text: &str) -> Result<(Caller, Call), Refused> {
@@ -67,9 +67,8 @@ fn envelope<'a>(visit: &'a Visit, text: &'a str) -> Result<(Caller, Frame<'a>), 
         Some(name) if !visit.names_agent => {
             caller.agent = AgentId::parse(name).map_err(|error| Fault::field("agent", error))?;
         }
-        Some(_) => {}
         None if visit.names_agent => frame.acts(visit.caller.agent.as_str()),
-        None => {}
+        Some(_) | None => {}
     }
     if let Some(key) = frame.idempotency_key.take() {
         let key = IdempotencyKey::parse(&key);
@@ -132,7 +131,7 @@ async fn hand_in(
     place: usize,
 ) -> Option<Result<Answer, Problem>> {
     let baton = &visit.shared.baton;
-    let told = |error: Error| Some(Err(Problem::from(&error)));
+    let failed = |error: Error| Some(Err(Problem::from(&error)));
     let wish = match call {
         Call::Command(command) => Wish::Command(command),
         Call::Transaction(wish) => wish,
@@ -145,10 +144,10 @@ async fn hand_in(
                 }
                 Ok(Looked::Absent) => {
                     if let Err(error) = baton.load(&caller.workspace).await {
-                        return told(error);
+                        return failed(error);
                     }
                 }
-                Err((_, error)) => return told(error),
+                Err(error) => return failed(error),
             }
         },
         other => {
@@ -168,10 +167,10 @@ async fn hand_in(
                 request = back;
                 baton.settled(group).await.map(drop)
             }
-            Err((_, error)) => return told(error),
+            Err(error) => return failed(error),
         };
         if let Err(error) = waited {
-            return told(error);
+            return failed(error);
         }
     }
 }

@@ -88,7 +88,7 @@ async fn remove(visit: Visit) -> Result<Told, Refused> {
 }
 
 /// `If-Match` with a version, and `If-None-Match: *`, as the fields they stand for.
-fn conditions<'a>(visit: &Visit, fields: &mut Fields<'a>) -> Result<(), Refused> {
+fn conditions(visit: &Visit, fields: &mut Fields<'_>) -> Result<(), Refused> {
     if let Some(tag) = header_text(&visit.headers, &header::IF_MATCH)? {
         let version = tag.trim().strip_prefix('"').and_then(|tag| tag.strip_suffix('"'));
         let is_version = |text: &&str| text.parse::<u64>().is_ok();

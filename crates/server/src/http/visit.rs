@@ -81,7 +81,7 @@ fn read_query(query: &str, said: &mut Vec<(String, String)>) -> Result<(), Refus
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let decode = |text: &str| {
             let text = text.replace('+', " ");
-            let decoded = percent_decode_str(&text).decode_utf8().map(|text| text.into_owned());
+            let decoded = percent_decode_str(&text).decode_utf8().map(std::borrow::Cow::into_owned);
             decoded.map_err(|_| {
                 Refused::from(Fault::Malformed { reason: "the query is not UTF-8".to_owned() })
             })

@@ -16,7 +16,7 @@ use axum::routing::get;
 use baton::{Item, Watch};
 use baton_core::wire::{Fault, Problem, Watch as Wanted};
 use baton_core::{Kind, Revision};
-use baton_handle::{Carrier, WatchRequest};
+use baton_handle::Carrier;
 use bytes::Bytes;
 use futures_util::{Stream, stream};
 
@@ -45,9 +45,7 @@ async fn watch(visit: Visit) -> Result<Response<Body>, Refused> {
         wanted.snapshot = false;
     }
     let place = Watching::enter(&visit.shared)?;
-    let Wanted { pattern, types, from, snapshot } = wanted;
-    let request = WatchRequest { pattern, types, from, snapshot };
-    let watch = visit.shared.baton.watch(&visit.caller, request).await?;
+    let watch = visit.shared.baton.watch(&visit.caller, wanted).await?;
     let mut response = Response::new(Body::from_stream(events(place, watch)));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));

@@ -22,10 +22,10 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use baton::{Error, Item};
-use baton_core::wire::{Call, Fault, Frame, Problem, Watch as Wanted, write_answer};
+use baton::Error;
+use baton_core::wire::{Call, Fault, Frame, Problem, Watch as Wanted};
 use baton_core::{AgentId, Answer, IdempotencyKey, Kind, Query, Request, Wish, WorkspaceName};
-use baton_handle::{Caller, Carrier, WatchRequest};
+use baton_handle::{Caller, Carrier};
 use bytes::Bytes;
 use futures_util::Stream;
 use futures_util::stream::FuturesUnordered;
@@ -34,8 +34,8 @@ use tokio::time::{Sleep, sleep, timeout};
 
 use super::format::Format;
 use super::framing::{Broken, Decoder, Message, Opcode, write, write_close};
+use super::outbox::Outbox;
 use super::pushes::{Push, Pushes};
-use crate::metrics::Door;
 use crate::shared::{Receiving, Shared};
 use crate::turn::{Looked, Stalled, Turn};
 
@@ -89,12 +89,11 @@ enum Woken {
 struct Connection {
     shared: Arc<Shared>,
     stream: TcpStream,
-    format: Format,
     decoder: Decoder,
     receiving: Receiving,
     /// What was received and not taken in.
     inbox: Vec<u8>,
-    out: Vec<u8>,
+    outbox: Outbox,
     turn: Turn<u64>,
     pushes: Pushes,
     // Most connections never ask about the past.
@@ -116,7 +115,7 @@ pub(super) async fn serve(shared: Arc<Shared>, stream: TcpStream, received: Byte
         decoder: Decoder::new(shared.settings.message_bytes_max),
         receiving: Receiving::new(Arc::clone(&shared)),
         inbox: received.to_vec(),
-        out: Vec::new(),
+        outbox: Outbox { shared: Arc::clone(&shared), format, bytes: Vec::new() },
         turn: Turn::new(),
         pushes: Pushes::default(),
         jobs: None,
@@ -127,11 +126,10 @@ pub(super) async fn serve(shared: Arc<Shared>, stream: TcpStream, received: Byte
         alarm: Box::pin(sleep(shared.settings.ping_every)),
         shared: Arc::clone(&shared),
         stream,
-        format,
     };
     let end = connection.run().await;
     if let End::Close(code, reason) = end {
-        write_close(&mut connection.out, code, reason);
+        write_close(&mut connection.outbox.bytes, code, reason);
         // Best effort: the peer may be gone.
         let _ = connection.flush().await;
     }
@@ -152,16 +150,17 @@ impl Connection {
             });
             ended = match woken.await {
                 Woken::Readable => match self.receive() {
-                    Ok(None) => None,
-                    Ok(Some(stop)) => self.after_receiving(stop).await.err(),
+                    Ok(stop) => self.after_receiving(stop).await.err(),
                     Err(end) => Some(end),
                 },
                 Woken::Pushes(pushes) => {
-                    pushes.into_iter().for_each(|push| self.push(push));
+                    for push in pushes {
+                        self.outbox.push(push);
+                    }
                     self.flush().await.err()
                 }
                 Woken::Done(id, outcome) => {
-                    self.answer(id, &outcome);
+                    self.outbox.answer(id, &outcome);
                     self.flush().await.err()
                 }
                 Woken::Time => self.look_after().await.err(),
@@ -192,8 +191,8 @@ impl Connection {
         self.stream.poll_read_ready(context).map(|_| Woken::Readable)
     }
 
-    /// Receives what is there and takes it in; none if there was nothing.
-    fn receive(&mut self) -> Result<Option<Option<Stop>>, End> {
+    /// Receives what is there and takes it in.
+    fn receive(&mut self) -> Result<Option<Stop>, End> {
         RECEIVED.with_borrow_mut(|buffer| {
             let count = match self.stream.try_read(buffer) {
                 Ok(0) => return Err(End::Gone),
@@ -204,12 +203,12 @@ impl Connection {
             self.silent = 0;
             if !self.inbox.is_empty() {
                 self.inbox.extend_from_slice(&buffer[..count]);
-                return Ok(Some(self.take_in_rest()?));
+                return self.take_in_rest();
             }
             let (used, stop) = self.take_in(&mut buffer[..count])?;
             self.inbox.extend_from_slice(&buffer[used..count]);
             self.count_received()?;
-            Ok(Some(stop))
+            Ok(stop)
         })
     }
 
@@ -261,23 +260,23 @@ impl Connection {
         let jobs = self.jobs.as_ref().map_or(0, |jobs| jobs.len());
         let settings = &self.shared.settings;
         self.turn.len() + jobs >= settings.in_flight_max
-            || self.out.len() >= settings.unsent_bytes_max
+            || self.outbox.bytes.len() >= settings.unsent_bytes_max
     }
 
     fn take(&mut self, message: &Message<'_>) -> Result<Option<Stop>, End> {
         match message {
             Message::Data { is_text, payload } => {
                 let mut scratch = Vec::new();
-                match self.format.read(*is_text, payload, &mut scratch) {
+                match self.outbox.format.read(*is_text, payload, &mut scratch) {
                     Ok(text) => Ok(self.take_frame(text)),
                     Err(fault) => {
-                        self.refuse(None, &Problem::from(&fault));
+                        self.outbox.refuse(None, &Problem::from(&fault));
                         Ok(None)
                     }
                 }
             }
             Message::Ping(payload) => {
-                write(&mut self.out, Opcode::Pong, payload);
+                write(&mut self.outbox.bytes, Opcode::Pong, payload);
                 Ok(None)
             }
             Message::Pong => Ok(None),
@@ -289,18 +288,19 @@ impl Connection {
         let frame = match Frame::parse(text) {
             Ok(frame) => frame,
             Err(fault) => {
-                self.refuse(None, &Problem::from(&fault));
+                self.outbox.refuse(None, &Problem::from(&fault));
                 return None;
             }
         };
         let Some(id) = frame.id else {
-            self.refuse(None, &Problem::from(&Fault::MissingField { field: "id".to_owned() }));
+            self.outbox
+                .refuse(None, &Problem::from(&Fault::MissingField { field: "id".to_owned() }));
             return None;
         };
         match self.hand_in(id, frame) {
             Ok(stop) => stop,
             Err(problem) => {
-                self.refuse(Some(id), &problem);
+                self.outbox.refuse(Some(id), &problem);
                 None
             }
         }
@@ -323,11 +323,11 @@ impl Connection {
                     let fault = Fault::field("watch", "there is no watch of this number");
                     return Err(Problem::from(&fault));
                 }
-                self.nothing_to_tell(id);
+                self.outbox.nothing_to_tell(id);
                 return Ok(None);
             }
             Call::Ping => {
-                self.nothing_to_tell(id);
+                self.outbox.nothing_to_tell(id);
                 return Ok(None);
             }
         };
@@ -356,7 +356,7 @@ impl Connection {
                 let (workspace, agent) = (workspace.clone(), agent.clone());
                 Ok(Some(Stop::Stalled { workspace, agent, stalled }))
             }
-            Err((_, error)) => Err(Problem::from(&error)),
+            Err(error) => Err(Problem::from(&error)),
         }
     }
 
@@ -366,7 +366,7 @@ impl Connection {
             Ok(Looked::Handed) => {
                 // What is durable already needs no turn, unless others wait before it.
                 while let Some((id, outcome)) = self.turn.ready() {
-                    self.answer(id, &outcome);
+                    self.outbox.answer(id, &outcome);
                 }
                 Ok(None)
             }
@@ -379,7 +379,7 @@ impl Connection {
                 let caller = self.caller()?;
                 Ok(Some(Stop::Unloaded { caller, query, id }))
             }
-            Err((_, error)) => Err(Problem::from(&error)),
+            Err(error) => Err(Problem::from(&error)),
         }
     }
 
@@ -467,7 +467,7 @@ impl Connection {
             Stop::Watch { caller, wanted, id } => (id, self.watch(id, &caller, wanted).await),
         };
         outcome.unwrap_or_else(|problem| {
-            self.refuse(Some(id), &problem);
+            self.outbox.refuse(Some(id), &problem);
             None
         })
     }
@@ -495,23 +495,14 @@ impl Connection {
         if !self.shared.metrics.watches.enter(settings.watches_max) {
             return Err(too_many(settings.watches_max, "on this server"));
         }
-        let Wanted { pattern, types, from, snapshot } = wanted;
-        let request = WatchRequest { pattern, types, from, snapshot };
-        let watch = match self.shared.baton.watch(caller, request).await {
+        let watch = match self.shared.baton.watch(caller, wanted).await {
             Ok(watch) => watch,
             Err(error) => {
                 self.shared.metrics.watches.leave();
                 return Err(Problem::from(&error));
             }
         };
-        let from = watch.resume_from();
-        let head = format!("{{\"id\":{id},\"revision\":{}", from.0.saturating_sub(1));
-        self.format.write(&mut self.out, |out| {
-            out.extend_from_slice(head.as_bytes());
-            let result = format!(",\"result\":{{\"watch\":{id},\"from\":{from}}}}}");
-            out.extend_from_slice(result.as_bytes());
-        });
-        self.shared.metrics.answered(Door::WebSocket, None);
+        self.outbox.begun(id, watch.resume_from());
         self.pushes.add(id, watch, Arc::clone(&self.shared));
         Ok(None)
     }
@@ -522,8 +513,8 @@ impl Connection {
             let shared = Arc::clone(&self.shared);
             let settled = self.turn.settle(&shared.baton).await;
             while let Some((id, outcome)) = self.turn.next(&shared.baton, &settled).await {
-                self.answer(id, &outcome);
-                if self.out.len() >= shared.settings.unsent_bytes_max {
+                self.outbox.answer(id, &outcome);
+                if self.outbox.bytes.len() >= shared.settings.unsent_bytes_max {
                     self.flush().await?;
                 }
             }
@@ -531,74 +522,11 @@ impl Connection {
         self.flush().await
     }
 
-    fn answer(&mut self, id: u64, outcome: &Result<Answer, Error>) {
-        match outcome {
-            Ok(answer) => {
-                self.shared.metrics.answered(Door::WebSocket, None);
-                self.format.write(&mut self.out, |out| {
-                    begin(out, id);
-                    write_answer(out, answer);
-                    out.push(b'}');
-                });
-            }
-            Err(error) => self.refuse(Some(id), &Problem::from(error)),
-        }
-    }
-
-    fn nothing_to_tell(&mut self, id: u64) {
-        self.shared.metrics.answered(Door::WebSocket, None);
-        self.format.write(&mut self.out, |out| {
-            begin(out, id);
-            out.extend_from_slice(b"\"revision\":0,\"result\":{}}");
-        });
-    }
-
-    fn refuse(&mut self, id: Option<u64>, problem: &Problem) {
-        self.shared.metrics.answered(Door::WebSocket, Some(problem.kind));
-        self.format.write(&mut self.out, |out| {
-            match id {
-                Some(id) => begin(out, id),
-                None => out.push(b'{'),
-            }
-            out.extend_from_slice(b"\"error\":");
-            serde_json::to_writer(&mut *out, problem).expect("problems can be encoded");
-            out.push(b'}');
-        });
-    }
-
-    fn push(&mut self, push: Push) {
-        let Push { watch, item, is_last } = push;
-        self.shared.metrics.pushed.add(1);
-        self.format.write(&mut self.out, |out| {
-            out.extend_from_slice(format!("{{\"watch\":{watch}").as_bytes());
-            match item {
-                Ok(Item::Event(notice)) => {
-                    let text = notice.json();
-                    out.extend_from_slice(b",\"event\":");
-                    out.extend_from_slice(&text[..text.len() - 1]);
-                    out.extend_from_slice(if is_last { b",\"last\":true}" } else { b"}" });
-                }
-                Ok(Item::Snapshot { revision, entries }) => {
-                    let head = format!(",\"snapshot\":{{\"revision\":{revision},\"entries\":");
-                    out.extend_from_slice(head.as_bytes());
-                    serde_json::to_writer(&mut *out, &entries).expect("entries can be encoded");
-                    out.push(b'}');
-                }
-                Err(error) => {
-                    out.extend_from_slice(b",\"error\":");
-                    let problem = Problem::from(&error);
-                    serde_json::to_writer(&mut *out, &problem).expect("problems can be encoded");
-                }
-            }
-            out.push(b'}');
-        });
-    }
-
     /// Sends all there is to send.
     async fn flush(&mut self) -> Result<(), End> {
         let mut sent = 0;
-        while sent < self.out.len() {
-            match self.stream.try_write(&self.out[sent..]) {
+        while sent < self.outbox.bytes.len() {
+            match self.stream.try_write(&self.outbox.bytes[sent..]) {
                 Ok(count) => sent += count,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     let deadline = self.shared.settings.write_deadline;
@@ -611,7 +539,7 @@ impl Connection {
             }
         }
         // An idle connection holds no buffer.
-        self.out = Vec::new();
+        self.outbox.bytes = Vec::new();
         Ok(())
     }
 
@@ -622,7 +550,7 @@ impl Connection {
         match self.silent {
             1 => Ok(()),
             2 => {
-                write(&mut self.out, Opcode::Ping, b"");
+                write(&mut self.outbox.bytes, Opcode::Ping, b"");
                 self.flush().await
             }
             _ => Err(End::Close(1001, "no sign of life")),
@@ -638,18 +566,13 @@ impl Connection {
             let rest = async {
                 while self.pushes.len() > 0 {
                     let push = std::future::poll_fn(|context| self.pushes.poll(context)).await;
-                    self.push(push);
+                    self.outbox.push(push);
                 }
             };
             let _ = timeout(farewell, rest).await;
         }
         End::Close(1001, "the server ends")
     }
-}
-
-fn begin(out: &mut Vec<u8>, id: u64) {
-    use std::io::Write;
-    write!(out, "{{\"id\":{id},").expect("a vector takes everything");
 }
 
 fn named(workspace: Option<&WorkspaceName>) -> Result<&WorkspaceName, Problem> {

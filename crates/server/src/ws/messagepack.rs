@@ -121,7 +121,7 @@ impl<'a> Reader<'a> {
     }
 
     fn list(&mut self, length: usize, depth: usize) -> Result<(), Fault> {
-        self.deeper(depth)?;
+        Self::deeper(depth)?;
         self.out.push(b'[');
         for index in 0..length {
             if index > 0 {
@@ -134,7 +134,7 @@ impl<'a> Reader<'a> {
     }
 
     fn map(&mut self, length: usize, depth: usize) -> Result<(), Fault> {
-        self.deeper(depth)?;
+        Self::deeper(depth)?;
         self.out.push(b'{');
         for index in 0..length {
             if index > 0 {
@@ -156,7 +156,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn deeper(&self, depth: usize) -> Result<(), Fault> {
+    fn deeper(depth: usize) -> Result<(), Fault> {
         if depth >= LEVELS_MAX {
             return Err(malformed(&format!("it nests deeper than {LEVELS_MAX} levels")));
         }
@@ -189,7 +189,9 @@ fn write_value(out: &mut Vec<u8>, value: &Value) {
         Value::String(text) => rmp::encode::write_str(out, text).expect(fits),
         Value::Array(items) => {
             rmp::encode::write_array_len(out, count(items.len())).map(drop).expect(fits);
-            items.iter().for_each(|item| write_value(out, item));
+            for item in items {
+                write_value(out, item);
+            }
         }
         Value::Object(fields) => {
             rmp::encode::write_map_len(out, count(fields.len())).map(drop).expect(fits);

@@ -21,6 +21,7 @@ mod connection;
 mod format;
 pub mod framing;
 pub mod messagepack;
+mod outbox;
 mod pushes;
 
 use format::Format;
@@ -64,13 +65,10 @@ pub(crate) async fn open(
     let offered = request.headers().get_all(header::SEC_WEBSOCKET_PROTOCOL);
     let offered: Vec<&str> =
         offered.iter().filter_map(|value| value.to_str().ok()).flat_map(|v| v.split(',')).collect();
-    let (format, named) = match Format::choose(&offered) {
-        Some((format, named)) => (format, named),
-        None => {
-            let detail = "none of the offered sub-protocols is spoken here";
-            let hint = "offer `baton.v1.json` or `baton.v1.msgpack`";
-            return Err(Refused::new("request.malformed", Kind::Invalid, detail, hint));
-        }
+    let Some((format, named)) = Format::choose(&offered) else {
+        let detail = "none of the offered sub-protocols is spoken here";
+        let hint = "offer `baton.v1.json` or `baton.v1.msgpack`";
+        return Err(Refused::new("request.malformed", Kind::Invalid, detail, hint));
     };
     let place = request.extensions().get::<Arc<Place>>().cloned();
     let upgrade = hyper::upgrade::on(&mut request);

@@ -1,0 +1,101 @@
+//! What one connection is going to be sent.
+
+use std::sync::Arc;
+
+use baton::{Error, Item};
+use baton_core::wire::{Problem, write_answer};
+use baton_core::{Answer, Revision};
+
+use super::format::Format;
+use super::pushes::Push;
+use crate::metrics::Door;
+use crate::shared::Shared;
+
+/// Frames that wait to be sent, and the counting of what they say.
+pub(super) struct Outbox {
+    pub(super) shared: Arc<Shared>,
+    pub(super) format: Format,
+    pub(super) bytes: Vec<u8>,
+}
+
+impl Outbox {
+    pub(super) fn answer(&mut self, id: u64, outcome: &Result<Answer, Error>) {
+        match outcome {
+            Ok(answer) => {
+                self.shared.metrics.answered(Door::WebSocket, None);
+                self.format.write(&mut self.bytes, |out| {
+                    begin(out, id);
+                    write_answer(out, answer);
+                    out.push(b'}');
+                });
+            }
+            Err(error) => self.refuse(Some(id), &Problem::from(error)),
+        }
+    }
+
+    pub(super) fn nothing_to_tell(&mut self, id: u64) {
+        self.shared.metrics.answered(Door::WebSocket, None);
+        self.format.write(&mut self.bytes, |out| {
+            begin(out, id);
+            out.extend_from_slice(b"\"revision\":0,\"result\":{}}");
+        });
+    }
+
+    pub(super) fn refuse(&mut self, id: Option<u64>, problem: &Problem) {
+        self.shared.metrics.answered(Door::WebSocket, Some(problem.kind));
+        self.format.write(&mut self.bytes, |out| {
+            match id {
+                Some(id) => begin(out, id),
+                None => out.push(b'{'),
+            }
+            out.extend_from_slice(b"\"error\":");
+            serde_json::to_writer(&mut *out, problem).expect("problems can be encoded");
+            out.push(b'}');
+        });
+    }
+
+    pub(super) fn push(&mut self, push: Push) {
+        let Push { watch, item, is_last } = push;
+        self.shared.metrics.pushed.add(1);
+        self.format.write(&mut self.bytes, |out| {
+            out.extend_from_slice(format!("{{\"watch\":{watch}").as_bytes());
+            match item {
+                Ok(Item::Event(notice)) => {
+                    let text = notice.json();
+                    out.extend_from_slice(b",\"event\":");
+                    out.extend_from_slice(&text[..text.len() - 1]);
+                    out.extend_from_slice(if is_last { b",\"last\":true}" } else { b"}" });
+                }
+                Ok(Item::Snapshot { revision, entries }) => {
+                    let head = format!(",\"snapshot\":{{\"revision\":{revision},\"entries\":");
+                    out.extend_from_slice(head.as_bytes());
+                    serde_json::to_writer(&mut *out, &entries).expect("entries can be encoded");
+                    out.push(b'}');
+                }
+                Err(error) => {
+                    out.extend_from_slice(b",\"error\":");
+                    let problem = Problem::from(&error);
+                    serde_json::to_writer(&mut *out, &problem).expect("problems can be encoded");
+                }
+            }
+            out.push(b'}');
+        });
+    }
+
+    /// A watch has begun.
+    pub(super) fn begun(&mut self, id: u64, from: Revision) {
+        self.shared.metrics.answered(Door::WebSocket, None);
+        let revision = from.0.saturating_sub(1);
+        self.format.write(&mut self.bytes, |out| {
+            begin(out, id);
+            let rest =
+                format!("\"revision\":{revision},\"result\":{{\"watch\":{id},\"from\":{from}}}}}");
+            out.extend_from_slice(rest.as_bytes());
+        });
+    }
+}
+
+fn begin(out: &mut Vec<u8>, id: u64) {
+    use std::io::Write;
+    write!(out, "{{\"id\":{id},").expect("a vector takes everything");
+}
