@@ -5,11 +5,9 @@
 //!    name there.
 //! 2. `Origin`, which browsers send and nobody else needs to, must name the server too.
 
-use axum::http::{HeaderMap, HeaderValue, header};
-use baton_core::Kind;
-use baton_core::wire::Problem;
-
+use crate::refusal::Refusal;
 use crate::settings::Settings;
+use axum::http::{HeaderMap, HeaderValue, header};
 
 /// The names of the server.
 pub(crate) struct Hosts(Vec<String>);
@@ -31,14 +29,12 @@ impl Hosts {
     }
 
     /// Whether a request with these headers may come in.
-    pub(crate) fn check(&self, headers: &HeaderMap) -> Result<(), Problem> {
+    pub(crate) fn check(&self, headers: &HeaderMap) -> Result<(), Refusal> {
         let text = |value: &HeaderValue| value.to_str().unwrap_or_default().to_owned();
         let mut hosts = headers.get_all(header::HOST).iter();
         let host = hosts.next().map(text).unwrap_or_default();
         if hosts.next().is_some() || !self.knows(&host) {
-            let detail = format!("the server is not called `{}`", shown(&host));
-            let hint = "call it by the address it prints at start, or name the host with --host";
-            return Err(denied("request.denied_host", &detail, hint));
+            return Err(Refusal::DeniedHost { host: shown(&host) });
         }
         let mut origins = headers.get_all(header::ORIGIN).iter().map(text);
         // `null` is what a page in a sandbox or a local file says: it could be anybody.
@@ -47,16 +43,10 @@ impl Hosts {
             host.is_some_and(|host| self.knows(host))
         };
         if !origins.all(is_ours) {
-            let detail = "a page from elsewhere must not use this server".to_owned();
-            let hint = "serve the page from this server, or name its host with --host";
-            return Err(denied("request.denied_origin", &detail, hint));
+            return Err(Refusal::DeniedOrigin {});
         }
         Ok(())
     }
-}
-
-fn denied(code: &str, detail: &str, hint: &str) -> Problem {
-    Problem::new(code, Kind::Denied, &detail, hint, &())
 }
 
 fn shown(host: &str) -> String {
@@ -82,7 +72,7 @@ mod tests {
             let name: header::HeaderName = name.parse().unwrap();
             headers.append(name, value.parse().unwrap());
         }
-        Hosts::new(&settings).check(&headers).map_err(|problem| problem.code)
+        Hosts::new(&settings).check(&headers).map_err(|refusal| refusal.code().to_owned())
     }
 
     #[test]

@@ -34,6 +34,7 @@ mod listener;
 pub mod metrics;
 mod openapi;
 mod problem;
+mod refusal;
 pub mod settings;
 mod shared;
 mod turn;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::Request;
+use axum::response::IntoResponse;
 use baton::Baton;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -17,6 +18,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower_service::Service;
 
 use crate::http;
+use crate::problem::Refused;
+use crate::refusal::Refusal;
 use crate::settings::Settings;
 use crate::shared::Shared;
 
@@ -121,7 +124,7 @@ fn admit(shared: &Arc<Shared>, router: &axum::Router, places: &Arc<Semaphore>, s
     let _ = stream.set_nodelay(true);
     let Ok(permit) = Arc::clone(places).try_acquire_owned() else {
         shared.metrics.refused.add(1);
-        tokio::spawn(turn_away(stream));
+        tokio::spawn(turn_away(shared.settings.connections_max, stream));
         return;
     };
     let (shared, router) = (Arc::clone(shared), router.clone());
@@ -162,20 +165,19 @@ async fn serve(shared: &Arc<Shared>, router: axum::Router, stream: TcpStream, pl
     let _ = tokio::time::timeout(settings.farewell, connection).await;
 }
 
-/// Tells one too many that there are too many.
-async fn turn_away(mut stream: TcpStream) {
-    const BODY: &str = "{\"type\":\"/docs/errors#server.too_many_connections\",\
-        \"title\":\"Too Many Requests\",\"status\":429,\"code\":\"server.too_many_connections\",\"kind\":\"exhausted\",\
-        \"detail\":\"the server has as many connections as it takes\",\"hint\":\"close some, or \
-        try again later\"}";
+/// Tells one too many that there are too many, without reading what it wants.
+async fn turn_away(max: usize, mut stream: TcpStream) {
+    let refused = Refused::from(Refusal::TooManyConnections { max }).into_response();
+    let status = refused.status();
+    let Ok(body) = axum::body::to_bytes(refused.into_body(), usize::MAX).await else { return };
     let head = format!(
-        "HTTP/1.1 429 Too Many Requests\r\ncontent-type: application/problem+json\r\n\
-         content-length: {}\r\nretry-after: 1\r\nconnection: close\r\n\r\n",
-        BODY.len()
+        "HTTP/1.1 {status}\r\ncontent-type: application/problem+json\r\ncontent-length: {}\r\n\
+         retry-after: 1\r\nconnection: close\r\n\r\n",
+        body.len()
     );
     let answer = async {
         stream.write_all(head.as_bytes()).await?;
-        stream.write_all(BODY.as_bytes()).await?;
+        stream.write_all(&body).await?;
         stream.shutdown().await
     };
     let _ = tokio::time::timeout(Duration::from_secs(1), answer).await;

@@ -6,6 +6,8 @@ use axum::response::IntoResponse;
 use baton_core::Kind;
 use baton_core::wire::{Fault, Problem, write_text};
 
+use crate::refusal::Refusal;
+
 /// The status that stands for a kind. A few codes have one of their own.
 pub(crate) fn status(problem: &Problem) -> StatusCode {
     match problem.code.as_str() {
@@ -29,15 +31,15 @@ pub(crate) fn status(problem: &Problem) -> StatusCode {
 /// A problem on its way out.
 pub(crate) struct Refused(pub(crate) Problem);
 
-impl Refused {
-    pub(crate) fn new(code: &str, kind: Kind, detail: &str, hint: &str) -> Self {
-        Self(Problem::new(code, kind, &detail, hint, &()))
-    }
-}
-
 impl From<Problem> for Refused {
     fn from(problem: Problem) -> Self {
         Self(problem)
+    }
+}
+
+impl From<Refusal> for Refused {
+    fn from(refusal: Refusal) -> Self {
+        Self(refusal.into())
     }
 }
 

@@ -8,11 +8,11 @@ use axum::extract::State;
 use axum::http::{HeaderValue, Response, header};
 use axum::response::IntoResponse;
 use axum::routing::get;
-use baton_core::Kind;
 
 use super::visit::json;
 use crate::openapi;
 use crate::problem::Refused;
+use crate::refusal::Refusal;
 use crate::shared::Shared;
 
 pub(super) fn routes() -> Router<Arc<Shared>> {
@@ -29,8 +29,7 @@ async fn ready(State(shared): State<Arc<Shared>>) -> Result<Response<Body>, Refu
         return Err(stopped.into());
     }
     if shared.is_closing() {
-        let hint = "ask another server, or wait for this one to begin again";
-        return Err(Refused::new("server.closing", Kind::Unavailable, "the server ends", hint));
+        return Err(Refusal::Closing {}.into());
     }
     Ok(json(b"{\"status\":\"ready\"}".to_vec()))
 }

@@ -25,10 +25,10 @@ use axum::extract::{Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use baton_core::Kind;
 
 use crate::metrics::Door;
 use crate::problem::{Outcome, Refused};
+use crate::refusal::Refusal;
 use crate::shared::Shared;
 use crate::ws;
 
@@ -52,7 +52,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
 async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
     let response = match shared.hosts.check(request.headers()) {
         Ok(()) => next.run(request).await,
-        Err(problem) => Refused(problem).into_response(),
+        Err(refusal) => Refused::from(refusal).into_response(),
     };
     let outcome = response.extensions().get::<Outcome>().map(|outcome| outcome.0);
     shared.metrics.answered(Door::Http, outcome);
@@ -60,12 +60,9 @@ async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) 
 }
 
 async fn not_found() -> Refused {
-    let hint = "see /openapi.json for the paths there are";
-    Refused::new("request.not_found", Kind::NotFound, "there is nothing at this path", hint)
+    Refusal::NotFound {}.into()
 }
 
 async fn method_not_allowed() -> Refused {
-    let detail = "this path does not take this method";
-    let hint = "see /openapi.json for the methods it takes";
-    Refused::new("request.method_not_allowed", Kind::Invalid, detail, hint)
+    Refusal::MethodNotAllowed {}.into()
 }

@@ -7,11 +7,11 @@ use axum::body::Body;
 use axum::http::{Response, header};
 use axum::response::IntoResponse;
 use axum::routing::get;
-use baton_core::Kind;
 use baton_core::wire::{Fault, Fields};
 
 use super::visit::{Told, Visit, header_text, not_modified};
 use crate::problem::Refused;
+use crate::refusal::Refusal;
 use crate::shared::Shared;
 
 pub(super) fn routes() -> Router<Arc<Shared>> {
@@ -62,11 +62,7 @@ async fn change(visit: Visit) -> Result<Told, Refused> {
         "application/json-patch+json" => Some("json_patch"),
         "application/json" | "application/x-www-form-urlencoded" | "" => None,
         other => {
-            let detail = format!("`{other}` is no form of a patch");
-            let hint = "send application/merge-patch+json, application/json-patch+json, or \
-                        application/json with one of the forms of state.patch";
-            let code = "request.unsupported_media_type";
-            return Err(Refused::new(code, Kind::Invalid, &detail, hint));
+            return Err(Refusal::UnsupportedMediaType { given: other.to_owned() }.into());
         }
     };
     let value = visit.value()?;

@@ -9,13 +9,14 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
 use axum::response::IntoResponse;
 use baton_core::wire::{Call, Fault, Fields, operation, write_reply};
-use baton_core::{AgentId, Answer, IdempotencyKey, Json, Kind, Reply, Wish, WorkspaceName, state};
+use baton_core::{AgentId, Answer, IdempotencyKey, Json, Reply, Wish, WorkspaceName, state};
 use baton_handle::{Caller, Carrier};
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
 use percent_encoding::percent_decode_str;
 
 use crate::problem::Refused;
+use crate::refusal::Refusal;
 use crate::shared::{Receiving, Shared};
 use crate::turn;
 
@@ -109,14 +110,12 @@ pub(super) fn header_text(
 /// Receives the body, within its limits of size and time.
 async fn receive(shared: &Arc<Shared>, headers: &HeaderMap, body: Body) -> Result<Bytes, Refused> {
     let max = shared.settings.body_bytes_max;
-    let too_large = || {
-        let detail = format!("the body has more than {max} bytes");
-        let hint = "split it into several requests";
-        Refused::new("request.too_large", Kind::TooLarge, &detail, hint)
-    };
+    let too_large = |given: usize| Fault::TooLarge { what: "bytes in its body", given, max };
     let announced = headers.get(header::CONTENT_LENGTH).and_then(|text| text.to_str().ok());
-    if announced.and_then(|text| text.parse::<u64>().ok()).is_some_and(|size| size > max as u64) {
-        return Err(too_large());
+    if let Some(given) = announced.and_then(|text| text.parse().ok())
+        && given > max
+    {
+        return Err(too_large(given).into());
     }
     let mut receiving = Receiving::new(Arc::clone(shared));
     let whole = async {
@@ -128,12 +127,11 @@ async fn receive(shared: &Arc<Shared>, headers: &HeaderMap, body: Body) -> Resul
             })?;
             let bytes = first.len() + whole.len() + part.len();
             if bytes > max {
-                return Err(too_large());
+                return Err(too_large(bytes).into());
             }
             if !receiving.hold(bytes) {
-                let detail = "too much is being received at once";
-                let hint = "try again later";
-                return Err(Refused::new("request.too_many", Kind::Exhausted, detail, hint));
+                let bytes_max = shared.settings.receiving_bytes_max;
+                return Err(Refusal::TooMuchReceived { bytes_max }.into());
             }
             // Nearly every body comes in one part, which then needs no copy.
             if first.is_empty() && whole.is_empty() {
@@ -145,13 +143,10 @@ async fn receive(shared: &Arc<Shared>, headers: &HeaderMap, body: Body) -> Resul
         }
         Ok(if whole.is_empty() { first } else { whole.freeze() })
     };
-    match tokio::time::timeout(shared.settings.body_deadline, whole).await {
+    let deadline = shared.settings.body_deadline;
+    match tokio::time::timeout(deadline, whole).await {
         Ok(received) => received,
-        Err(_) => {
-            let detail = "the body took too long";
-            let hint = "send it at once";
-            Err(Refused::new("request.timeout", Kind::Unavailable, detail, hint))
-        }
+        Err(_) => Err(Refusal::Timeout { deadline_ms: deadline.as_millis() }.into()),
     }
 }
 
@@ -239,9 +234,7 @@ impl Visit {
             }
             Call::Query(query) => baton.ask(caller, query).await,
             Call::Watch(_) | Call::Unwatch { .. } | Call::Ping => {
-                let detail = "watching needs an open connection";
-                let hint = "use GET /v1/{workspace}/watch, or the WebSocket at /v1/ws";
-                return Err(Refused::new("request.malformed", Kind::Invalid, detail, hint));
+                return Err(Refusal::NeedsConnection {}.into());
             }
         };
         Ok(outcome?)

@@ -14,14 +14,15 @@ use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, Response, header};
 use axum::routing::get;
 use baton::{Item, Watch};
+use baton_core::Revision;
 use baton_core::wire::{Fault, Problem, Watch as Wanted};
-use baton_core::{Kind, Revision};
 use baton_handle::Carrier;
 use bytes::Bytes;
 use futures_util::{Stream, stream};
 
 use super::visit::{Visit, header_text};
 use crate::problem::Refused;
+use crate::refusal::Refusal;
 use crate::shared::Shared;
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
@@ -63,9 +64,7 @@ impl Watching {
         if shared.metrics.watches.enter(max) {
             return Ok(Self(Arc::clone(shared)));
         }
-        let detail = format!("there are {max} watches on this server already, that is the most");
-        let hint = "end some, or watch a wider pattern instead of many narrow ones";
-        Err(Refused::new("request.too_many", Kind::Exhausted, &detail, hint))
+        Err(Refusal::TooManyWatches { whose: "on this server", max }.into())
     }
 }
 

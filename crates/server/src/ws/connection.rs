@@ -24,7 +24,7 @@ use std::task::{Context, Poll};
 
 use baton::Error;
 use baton_core::wire::{Call, Fault, Frame, Problem, Watch as Wanted};
-use baton_core::{AgentId, Answer, IdempotencyKey, Kind, Query, Request, Wish, WorkspaceName};
+use baton_core::{AgentId, Answer, IdempotencyKey, Query, Request, Wish, WorkspaceName};
 use baton_handle::{Caller, Carrier};
 use bytes::Bytes;
 use futures_util::Stream;
@@ -36,6 +36,7 @@ use super::format::Format;
 use super::framing::{Broken, Decoder, Message, Opcode, write, write_close};
 use super::outbox::Outbox;
 use super::pushes::{Push, Pushes};
+use crate::refusal::Refusal;
 use crate::shared::{Receiving, Shared};
 use crate::turn::{Looked, Stalled, Turn};
 
@@ -483,12 +484,7 @@ impl Connection {
             return Err(Problem::from(&fault));
         }
         let settings = &self.shared.settings;
-        let too_many = |max: usize, whose: &str| {
-            let detail = format!("there are {max} watches {whose} already, that is the most");
-            let hint = "end some, or watch a wider pattern instead of many narrow ones";
-            let facts = serde_json::json!({ "max": max });
-            Problem::new("request.too_many", Kind::Exhausted, &detail, hint, &facts)
-        };
+        let too_many = |max, whose| Problem::from(Refusal::TooManyWatches { whose, max });
         if self.pushes.len() >= settings.watches_per_connection_max {
             return Err(too_many(settings.watches_per_connection_max, "on this connection"));
         }

@@ -8,13 +8,13 @@ use axum::http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
 use axum::response::IntoResponse;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use baton_core::Kind;
 use hyper_util::rt::TokioIo;
 use sha1::{Digest, Sha1};
 use tokio::net::TcpStream;
 
 use crate::listener::Place;
 use crate::problem::Refused;
+use crate::refusal::Refusal;
 use crate::shared::Shared;
 
 mod connection;
@@ -38,16 +38,13 @@ fn says(headers: &HeaderMap, name: header::HeaderName, word: &str) -> bool {
 }
 
 fn check(headers: &HeaderMap) -> Result<String, Refused> {
-    let refuse = |detail: &str| {
-        let hint = "open it with a WebSocket client, version 13";
-        Err(Refused::new("request.malformed", Kind::Invalid, detail, hint))
-    };
+    let refuse = |reason| Err(Refusal::Handshake { reason }.into());
     if !says(headers, header::CONNECTION, "upgrade") || !says(headers, header::UPGRADE, "websocket")
     {
-        return refuse("this address speaks the WebSocket protocol only");
+        return refuse("`connection: upgrade` and `upgrade: websocket` are missing");
     }
     if !says(headers, header::SEC_WEBSOCKET_VERSION, "13") {
-        return refuse("only version 13 of the WebSocket protocol is spoken");
+        return refuse("only version 13 is spoken");
     }
     let key = headers.get(header::SEC_WEBSOCKET_KEY).and_then(|key| key.to_str().ok());
     match key.filter(|key| STANDARD.decode(key).is_ok_and(|key| key.len() == 16)) {
@@ -66,9 +63,8 @@ pub(crate) async fn open(
     let offered: Vec<&str> =
         offered.iter().filter_map(|value| value.to_str().ok()).flat_map(|v| v.split(',')).collect();
     let Some((format, named)) = Format::choose(&offered) else {
-        let detail = "none of the offered sub-protocols is spoken here";
-        let hint = "offer `baton.v1.json` or `baton.v1.msgpack`";
-        return Err(Refused::new("request.malformed", Kind::Invalid, detail, hint));
+        let reason = "none of the offered sub-protocols is spoken here";
+        return Err(Refusal::Handshake { reason }.into());
     };
     let place = request.extensions().get::<Arc<Place>>().cloned();
     let upgrade = hyper::upgrade::on(&mut request);

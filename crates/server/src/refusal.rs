@@ -1,0 +1,143 @@
+//! What a door itself refuses, before the engine is asked.
+
+use baton_core::Kind;
+use baton_core::wire::Problem;
+use serde::Serialize;
+use thiserror::Error;
+
+/// A door said no. Nothing was done. Serialized, it is its facts.
+#[derive(Clone, Debug, PartialEq, Error, Serialize)]
+#[serde(untagged)]
+pub(crate) enum Refusal {
+    /// No such path.
+    #[error("there is nothing at this path")]
+    NotFound {},
+    /// No such method.
+    #[error("this path does not take this method")]
+    MethodNotAllowed {},
+    /// A patch in a form that is not known.
+    #[error("`{given}` is no form of a patch")]
+    UnsupportedMediaType {
+        /// What was sent.
+        given: String,
+    },
+    /// Something that only an open connection can do.
+    #[error("watching needs an open connection")]
+    NeedsConnection {},
+    /// Not the handshake of a WebSocket.
+    #[error("this is no handshake of a WebSocket: {reason}")]
+    Handshake {
+        /// What is missing.
+        reason: &'static str,
+    },
+    /// The body took too long.
+    #[error("the body took more than {deadline_ms} ms")]
+    Timeout {
+        /// How long it may take.
+        deadline_ms: u128,
+    },
+    /// Too many watches.
+    #[error("there are {max} watches {whose} already, that is the most")]
+    TooManyWatches {
+        /// Where.
+        whose: &'static str,
+        /// The limit.
+        max: usize,
+    },
+    /// Too much is being received.
+    #[error("requests of {bytes_max} bytes are being received already, that is the most")]
+    TooMuchReceived {
+        /// The limit.
+        bytes_max: usize,
+    },
+    /// Another name than the server's.
+    #[error("the server is not called `{host}`")]
+    DeniedHost {
+        /// What it was called.
+        host: String,
+    },
+    /// A page from elsewhere.
+    #[error("a page from elsewhere must not use this server")]
+    DeniedOrigin {},
+    /// One connection too many.
+    #[error("the server has {max} connections already, that is the most")]
+    TooManyConnections {
+        /// The limit.
+        max: usize,
+    },
+    /// The server ends.
+    #[error("the server ends")]
+    Closing {},
+}
+
+impl Refusal {
+    /// Stable across releases; documented in `docs/errors.md`.
+    pub(crate) fn code(&self) -> &'static str {
+        match self {
+            Self::NotFound {} => "request.not_found",
+            Self::MethodNotAllowed {} => "request.method_not_allowed",
+            Self::UnsupportedMediaType { .. } => "request.unsupported_media_type",
+            Self::NeedsConnection {} | Self::Handshake { .. } => "request.malformed",
+            Self::Timeout { .. } => "request.timeout",
+            Self::TooManyWatches { .. } | Self::TooMuchReceived { .. } => "request.too_many",
+            Self::DeniedHost { .. } => "request.denied_host",
+            Self::DeniedOrigin {} => "request.denied_origin",
+            Self::TooManyConnections { .. } => "server.too_many_connections",
+            Self::Closing {} => "server.closing",
+        }
+    }
+
+    /// What the caller should do about it.
+    fn kind(&self) -> Kind {
+        match self {
+            Self::NotFound {} => Kind::NotFound,
+            Self::MethodNotAllowed {}
+            | Self::UnsupportedMediaType { .. }
+            | Self::NeedsConnection {}
+            | Self::Handshake { .. } => Kind::Invalid,
+            Self::Timeout { .. } | Self::Closing {} => Kind::Unavailable,
+            Self::TooManyWatches { .. }
+            | Self::TooMuchReceived { .. }
+            | Self::TooManyConnections { .. } => Kind::Exhausted,
+            Self::DeniedHost { .. } | Self::DeniedOrigin {} => Kind::Denied,
+        }
+    }
+
+    /// What to do next, as a sentence.
+    fn hint(&self) -> &'static str {
+        match self {
+            Self::NotFound {} => "see /openapi.json for the paths there are",
+            Self::MethodNotAllowed {} => "see /openapi.json for the methods it takes",
+            Self::UnsupportedMediaType { .. } => {
+                "send application/merge-patch+json, application/json-patch+json, or \
+                 application/json with one of the forms of state.patch"
+            }
+            Self::NeedsConnection {} => "use GET /v1/{workspace}/watch, or the WebSocket at /v1/ws",
+            Self::Handshake { .. } => {
+                "use a WebSocket client of version 13 that offers `baton.v1.json` or \
+                 `baton.v1.msgpack`"
+            }
+            Self::Timeout { .. } => "send it again, at once",
+            Self::TooManyWatches { .. } => {
+                "end some, or watch a wider pattern instead of many narrow ones"
+            }
+            Self::TooMuchReceived { .. } => "try again later",
+            Self::DeniedHost { .. } => {
+                "call it by the address it prints at start, or name the host with --host"
+            }
+            Self::DeniedOrigin {} => {
+                "serve the page from this server, or name its host with --host"
+            }
+            Self::TooManyConnections { .. } => {
+                "close some, share one WebSocket for many requests, or try again later"
+            }
+            Self::Closing {} => "ask another server, or wait for this one to begin again",
+        }
+    }
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Self {
+        Self::new(refusal.code(), refusal.kind(), &refusal, refusal.hint(), &refusal)
+    }
+}
