@@ -17,6 +17,13 @@ pub struct Entry {
     packed: entries::Entry,
     namespace: NamespaceName,
     updated_by: AgentId,
+    // Most have none of it, and answers are moved about a lot.
+    special: Option<Box<Special>>,
+}
+
+/// What few entries have.
+#[derive(Clone, Default)]
+struct Special {
     expires_at: Option<Timestamp>,
     ephemeral: bool,
     warnings: Vec<Warning>,
@@ -34,22 +41,26 @@ pub struct Warning {
 impl Entry {
     /// Puts together what the table keeps apart.
     pub fn new(packed: entries::Entry, namespace: NamespaceName, updated_by: AgentId) -> Self {
-        let (expires_at, ephemeral, warnings) = (None, false, Vec::new());
-        Self { packed, namespace, updated_by, expires_at, ephemeral, warnings }
+        Self { packed, namespace, updated_by, special: None }
     }
 
     /// The same entry, with when and with whom it goes.
     #[must_use]
     pub fn ending(mut self, expires_at: Option<Timestamp>, ephemeral: bool) -> Self {
-        self.expires_at = expires_at;
-        self.ephemeral = ephemeral;
+        if expires_at.is_some() || ephemeral || self.special.is_some() {
+            let special = self.special.get_or_insert_default();
+            special.expires_at = expires_at;
+            special.ephemeral = ephemeral;
+        }
         self
     }
 
     /// The same entry, with warnings about the write that made it.
     #[must_use]
     pub fn warned(mut self, warnings: Vec<Warning>) -> Self {
-        self.warnings = warnings;
+        if !warnings.is_empty() || self.special.is_some() {
+            self.special.get_or_insert_default().warnings = warnings;
+        }
         self
     }
 
@@ -95,17 +106,17 @@ impl Entry {
 
     /// When it goes by itself.
     pub fn expires_at(&self) -> Option<Timestamp> {
-        self.expires_at
+        self.special.as_ref()?.expires_at
     }
 
     /// Whether it goes with the session of its author.
     pub fn is_ephemeral(&self) -> bool {
-        self.ephemeral
+        self.special.as_ref().is_some_and(|special| special.ephemeral)
     }
 
     /// What the write that made it should have been told.
     pub fn warnings(&self) -> &[Warning] {
-        &self.warnings
+        self.special.as_ref().map_or(&[], |special| &special.warnings)
     }
 
     /// CRC-32 of the value's bytes, as `crc32:` and eight hexadecimal digits.
@@ -140,8 +151,8 @@ impl PartialEq for Entry {
             && self.revision() == other.revision()
             && self.updated_at() == other.updated_at()
             && self.updated_by == other.updated_by
-            && self.expires_at == other.expires_at
-            && self.ephemeral == other.ephemeral
+            && self.expires_at() == other.expires_at()
+            && self.is_ephemeral() == other.is_ephemeral()
     }
 }
 
@@ -191,9 +202,9 @@ impl Serialize for Entry {
             updated_at: self.updated_at(),
             updated_by: self.updated_by.clone(),
             checksum: self.checksum(),
-            expires_at: self.expires_at,
-            ephemeral: self.ephemeral,
-            warnings: self.warnings.clone(),
+            expires_at: self.expires_at(),
+            ephemeral: self.is_ephemeral(),
+            warnings: self.warnings().to_vec(),
         }
         .serialize(serializer)
     }

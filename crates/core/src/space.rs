@@ -129,7 +129,9 @@ impl Space {
             revision: self.revision.next(),
         };
         let goes_on = keyed.is_some() || matches!(wish, Wish::Transaction { .. });
-        let mut happened = Happened { events: Vec::new(), weight: 0, goes_on, is_final: false };
+        // Nearly every commit is one event, gone as soon as it is encoded.
+        let events = Vec::with_capacity(1);
+        let mut happened = Happened { events, weight: 0, goes_on, is_final: false };
         let reply = match self.fulfil(wish, &stamp, &mut happened) {
             Ok(reply) => reply,
             Err(rejection) => {
@@ -295,8 +297,6 @@ impl Space {
             Command::State(command) => {
                 let around = Neighbours { namespace: &self.namespace, agent: &self.agent };
                 let first = events.len();
-                // Most commits are one event, and most of those are gone when they are encoded.
-                events.reserve_exact(1);
                 let happen = &mut |event| events.push(Event::State(event));
                 match state::decide(&self.state, &around, command, stamp, happen)? {
                     state::Answer::Written(warnings) => {

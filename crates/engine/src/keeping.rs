@@ -454,9 +454,8 @@ fn raise_floor(resident: &mut Resident, now: Timestamp) {
 }
 
 fn push(writer: &mut RunWriter, frame: &[u8]) -> Result<(), Error> {
-    let (outline, subjects) = codec::subjects(frame)?;
-    let subjects: Vec<&str> = subjects.iter().map(String::as_str).collect();
+    let outline = codec::subjects(frame, |subject| writer.touch(subject))?;
     let frame = &frame[..outline.bytes];
-    writer.push(outline.revision.0, outline.time.0, frame, &subjects)?;
+    writer.push(outline.revision.0, outline.time.0, frame, &[])?;
     Ok(())
 }

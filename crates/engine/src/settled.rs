@@ -1,6 +1,5 @@
 //! Which groups are settled: durable, or lost with a reason. And who waits to know.
 
-use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,6 +10,8 @@ use crate::error::Error;
 /// More waiters than this are woken by the first of them. Waking a task from a foreign thread
 /// costs several times what it costs from a task of the same executor.
 const HERALD_FROM: usize = 4;
+/// Emptied lists that are kept.
+const SPARE_MAX: usize = 4;
 
 #[derive(Default)]
 struct Inner {
@@ -18,7 +19,10 @@ struct Inner {
     lost: Vec<(RangeInclusive<u64>, Error)>,
     stopped: Option<Error>,
     closed: bool,
-    waiting: BTreeMap<u64, Vec<Waker>>,
+    /// By group, oldest first. There are hardly ever more than two: one in flight, one open.
+    waiting: Vec<(u64, Vec<Waker>)>,
+    /// Lists that were emptied, to be filled again.
+    spare: Vec<Vec<Waker>>,
     heralded: Vec<Waker>,
 }
 
@@ -100,7 +104,7 @@ impl Settled {
         let mut inner = self.lock();
         let fate = inner.fate(group);
         if fate.is_none() {
-            inner.waiting.entry(group).or_default().push(waker.clone());
+            inner.wait(group, waker.clone());
         }
         fate
     }
@@ -120,15 +124,17 @@ impl Settled {
     }
 
     fn release(&self, mut inner: MutexGuard<'_, Inner>) {
-        let later = if inner.closed {
-            BTreeMap::new()
-        } else {
-            let next = inner.upto + 1;
-            inner.waiting.split_off(&next)
-        };
-        let mut ready = std::mem::replace(&mut inner.waiting, later).into_values().flatten();
-        let first: Vec<Waker> = ready.by_ref().take(HERALD_FROM).collect();
-        inner.heralded.extend(ready);
+        let Inner { upto, closed, waiting, spare, heralded, .. } = &mut *inner;
+        let ready = waiting.partition_point(|(group, _)| *closed || group <= upto);
+        let mut first = Vec::new();
+        for (_, mut wakers) in waiting.drain(..ready) {
+            let herald_count = wakers.len().min(HERALD_FROM - first.len());
+            first.extend(wakers.drain(..herald_count));
+            heralded.append(&mut wakers);
+            if spare.len() < SPARE_MAX {
+                spare.push(wakers);
+            }
+        }
         self.heralds.store(!inner.heralded.is_empty(), Ordering::SeqCst);
         self.upto.store(inner.upto, Ordering::SeqCst);
         drop(inner);
@@ -137,6 +143,14 @@ impl Settled {
 }
 
 impl Inner {
+    fn wait(&mut self, group: u64, waker: Waker) {
+        let place = self.waiting.partition_point(|(before, _)| *before < group);
+        if self.waiting.get(place).is_none_or(|(there, _)| *there != group) {
+            self.waiting.insert(place, (group, self.spare.pop().unwrap_or_default()));
+        }
+        self.waiting[place].1.push(waker);
+    }
+
     fn fate(&self, group: u64) -> Option<Result<u64, Error>> {
         if let Some((_, error)) = self.lost.iter().find(|(groups, _)| groups.contains(&group)) {
             #[cfg(feature = "planted")]

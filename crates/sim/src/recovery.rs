@@ -175,8 +175,8 @@ pub(crate) fn lost_by_rot(
     Ok(Ok(lost))
 }
 
-/// The newest revision of a workspace that is archived. Only what is durable is archived,
-/// so it stays whatever becomes of the record that it came from.
+/// The newest revision of a workspace that is archived. A batch is archived only when it is
+/// durable, so it stays whatever becomes of the record that it came from.
 pub(crate) fn archived(fresh: &Server, workspace: &WorkspaceName) -> Result<u64, Error> {
     let names = fresh.log.list_blobs(&files::folder(workspace))?;
     let newest = names.iter().filter_map(|name| match File::parse(name)?.1 {

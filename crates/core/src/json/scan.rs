@@ -221,9 +221,7 @@ fn string_end(text: &[u8], mut at: usize) -> Result<usize, Fault> {
 fn plain_end(text: &[u8], mut at: usize) -> usize {
     while let Some(eight) = text.get(at..).and_then(<[u8]>::first_chunk::<8>) {
         let word = u64::from_le_bytes(*eight);
-        let found = lanes_below(word, 0x20)
-            | lanes_below(word ^ (ONES * u64::from(b'"')), 1)
-            | lanes_below(word ^ (ONES * u64::from(b'\\')), 1);
+        let found = stops(word);
         if found != 0 {
             return at + found.trailing_zeros() as usize / 8;
         }
@@ -236,11 +234,15 @@ fn plain_end(text: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// The highest bit of each lane that is below `limit`. A borrow can set bits above the lowest lane
-/// found, never below it, so that the lowest is always right.
+/// Marks the lanes of a word where plain text stops, by their highest bits. Control characters and
+/// the quote are found together: flipping the second bit makes the quote a space, and what is below
+/// 0x21 then was either. A borrow can set bits above the lowest lane found, never below it, so that
+/// the lowest is always right.
 #[inline]
-fn lanes_below(word: u64, limit: u64) -> u64 {
-    word.wrapping_sub(ONES * limit) & !word & HIGHEST_BITS
+fn stops(word: u64) -> u64 {
+    let controls_and_quotes = (word ^ (ONES * 0x02)).wrapping_sub(ONES * 0x21);
+    let backslashes = (word ^ (ONES * u64::from(b'\\'))).wrapping_sub(ONES);
+    (controls_and_quotes | backslashes) & !word & HIGHEST_BITS
 }
 
 /// Where the escape ends whose backslash is at `at`. Both halves of a surrogate pair are one.

@@ -22,10 +22,9 @@ const FRAME_BYTES: usize = 128;
 
 /// Appends `{agent, events}`.
 pub(super) fn body(output: &mut Vec<u8>, agent: &AgentId, events: &[Event]) {
-    map(output, 2);
-    text(output, "agent");
+    output.extend_from_slice(b"\x82\xa5agent");
     text(output, agent.as_str());
-    text(output, "events");
+    output.extend_from_slice(b"\xa6events");
     match u32::try_from(events.len()).expect("batches are limited") {
         count @ 0..16 => output.push(0x90 | low_byte(count)),
         count @ 16..0x1_0000 => sized::<2>(output, 0xdc, count),
@@ -61,18 +60,17 @@ fn set(output: &mut Vec<u8>, event: &Event) -> bool {
     let more = [how.is_some(), expires_at.is_some(), bound_to.is_some()];
     let (namespace, key, value) = (namespace.as_str(), key.as_str(), value.as_bytes());
     output.reserve(FRAME_BYTES + namespace.len() + key.len() + value.len());
-    map(output, 1);
-    text(output, "state");
-    map(output, 1);
-    text(output, "set");
-    map(output, 4 + more.into_iter().map(u8::from).sum::<u8>());
-    text(output, "namespace");
+    // What never differs is copied in one piece: heads of maps, then names with their heads.
+    let fields = 4 + more.into_iter().map(u8::from).sum::<u8>();
+    output.extend_from_slice(b"\x81\xa5state\x81\xa3set");
+    output.push(0x80 | fields);
+    output.extend_from_slice(b"\xa9namespace");
     text(output, namespace);
-    text(output, "key");
+    output.extend_from_slice(b"\xa3key");
     text(output, key);
-    text(output, "value");
+    output.extend_from_slice(b"\xa5value");
     binary(output, value);
-    text(output, "version");
+    output.extend_from_slice(b"\xa7version");
     number(output, version.0);
     if let Some(how) = how {
         text(output, "operation");
@@ -87,12 +85,6 @@ fn set(output: &mut Vec<u8>, event: &Event) -> bool {
         text(output, agent.as_str());
     }
     true
-}
-
-/// The head of a map of fewer than sixteen fields.
-#[inline]
-fn map(output: &mut Vec<u8>, fields: u8) {
-    output.push(0x80 | fields);
 }
 
 #[inline]

@@ -28,22 +28,25 @@ fn subject<'a>(text: &'a str, ends: &[u32], number: u32) -> &'a str {
 }
 
 impl Touches {
-    /// A batch touches a subject.
-    pub(super) fn add(&mut self, touched: &str, batch: u32) {
+    /// A batch touches a subject, which is given in parts. Batches are told in ascending order.
+    pub(super) fn add(&mut self, touched: &[&str], batch: u32) {
         let Self { text, ends, numbers, hasher, told } = self;
-        let hash = hasher.hash_one(touched);
-        let same = |number: &u32| subject(text, ends, *number) == touched;
-        let number = match numbers.find(hash, same) {
-            Some(number) => *number,
-            None => {
-                let number = u32::try_from(ends.len()).expect("a run has fewer bytes than that");
-                text.push_str(touched);
-                ends.push(u32::try_from(text.len()).expect("the batches are longer than this"));
-                let rehash = |number: &u32| hasher.hash_one(subject(text, ends, *number));
-                numbers.insert_unique(hash, number, rehash);
-                number
-            }
-        };
+        // Written where it would stay, so that it is put together once, and taken back if known.
+        let start = text.len();
+        text.extend(touched.iter().copied());
+        let hash = hasher.hash_one(&text[start..]);
+        let same = |number: &u32| subject(text, ends, *number) == &text[start..];
+        let known = numbers.find(hash, same).copied();
+        let number = known.unwrap_or_else(|| {
+            let number = u32::try_from(ends.len()).expect("a run has fewer bytes than that");
+            ends.push(u32::try_from(text.len()).expect("the batches are longer than this"));
+            let rehash = |number: &u32| hasher.hash_one(subject(text, ends, *number));
+            numbers.insert_unique(hash, number, rehash);
+            number
+        });
+        if known.is_some() {
+            text.truncate(start);
+        }
         told.push((number, batch));
     }
 
@@ -51,17 +54,36 @@ impl Touches {
     /// order and each once.
     pub(super) fn for_each<E>(
         mut self,
-        mut tell: impl FnMut(&str, &[(u32, u32)]) -> Result<(), E>,
+        mut tell: impl FnMut(&str, &[u32]) -> Result<(), E>,
     ) -> Result<(), E> {
         // Dropped early: sorting needs none of it.
         self.numbers = HashTable::new();
         let (text, ends) = (&self.text, &self.ends);
-        self.told.sort_unstable();
-        self.told.dedup();
-        let mut by_subject: Vec<_> = self.told.chunk_by(|one, next| one.0 == next.0).collect();
-        by_subject.sort_unstable_by_key(|touches| subject(text, ends, touches[0].0));
-        by_subject
-            .into_iter()
-            .try_for_each(|batches| tell(subject(text, ends, batches[0].0), batches))
+        // Numbers are dense, so each touch has its place by counting; told in order, they stay so.
+        let mut room = vec![0_usize; ends.len() + 1];
+        for (number, _) in &self.told {
+            room[*number as usize + 1] += 1;
+        }
+        for index in 1..room.len() {
+            room[index] += room[index - 1];
+        }
+        let (starts, mut filled) = (&room, room.clone());
+        let mut batches = vec![0; self.told.len()];
+        for (number, batch) in std::mem::take(&mut self.told) {
+            let number = number as usize;
+            let end = &mut filled[number];
+            // A batch may touch a subject more than once.
+            if *end == starts[number] || batches[*end - 1] != batch {
+                batches[*end] = batch;
+                *end += 1;
+            }
+        }
+        let numbers = 0..u32::try_from(ends.len()).expect("subjects are numbered in 32 bits");
+        let mut by_text: Vec<u32> = numbers.collect();
+        by_text.sort_unstable_by_key(|number| subject(text, ends, *number));
+        by_text.into_iter().try_for_each(|number| {
+            let range = starts[number as usize]..filled[number as usize];
+            tell(subject(text, ends, number), &batches[range])
+        })
     }
 }

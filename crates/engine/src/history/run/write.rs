@@ -58,6 +58,12 @@ impl RunWriter {
         }
     }
 
+    /// The batch that will be pushed next touches a subject, given in parts.
+    pub fn touch(&mut self, subject: &[&str]) {
+        let number = u32::try_from(self.count).expect("more rows would not fit into memory");
+        self.touches.add(subject, number);
+    }
+
     /// Adds the batch of the next revision with the subjects it touched, in any order and possibly
     /// repeated. A revision that is not the next one is a bug of the caller: the table has no room
     /// for gaps.
@@ -87,11 +93,10 @@ impl RunWriter {
         };
         self.table.extend_from_slice(&row.encode(revision));
         self.batches_bytes = batches_bytes;
-        let number = u32::try_from(self.count).expect("more rows would not fit into memory");
-        self.count += 1;
         for subject in subjects {
-            self.touches.add(subject, number);
+            self.touch(&[subject]);
         }
+        self.count += 1;
         self.buffer.extend_from_slice(batch);
         if self.buffer.len() >= WRITE_BYTES {
             self.output.write(&self.buffer)?;
@@ -120,7 +125,7 @@ impl RunWriter {
         let mut revisions = Vec::new();
         self.touches.for_each(|subject, batches| {
             revisions.clear();
-            revisions.extend(batches.iter().map(|(_, number)| self.first + u64::from(*number)));
+            revisions.extend(batches.iter().map(|number| self.first + u64::from(*number)));
             subjects::write(&mut index, subject, &revisions)
         })?;
         let (mut output, summary) = index.finish_section()?;
