@@ -1,0 +1,205 @@
+//! The desk without a line: what is said about calls whose time is over. Time is paused, so it
+//! passes as soon as everyone waits.
+
+use std::pin::pin;
+use std::task::Poll;
+use std::time::Duration;
+
+use baton_core::{AgentId, Pattern, WorkspaceName};
+
+use super::*;
+use crate::frames::Expects;
+
+fn desk(options: Options) -> Desk {
+    Desk::new("http://nowhere:1".to_owned(), options)
+}
+
+fn said(text: &str) -> Said {
+    Said { text: text.to_owned(), expects: Expects::One("state.get".to_owned()) }
+}
+
+fn caller() -> Caller {
+    Caller {
+        workspace: WorkspaceName::parse("lab").unwrap(),
+        agent: AgentId::parse("ada").unwrap(),
+        idempotency_key: None,
+    }
+}
+
+fn everything() -> wire::Watch {
+    let pattern = Pattern::parse("**").unwrap();
+    wire::Watch { pattern, types: Vec::new(), from: None, snapshot: false }
+}
+
+fn outgoing(desk: &Desk) -> Vec<String> {
+    let mut out = Vec::new();
+    desk.outgoing(&mut out);
+    out.into_iter().map(|text| text.to_string()).collect()
+}
+
+const EFFECTS: [Effect; 3] = [Effect::Asks, Effect::ChangesOnce, Effect::Changes];
+
+#[tokio::test(start_paused = true)]
+async fn what_was_never_sent_was_not_done() {
+    for effect in EFFECTS {
+        let desk = desk(Options::default());
+        desk.broken("it rains");
+        let begun = Instant::now();
+        let error = desk.call(1, said("a"), effect).await.unwrap_err();
+        assert_eq!(begun.elapsed().as_secs(), 30);
+        assert_eq!(error.code(), "client.unreachable");
+        assert_eq!(error.to_string(), "there is no connection to http://nowhere:1: it rains");
+        assert!(!error.is_unknown());
+        desk.connected();
+        assert!(outgoing(&desk).is_empty(), "what was given up is not sent later");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_sent_and_not_answered_is_unknown_if_it_changes_something() {
+    for (effect, code) in EFFECTS.into_iter().zip([
+        "client.timeout",
+        "client.unknown_outcome",
+        "client.unknown_outcome",
+    ]) {
+        let desk = desk(Options::default());
+        let (outcome, ()) = tokio::join!(desk.call(1, said("a"), effect), async {
+            desk.work().await;
+            assert_eq!(outgoing(&desk), ["a"]);
+        });
+        assert_eq!(outcome.unwrap_err().code(), code, "{effect:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_in_flight_once_stays_unknown_without_a_connection() {
+    for (effect, code) in
+        [(Effect::Asks, "client.unreachable"), (Effect::ChangesOnce, "client.unknown_outcome")]
+    {
+        let desk = desk(Options::default());
+        let (outcome, ()) = tokio::join!(desk.call(1, said("a"), effect), async {
+            desk.work().await;
+            assert_eq!(outgoing(&desk), ["a"]);
+            desk.broken("it rains");
+        });
+        assert_eq!(outcome.unwrap_err().code(), code);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_at_the_last_moment_counts() {
+    let desk = desk(Options { request_timeout: Duration::ZERO, ..Options::default() });
+    let refusal = r#"{"id":1,"error":{"code":"x.y","kind":"invalid","detail":"d","hint":"h"}}"#;
+    let mut call = pin!(desk.call(1, said("a"), Effect::Changes));
+    // Taken in, but not polled again before its time is over and its answer there.
+    let first = std::future::poll_fn(|context| Poll::Ready(call.as_mut().poll(context))).await;
+    if first.is_pending() {
+        outgoing(&desk);
+        desk.received(refusal).unwrap();
+        assert_eq!(call.await.unwrap_err().code(), "x.y");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_does_not_begin_in_time_leaves_nothing_behind() {
+    let desk = desk(Options { watches_max: 1, ..Options::default() });
+    desk.broken("it rains");
+    let caller = caller();
+    for _ in 0..2 {
+        let error = desk.watch(&caller, everything()).await.unwrap_err();
+        assert_eq!(error.code(), "client.unreachable");
+    }
+    desk.connected();
+    let (begun, ()) = tokio::join!(desk.watch(&caller, everything()), async {
+        desk.work().await;
+        assert_eq!(outgoing(&desk).len(), 1, "only this one is asked for");
+    });
+    assert_eq!(begun.unwrap_err().code(), "client.timeout");
+    assert_eq!(outgoing(&desk).len(), 1, "and given back");
+}
+
+#[tokio::test]
+async fn more_than_may_wait_is_refused_at_once() {
+    let desk = desk(Options { queue_max: 2, in_flight_max: 1, ..Options::default() });
+    desk.broken("it rains");
+    let mut waiting: Vec<_> =
+        (1..=2).map(|id| Box::pin(desk.call(id, said("a"), Effect::Asks))).collect();
+    let mut poll = |index: usize| {
+        let mut context = std::task::Context::from_waker(Waker::noop());
+        waiting[index].as_mut().poll(&mut context).is_pending()
+    };
+    assert!(poll(0) && poll(1));
+    let error = desk.call(3, said("a"), Effect::Asks).await.unwrap_err();
+    assert_eq!(error.code(), "client.crowded");
+    assert_eq!(error.to_string(), "at most 2 calls may wait in the client, and so many do");
+
+    desk.connected();
+    assert_eq!(outgoing(&desk).len(), 1, "no more than may be in flight");
+    drop(waiting.remove(1));
+    drop(waiting.remove(0));
+    assert_eq!(outgoing(&desk).len(), 0, "what was dropped is not sent");
+}
+
+#[tokio::test]
+async fn more_bytes_than_may_wait_are_refused_but_one_call_always_fits() {
+    let desk = desk(Options { queue_bytes_max: 3, ..Options::default() });
+    let mut large = Box::pin(desk.call(1, said("large"), Effect::Asks));
+    let mut context = std::task::Context::from_waker(Waker::noop());
+    assert!(large.as_mut().poll(&mut context).is_pending());
+    let error = desk.call(2, said("x"), Effect::Asks).await.unwrap_err();
+    assert_eq!(error.code(), "client.crowded");
+    drop(large);
+    let mut small = Box::pin(desk.call(3, said("xyz"), Effect::Asks));
+    assert!(small.as_mut().poll(&mut context).is_pending());
+}
+
+#[tokio::test]
+async fn more_watches_than_may_be_are_refused() {
+    let desk = desk(Options { watches_max: 0, ..Options::default() });
+    let error = desk.watch(&caller(), everything()).await.unwrap_err();
+    assert_eq!(error.code(), "client.crowded");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_keeps_ending_is_asked_for_ever_more_patiently() {
+    let desk = desk(Options::default());
+    let begin = async {
+        desk.work().await;
+        answer_watch(&desk);
+    };
+    let caller = caller();
+    let (number, ()) = tokio::join!(desk.watch(&caller, everything()), begin);
+    let number = number.unwrap();
+    let mut waits = Vec::new();
+    let mut id = 2;
+    for _ in 0..6 {
+        let end = format!(
+            r#"{{"watch":{id},"error":{{"code":"watch.interrupted","kind":"unavailable",
+            "detail":"d","hint":"h","resume_from":1}}}}"#
+        );
+        desk.received(&end).unwrap();
+        let begun = Instant::now();
+        let mut out = Vec::new();
+        while let Some(moment) = desk.outgoing(&mut out) {
+            tokio::time::sleep_until(moment).await;
+        }
+        waits.push(begun.elapsed().as_millis());
+        assert_eq!(out.len(), 1);
+        id += 1;
+        desk.received(&format!(r#"{{"id":{id},"revision":1,"result":{{"from":1}}}}"#)).unwrap();
+    }
+    assert_eq!(waits[0], 0, "the first time at once: {waits:?}");
+    for (index, wait) in waits.iter().enumerate().skip(1) {
+        let most = 50 << (index - 1);
+        assert!(*wait >= most / 2 && *wait <= most + 1, "{waits:?}");
+    }
+    assert_eq!(desk.resume_from(number).0, 1);
+}
+
+/// Answers the one watch that goes out, which has the second number of the desk.
+fn answer_watch(desk: &Desk) {
+    let out = outgoing(desk);
+    assert_eq!(out.len(), 1);
+    assert!(out[0].starts_with(r#"{"id":2,"#), "{out:?}");
+    desk.received(r#"{"id":2,"revision":0,"result":{"watch":2,"from":1}}"#).unwrap();
+}

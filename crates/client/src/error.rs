@@ -1,0 +1,191 @@
+//! What can go wrong between here and the server, and what that says about the request.
+
+use std::time::Duration;
+
+use baton_core::names::NameError;
+use baton_core::wire::Problem;
+use baton_core::{Entry, Json, Kind, Rejection, Reply, Revision};
+use baton_handle::Failure;
+use thiserror::Error;
+
+/// Why a call did not give what was asked for.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum Error {
+    /// A name or value was not valid. Nothing was sent.
+    #[error(transparent)]
+    Rejected(#[from] Rejection),
+    /// The server said no.
+    #[error("{}", .0.detail)]
+    Refused(Box<Problem>),
+    /// The URL does not name a server.
+    #[error("`{url}` is no address of a server: {reason}")]
+    BadUrl {
+        /// What was given.
+        url: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// There is no connection to the server. Nothing was done.
+    #[error("there is no connection to {url}: {reason}")]
+    Unreachable {
+        /// Where the server should be.
+        url: String,
+        /// What happened at the last attempt.
+        reason: String,
+    },
+    /// The command was sent, but no answer came. Whether it was carried out is unknown.
+    #[error("the outcome of the command is unknown: {reason}")]
+    Unknown {
+        /// What happened instead of an answer.
+        reason: String,
+    },
+    /// The server did not answer in time. Nothing was changed.
+    #[error("there was no answer within {} ms", .after.as_millis())]
+    Timeout {
+        /// How long was waited.
+        after: Duration,
+    },
+    /// The server said something that cannot be understood. Nothing was changed.
+    #[error("the server's answer cannot be understood: {what}")]
+    Protocol {
+        /// What does not fit.
+        what: String,
+    },
+    /// The client was closed. Nothing was done.
+    #[error("the client is closed")]
+    Closed,
+    /// Too much is waiting already. Nothing was done.
+    #[error("at most {max} {what} may wait in the client, and so many do")]
+    Crowded {
+        /// What there is too much of.
+        what: &'static str,
+        /// How much there may be.
+        max: usize,
+    },
+}
+
+impl Error {
+    /// Stable across releases; documented in `docs/errors.md`.
+    pub fn code(&self) -> &str {
+        match self {
+            Self::Rejected(rejection) => rejection.code(),
+            Self::Refused(problem) => &problem.code,
+            Self::BadUrl { .. } => "client.bad_url",
+            Self::Unreachable { .. } => "client.unreachable",
+            Self::Unknown { .. } => "client.unknown_outcome",
+            Self::Timeout { .. } => "client.timeout",
+            Self::Protocol { .. } => "client.protocol",
+            Self::Closed => "client.closed",
+            Self::Crowded { .. } => "client.crowded",
+        }
+    }
+
+    /// What the caller should do about it.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Rejected(rejection) => rejection.kind(),
+            Self::Refused(problem) => problem.kind,
+            Self::BadUrl { .. } => Kind::Invalid,
+            Self::Crowded { .. } => Kind::Exhausted,
+            Self::Unreachable { .. }
+            | Self::Unknown { .. }
+            | Self::Timeout { .. }
+            | Self::Protocol { .. }
+            | Self::Closed => Kind::Unavailable,
+        }
+    }
+
+    /// What to do next, as a sentence.
+    pub fn hint(&self) -> &str {
+        match self {
+            Self::Rejected(rejection) => rejection.hint(),
+            Self::Refused(problem) => &problem.hint,
+            Self::BadUrl { .. } => "give a URL such as `http://127.0.0.1:4747`",
+            Self::Unreachable { .. } => "start the server with `baton serve`, or correct the URL",
+            Self::Unknown { .. } => "repeat under the same idempotency key, or read what is there",
+            Self::Timeout { .. } => "repeat, or look at the server",
+            Self::Protocol { .. } => "use a client and a server of the same release",
+            Self::Closed => "connect again",
+            Self::Crowded { .. } => "wait for some of it, then repeat",
+        }
+    }
+
+    /// What happened, as a sentence.
+    pub fn detail(&self) -> String {
+        self.to_string()
+    }
+
+    /// A fact that the server told along with its refusal, such as the winning `entry` of a
+    /// conflict.
+    pub fn fact(&self, name: &str) -> Option<&Json> {
+        match self {
+            Self::Refused(problem) => problem.fact(name),
+            Self::Rejected(_)
+            | Self::BadUrl { .. }
+            | Self::Unreachable { .. }
+            | Self::Unknown { .. }
+            | Self::Timeout { .. }
+            | Self::Protocol { .. }
+            | Self::Closed
+            | Self::Crowded { .. } => None,
+        }
+    }
+
+    /// Whether the request may have been carried out although it failed. Everything else that
+    /// fails was not.
+    pub fn is_unknown(&self) -> bool {
+        match self {
+            Self::Unknown { .. } => true,
+            Self::Refused(problem) => problem.code == "engine.unknown_outcome",
+            Self::Rejected(_)
+            | Self::BadUrl { .. }
+            | Self::Unreachable { .. }
+            | Self::Timeout { .. }
+            | Self::Protocol { .. }
+            | Self::Closed
+            | Self::Crowded { .. } => false,
+        }
+    }
+
+    /// The revision from which a watch that ended so can be resumed.
+    pub fn resume_from(&self) -> Option<Revision> {
+        self.fact("resume_from").and_then(|fact| fact.to().ok())
+    }
+}
+
+impl From<NameError> for Error {
+    fn from(error: NameError) -> Self {
+        Self::Rejected(error.into())
+    }
+}
+
+impl Failure for Error {
+    fn code(&self) -> &str {
+        self.code()
+    }
+
+    fn kind(&self) -> Kind {
+        self.kind()
+    }
+
+    fn hint(&self) -> &str {
+        self.hint()
+    }
+
+    fn is_unknown(&self) -> bool {
+        self.is_unknown()
+    }
+
+    fn into_winner(self) -> Result<Option<Entry>, Self> {
+        if self.code() != "state.version_conflict" {
+            return Err(self);
+        }
+        // Whoever does not learn the winner must not write over it.
+        let winner = self.fact("entry").and_then(|entry| entry.to().ok());
+        winner.ok_or(self)
+    }
+
+    fn odd(reply: &Reply) -> Self {
+        Self::Protocol { what: format!("it is a reply to something else: {reply:?}") }
+    }
+}

@@ -1,0 +1,241 @@
+//! What is said to the server, and what is heard from it: one JSON object a frame.
+//!
+//! ```text
+//!   {"id":7,"workspace":"w","agent":"ada","idempotency_key":"k","command":"state.set",…}   said
+//!   {"id":7,"revision":42,"result":{…}}   {"id":7,"error":{…}}                             heard
+//!   {"watch":9,"event":{…}}   {"watch":9,"snapshot":{…}}   {"watch":9,"error":{…}}         pushed
+//! ```
+//!
+//! Fields that are not known are passed over, because a newer server may send them.
+
+use baton_core::wire::{self, Problem, Spoken, write_text};
+use baton_core::{
+    Answer, Command, Entry, IdempotencyKey, Notice, Precondition, Query, Reply, Revision, Wish,
+};
+use baton_handle::{Caller, Item};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::error::Error;
+
+/// What an answer must be read as.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Expects {
+    /// The reply to the operation of this name.
+    One(String),
+    /// One reply for each of a transaction's commands.
+    Many(Vec<String>),
+}
+
+/// A request as it is sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Said {
+    /// The frame.
+    pub(crate) text: String,
+    /// How to read the answer.
+    pub(crate) expects: Expects,
+}
+
+/// Begins a frame, up to where the command and its fields follow.
+fn envelope(id: u64, caller: &Caller, names_agent: bool) -> Vec<u8> {
+    let mut out = Vec::with_capacity(256);
+    out.extend_from_slice(format!("{{\"id\":{id},\"workspace\":").as_bytes());
+    write_text(&mut out, caller.workspace.as_str());
+    // An operation that names its agent says with it who acts.
+    if !names_agent {
+        out.extend_from_slice(b",\"agent\":");
+        write_text(&mut out, caller.agent.as_str());
+    }
+    out.push(b',');
+    out
+}
+
+fn add_key(out: &mut Vec<u8>, key: Option<&IdempotencyKey>) {
+    if let Some(key) = key {
+        out.extend_from_slice(b"\"idempotency_key\":");
+        write_text(out, key.as_str());
+        out.push(b',');
+    }
+}
+
+fn finish(mut out: Vec<u8>) -> String {
+    out.push(b'}');
+    String::from_utf8(out).expect("what serde and we write is UTF-8")
+}
+
+fn names_agent(spoken: &Spoken) -> bool {
+    wire::operation(&spoken.name).is_some_and(|operation| operation.names_agent)
+}
+
+/// A command or a transaction.
+pub(crate) fn wish(id: u64, caller: &Caller, key: Option<&IdempotencyKey>, wish: &Wish) -> Said {
+    match wish {
+        Wish::Command(command) => {
+            let spoken = Spoken::from(command);
+            let mut out = envelope(id, caller, names_agent(&spoken));
+            add_key(&mut out, key);
+            spoken.write(&mut out);
+            Said { text: finish(out), expects: Expects::One(spoken.name) }
+        }
+        Wish::Transaction { require, commands } => {
+            let mut out = envelope(id, caller, false);
+            add_key(&mut out, key);
+            let names = transaction(&mut out, require, commands);
+            Said { text: finish(out), expects: Expects::Many(names) }
+        }
+    }
+}
+
+fn transaction(out: &mut Vec<u8>, require: &[Precondition], commands: &[Command]) -> Vec<String> {
+    out.extend_from_slice(b"\"command\":\"transaction\",\"require\":");
+    let require = serde_json::to_vec(require).expect("preconditions can be encoded");
+    out.extend_from_slice(&require);
+    out.extend_from_slice(b",\"commands\":[");
+    let mut names = Vec::with_capacity(commands.len());
+    for (index, command) in commands.iter().enumerate() {
+        let spoken = Spoken::from(command);
+        out.extend_from_slice(if index > 0 { b",{" } else { b"{" });
+        spoken.write(out);
+        out.push(b'}');
+        names.push(spoken.name);
+    }
+    out.push(b']');
+    names
+}
+
+/// A question.
+pub(crate) fn query(id: u64, caller: &Caller, query: &Query) -> Said {
+    let spoken = Spoken::from(query);
+    let mut out = envelope(id, caller, names_agent(&spoken));
+    spoken.write(&mut out);
+    Said { text: finish(out), expects: Expects::One(spoken.name) }
+}
+
+/// The beginning of a watch.
+pub(crate) fn watch(id: u64, caller: &Caller, watch: &wire::Watch) -> String {
+    let mut out = envelope(id, caller, false);
+    out.extend_from_slice(b"\"command\":\"watch\",");
+    let fields = serde_json::to_vec(watch).expect("watches can be encoded");
+    out.extend_from_slice(&fields[1..fields.len() - 1]);
+    finish(out)
+}
+
+/// The end of a watch.
+pub(crate) fn unwatch(id: u64, watch: u64) -> String {
+    format!("{{\"id\":{id},\"command\":\"unwatch\",\"watch\":{watch}}}")
+}
+
+/// A frame from the server, taken apart but not yet understood.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Heard<'a> {
+    /// Which request is answered.
+    pub(crate) id: Option<u64>,
+    /// Which watch this is for.
+    pub(crate) watch: Option<u64>,
+    revision: Option<Revision>,
+    #[serde(borrow)]
+    result: Option<&'a RawValue>,
+    #[serde(borrow)]
+    results: Option<Vec<&'a RawValue>>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+    #[serde(borrow)]
+    event: Option<&'a RawValue>,
+    #[serde(borrow)]
+    snapshot: Option<&'a RawValue>,
+}
+
+/// What was pushed for a watch.
+pub(crate) enum Pushed {
+    /// Something to take.
+    Item {
+        /// The item.
+        item: Item,
+        /// Whether its commit is complete with it.
+        last: bool,
+    },
+    /// The watch is over.
+    Ended(Problem),
+}
+
+impl<'a> Heard<'a> {
+    /// Takes a frame apart.
+    pub(crate) fn parse(text: &'a str) -> Result<Self, String> {
+        serde_json::from_str(text).map_err(|error| error.to_string())
+    }
+
+    /// The server's refusal, if it is one.
+    pub(crate) fn problem(&self) -> Result<Option<Problem>, String> {
+        let parse = |error: &RawValue| Problem::parse(error.get());
+        self.error.map(parse).transpose().map_err(|fault| fault.to_string())
+    }
+
+    /// The answer, read as what was asked for. What cannot be read is an error of its own, beside
+    /// the server's refusal.
+    pub(crate) fn answer(&self, expects: &Expects) -> Result<Result<Answer, Error>, String> {
+        if let Some(problem) = self.problem()? {
+            return Ok(Err(Error::Refused(Box::new(problem))));
+        }
+        let revision = self.revision.ok_or("it has no revision")?;
+        let reply = match expects {
+            Expects::One(name) => one(name, self.result.ok_or("it has no result")?)?,
+            Expects::Many(names) => {
+                let results = self.results.as_ref().ok_or("it has no results")?;
+                if results.len() != names.len() {
+                    let (given, wanted) = (results.len(), names.len());
+                    return Err(format!("it has {given} results for {wanted} commands"));
+                }
+                let replies = names.iter().zip(results).map(|(name, result)| one(name, result));
+                Reply::Transaction(replies.collect::<Result<_, _>>()?)
+            }
+        };
+        Ok(Ok(Answer { revision, reply }))
+    }
+
+    /// The answer to a watch: the first revision whose events follow.
+    pub(crate) fn begun(&self) -> Result<Revision, String> {
+        #[derive(Deserialize)]
+        struct Begun {
+            from: Revision,
+        }
+        let result = self.result.ok_or("it has no result")?;
+        let begun: Begun = serde_json::from_str(result.get()).map_err(|error| error.to_string())?;
+        Ok(begun.from)
+    }
+
+    /// What was pushed.
+    pub(crate) fn pushed(&self) -> Result<Pushed, String> {
+        if let Some(problem) = self.problem()? {
+            return Ok(Pushed::Ended(problem));
+        }
+        if let Some(event) = self.event {
+            #[derive(Deserialize)]
+            struct Place {
+                #[serde(default)]
+                last: bool,
+            }
+            let place: Place = serde_json::from_str(event.get()).map_err(|it| it.to_string())?;
+            let notice = Notice::parse(event.get()).map_err(|fault| fault.to_string())?;
+            return Ok(Pushed::Item { item: Item::Event(notice.into()), last: place.last });
+        }
+        if let Some(snapshot) = self.snapshot {
+            #[derive(Deserialize)]
+            struct Snapshot {
+                revision: Revision,
+                entries: Vec<Entry>,
+            }
+            let Snapshot { revision, entries } =
+                serde_json::from_str(snapshot.get()).map_err(|error| error.to_string())?;
+            return Ok(Pushed::Item { item: Item::Snapshot { revision, entries }, last: true });
+        }
+        Err("it brings nothing".to_owned())
+    }
+}
+
+fn one(name: &str, result: &RawValue) -> Result<Reply, String> {
+    // Every operation that there is has something to tell.
+    if result.get() == "{}" {
+        return Err("its result is empty".to_owned());
+    }
+    wire::reply(name, result.get().as_bytes()).map_err(|error| error.to_string())
+}

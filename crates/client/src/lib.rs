@@ -1,0 +1,96 @@
+//! Baton over a connection: the vocabulary of the embedded engine against a server.
+//!
+//! A program moves from `baton::open(path)` to [`connect`] by changing that line; the handles are
+//! the same ones.
+//!
+//! ```no_run
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let baton = baton_client::connect("http://127.0.0.1:4747").await?;
+//! let ada = baton.workspace("research")?.as_agent("ada")?;
+//! let plan = ada.state("shared");
+//!
+//! // A write is acknowledged when it is durable, and carries its version.
+//! let first = plan.set("plan", serde_json::json!({"step": 1})).await?;
+//!
+//! // Whoever comes second learns what the winner wrote, and nothing is overwritten.
+//! let late = plan.set("plan", serde_json::json!({"step": 9})).expected_version(7).await;
+//! assert_eq!(late.unwrap_err().code(), "state.version_conflict");
+//!
+//! // A watch outlives the connection: it goes on where it was, without gap or duplicate.
+//! let mut watch = ada.watch("state/shared/**").from(first.revision()).await?;
+//! let event = watch.next().await.expect("one event is there")?;
+//! assert!(matches!(event, baton_client::Item::Event(notice) if notice.agent().as_str() == "ada"));
+//!
+//! baton.close().await;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # When the connection breaks
+//!
+//! The client connects again by itself, ever more patiently. Calls wait for it up to
+//! [`Options::request_timeout`].
+//!
+//! | what was under way | what becomes of it |
+//! |---|---|
+//! | a call that was not sent yet | it is sent over the next connection |
+//! | a question | it is asked again |
+//! | a command with an idempotency key | it is sent again under the same key: one effect |
+//! | a command without one | it gets a key of its own, unless [`Options::automatic_keys`] is off |
+//! | … and it is off | [`Error::Unknown`]: the outcome is unknown, and nobody pretends otherwise |
+//! | a watch | it is resumed from the first revision that has not arrived whole |
+//!
+//! A key works as long as the server keeps the answer under it: see `docs/guarantees.md`.
+//!
+//! # Inside
+//!
+//! ```text
+//!   Client, Watch ──▶ Desk ◀── line: one job that owns the socket
+//!    many tasks        │        dial, write what is due, read what comes, and again
+//!                      ├─ requests: unsent, in flight, whom to answer
+//!                      └─ watches: where each one is, and what it has not taken yet
+//! ```
+//!
+//! The desk is books behind a lock and knows no socket; the line is a socket and knows no rules.
+//!
+//! Deliberately absent: TLS, which is a proxy's business; several connections for one client; and
+//! keeping a session alive, because a heartbeat must come from the agent, not from its library.
+
+mod address;
+mod chance;
+mod client;
+mod desk;
+mod error;
+mod frames;
+mod line;
+mod options;
+mod watch;
+
+pub use baton_core as core;
+pub use baton_handle::Item;
+pub use client::{Client, connect, connect_with};
+pub use error::Error;
+pub use options::Options;
+pub use watch::Watch;
+
+/// Agents of a workspace.
+pub type Agents = baton_handle::Agents<Client>;
+/// A namespace that is created when this is awaited.
+pub type CreateNamespace = baton_handle::CreateNamespace<Client>;
+/// Namespaces of a workspace, as one agent sees them.
+pub type Namespaces = baton_handle::Namespaces<Client>;
+/// A patch that is carried out when it is awaited.
+pub type Patching = baton_handle::Patching<Client>;
+/// A session that begins when this is awaited.
+pub type Registration = baton_handle::Registration<Client>;
+/// A write that is carried out when it is awaited.
+pub type Setting = baton_handle::Setting<Client>;
+/// Shared state in one namespace, as one agent sees it.
+pub type State = baton_handle::State<Client>;
+/// Commands that are carried out together, or not at all.
+pub type Transaction = baton_handle::Transaction<Client>;
+/// A watch that begins when this is awaited.
+pub type Watching = baton_handle::Watching<Client>;
+/// A workspace as one agent sees it. Cheap to clone.
+pub type Workspace = baton_handle::Workspace<Client>;

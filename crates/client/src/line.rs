@@ -1,0 +1,191 @@
+//! The line: one job for each client, which owns the socket and nothing else.
+//!
+//! ```text
+//!   keep: serve ──broken──▶ wait a little ──▶ dial ──▶ serve …
+//!            │                  ▲               │
+//!            │ finished         └── failed ─────┘
+//!            ▼
+//!          close
+//! ```
+//!
+//! 1. Reading and writing do not wait for each other: a server that sends while it does not take
+//!    cannot make both sides wait for ever.
+//! 2. Whatever has piled up goes out with one flush.
+//! 3. A line on which only silence is heard is given up.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use baton_core::wire::Problem;
+use futures_util::stream::{SplitSink, SplitStream};
+use futures_util::{SinkExt, StreamExt};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio_tungstenite::tungstenite::client::ClientRequestBuilder;
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::tungstenite::{Error as SocketError, Message};
+use tokio_tungstenite::{WebSocketStream, client_async_with_config};
+
+use crate::address::Address;
+use crate::chance;
+use crate::desk::Desk;
+use crate::error::Error;
+use crate::options::Options;
+
+/// Frames are JSON in text.
+const SUB_PROTOCOL: &str = "baton.v1.json";
+/// Most answers are small, and a client has one connection.
+const READ_BUFFER_BYTES: usize = 4 << 10;
+/// Frames that are written together.
+const WRITE_BUFFER_BYTES: usize = 64 << 10;
+/// How long saying goodbye may take.
+const GOODBYE: Duration = Duration::from_secs(1);
+
+pub(crate) type Socket = WebSocketStream<TcpStream>;
+
+/// Connects once.
+pub(crate) async fn dial(address: &Address, options: &Options) -> Result<Socket, Error> {
+    let unreachable = |reason: String| Error::Unreachable { url: address.to_string(), reason };
+    let attempt = async {
+        let stream = TcpStream::connect(address.authority()).await;
+        let stream = stream.map_err(|error| unreachable(error.to_string()))?;
+        // What is flushed is wanted at once; failing to say so costs only speed.
+        let _ = stream.set_nodelay(true);
+        let url = address.socket_url();
+        let bad = |_| Error::BadUrl { url: url.clone(), reason: "it is no URI".to_owned() };
+        let request = ClientRequestBuilder::new(url.parse().map_err(bad)?);
+        let request = request.with_sub_protocol(SUB_PROTOCOL);
+        let config = WebSocketConfig::default()
+            .read_buffer_size(READ_BUFFER_BYTES)
+            .write_buffer_size(WRITE_BUFFER_BYTES)
+            .max_message_size(Some(options.frame_bytes_max))
+            .max_frame_size(Some(options.frame_bytes_max));
+        let socket = client_async_with_config(request, stream, Some(config)).await;
+        socket.map(|(socket, _)| socket).map_err(|error| refusal(error, unreachable))
+    };
+    let waited = options.connect_timeout.as_millis();
+    let late = || unreachable(format!("there was no answer within {waited} ms"));
+    timeout(options.connect_timeout, attempt).await.unwrap_or_else(|_| Err(late()))
+}
+
+/// Why there is no WebSocket.
+fn refusal(error: SocketError, unreachable: impl Fn(String) -> Error) -> Error {
+    match error {
+        SocketError::Http(response) => {
+            let body = response.body().as_deref().unwrap_or_default();
+            match str::from_utf8(body).ok().and_then(|text| Problem::parse(text).ok()) {
+                Some(problem) => Error::Refused(Box::new(problem)),
+                None => {
+                    let what = format!("it answers {} to a WebSocket", response.status());
+                    Error::Protocol { what }
+                }
+            }
+        }
+        SocketError::Protocol(error) => Error::Protocol { what: error.to_string() },
+        error => unreachable(error.to_string()),
+    }
+}
+
+/// Keeps a line to the server until nobody needs it.
+pub(crate) async fn keep(desk: Arc<Desk>, address: Address, first: Socket) {
+    let mut line = Some(first);
+    let mut failures = 0;
+    while let Some(socket) = line.take() {
+        desk.connected();
+        let mut heard = false;
+        match serve(&desk, socket, &mut heard).await {
+            Ok(()) => break,
+            Err(reason) => desk.broken(&reason),
+        }
+        if heard {
+            failures = 0;
+        }
+        tokio::select! {
+            () = desk.finished() => break,
+            socket = redial(&desk, &address, &mut failures) => line = Some(socket),
+        }
+    }
+    desk.over();
+}
+
+/// Connects again, ever more patiently.
+async fn redial(desk: &Desk, address: &Address, failures: &mut u32) -> Socket {
+    loop {
+        sleep(desk.options().backoff(*failures, chance::fraction())).await;
+        // A line on which nothing is heard before it breaks is a failure too.
+        *failures = failures.saturating_add(1);
+        match dial(address, desk.options()).await {
+            Ok(socket) => return socket,
+            Err(Error::Unreachable { reason, .. }) => desk.broken(&reason),
+            Err(error) => desk.broken(&error.to_string()),
+        }
+    }
+}
+
+/// Uses a line until it breaks, or until nobody needs it. `heard` becomes true when the server
+/// said something that could be understood.
+async fn serve(desk: &Desk, socket: Socket, heard: &mut bool) -> Result<(), String> {
+    let (mut sink, stream) = socket.split();
+    tokio::select! {
+        broken = write(desk, &mut sink) => return Err(broken),
+        broken = read(desk, stream, heard) => return Err(broken),
+        () = desk.finished() => {}
+    }
+    // Whether the server takes notice makes no difference any more.
+    let _ = timeout(GOODBYE, sink.close()).await;
+    Ok(())
+}
+
+async fn write(desk: &Desk, sink: &mut SplitSink<Socket, Message>) -> String {
+    let ping_every = desk.options().silence_max / 3;
+    let mut ping_at = Instant::now() + ping_every;
+    let mut batch = Vec::new();
+    loop {
+        let more_at = desk.outgoing(&mut batch);
+        if batch.is_empty() {
+            tokio::select! {
+                () = desk.work() => continue,
+                () = sleep_until(more_at.unwrap_or(ping_at).min(ping_at)) => {}
+            }
+            if Instant::now() < ping_at {
+                continue;
+            }
+        }
+        if Instant::now() >= ping_at {
+            ping_at = Instant::now() + ping_every;
+            if let Err(error) = sink.feed(Message::Ping(Vec::new().into())).await {
+                return error.to_string();
+            }
+        }
+        for text in batch.drain(..) {
+            if let Err(error) = sink.feed(Message::Text(text)).await {
+                return error.to_string();
+            }
+        }
+        if let Err(error) = sink.flush().await {
+            return error.to_string();
+        }
+    }
+}
+
+async fn read(desk: &Desk, mut stream: SplitStream<Socket>, heard: &mut bool) -> String {
+    let silence_max = desk.options().silence_max;
+    loop {
+        let message = match timeout(silence_max, stream.next()).await {
+            Ok(Some(Ok(message))) => message,
+            Ok(Some(Err(error))) => return error.to_string(),
+            Ok(None) => return "the server closed the connection".to_owned(),
+            Err(_) => return format!("nothing was heard for {} ms", silence_max.as_millis()),
+        };
+        match message {
+            Message::Text(text) => match desk.received(&text) {
+                Ok(()) => *heard = true,
+                Err(what) => return format!("the server sent what cannot be understood: {what}"),
+            },
+            Message::Binary(_) => return "the server sent a binary frame".to_owned(),
+            Message::Close(Some(frame)) => return format!("the server closed: {frame}"),
+            Message::Close(None) => return "the server closed the connection".to_owned(),
+            Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => {}
+        }
+    }
+}

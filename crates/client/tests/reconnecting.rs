@@ -1,0 +1,203 @@
+//! What becomes of calls when the connection breaks.
+
+use baton_client::{Error, Options};
+use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use crate::peer::Peer;
+
+#[tokio::test]
+async fn a_command_in_flight_is_repeated_under_the_same_key() {
+    let peer = Peer::new().await;
+    let (ada, mut talk) = peer.meet_ada(Options::default()).await;
+    let (entry, ()) = tokio::join!(async { ada.state("shared").set("plan", 1).await }, async {
+        let first = talk.hear_command("state.set").await;
+        drop(talk);
+        let mut talk = peer.accept().await;
+        let second = talk.hear_command("state.set").await;
+        assert!(first["idempotency_key"].is_string());
+        assert_eq!(first, second);
+        talk.answer_entry(&second, 1).await;
+    });
+    assert_eq!(entry.unwrap().version().0, 1);
+}
+
+#[tokio::test]
+async fn what_was_in_flight_is_repeated_in_order_and_before_what_waits() {
+    let peer = Peer::new().await;
+    let options = Options { in_flight_max: 2, ..Options::default() };
+    let (ada, mut talk) = peer.meet_ada(options).await;
+    let shared = ada.state("shared");
+    let set = |key: &'static str| shared.set(key, 1).into_future();
+    let (first, second, third, ()) = tokio::join!(set("1"), shared.get("2"), set("3"), async {
+        assert_eq!(talk.hear().await["key"], "1");
+        assert_eq!(talk.hear().await["key"], "2");
+        drop(talk);
+        let mut talk = peer.accept().await;
+        let again = [talk.hear().await, talk.hear().await];
+        assert_eq!([&again[0]["key"], &again[1]["key"]], ["1", "2"]);
+        talk.answer_entry(&again[1], 1).await;
+        let third = talk.hear().await;
+        assert_eq!(third["key"], "3");
+        talk.answer_entry(&third, 1).await;
+        talk.answer_entry(&again[0], 1).await;
+    });
+    assert!(first.is_ok() && second.is_ok() && third.is_ok());
+}
+
+#[tokio::test]
+async fn without_a_key_the_outcome_is_unknown_and_nothing_is_repeated() {
+    let peer = Peer::new().await;
+    let options = Options { automatic_keys: false, ..Options::default() };
+    let (ada, mut talk) = peer.meet_ada(options).await;
+    let shared = ada.state("shared");
+    let (set, once, get, ()) = tokio::join!(
+        shared.set("a", 1).into_future(),
+        ada.once("mine").unwrap().state("shared").set("b", 1).into_future(),
+        shared.get("c"),
+        async {
+            for _ in 0..3 {
+                talk.hear().await;
+            }
+            drop(talk);
+            let mut talk = peer.accept().await;
+            let again = [talk.hear().await, talk.hear().await];
+            assert_eq!([&again[0]["key"], &again[1]["key"]], ["b", "c"]);
+            for said in again {
+                talk.answer_entry(&said, 1).await;
+            }
+        }
+    );
+    let error = set.unwrap_err();
+    assert_eq!(error.code(), "client.unknown_outcome");
+    assert!(error.is_unknown());
+    assert!(once.is_ok() && get.is_ok());
+}
+
+#[tokio::test]
+async fn frames_that_cannot_be_understood_end_the_connection_not_the_call() {
+    let texts = ["", "{", "null", "[]", "{}", r#"{"id":-1}"#, r#"{"id":"1"}"#, r#"{"event":{}}"#];
+    for text in texts {
+        let peer = Peer::new().await;
+        let (ada, mut talk) = peer.meet_ada(Options::default()).await;
+        let (entry, ()) = tokio::join!(async { ada.state("shared").get("plan").await }, async {
+            talk.hear_command("state.get").await;
+            talk.say_text(text).await;
+            assert_eq!(talk.try_hear().await, None, "the client hangs up on {text:?}");
+            let mut talk = peer.accept().await;
+            let said = talk.hear_command("state.get").await;
+            talk.answer_entry(&said, 1).await;
+        });
+        assert!(entry.is_ok(), "{text:?}: {entry:?}");
+    }
+}
+
+#[tokio::test]
+async fn binary_frames_and_objections_end_the_connection_not_the_call() {
+    let peer = Peer::new().await;
+    let (ada, mut talk) = peer.meet_ada(Options::default()).await;
+    let (entry, ()) = tokio::join!(async { ada.state("shared").get("plan").await }, async {
+        talk.hear_command("state.get").await;
+        talk.say_binary(b"\x80").await;
+        let mut talk = peer.accept().await;
+        talk.hear_command("state.get").await;
+        let objection = crate::peer::problem("request.malformed", "invalid", &json!({}));
+        talk.say(json!({"error": objection})).await;
+        let mut talk = peer.accept().await;
+        let said = talk.hear_command("state.get").await;
+        talk.answer_entry(&said, 1).await;
+    });
+    assert!(entry.is_ok());
+}
+
+#[tokio::test]
+async fn answers_to_nobody_and_fields_of_the_future_are_passed_over() {
+    let peer = Peer::new().await;
+    let (ada, mut talk) = peer.meet_ada(Options::default()).await;
+    let (entry, ()) = tokio::join!(async { ada.state("shared").get("plan").await }, async {
+        let said = talk.hear_command("state.get").await;
+        talk.say(json!({"id": 999_999, "revision": 1, "result": {}})).await;
+        talk.say(json!({"watch": 999_999, "event": {}})).await;
+        let entry = crate::peer::entry("plan", &json!(1), 1);
+        let id = said["id"].clone();
+        talk.say(json!({"id": id, "revision": 1, "result": entry, "weather": "fine"})).await;
+    });
+    assert!(entry.is_ok());
+}
+
+#[tokio::test]
+async fn a_server_that_is_closing_is_not_bothered_again() {
+    let peer = Peer::new().await;
+    let options = Options { automatic_keys: false, ..Options::default() };
+    let (ada, mut talk) = peer.meet_ada(options).await;
+    let (entry, ()) = tokio::join!(async { ada.state("shared").set("plan", 1).await }, async {
+        let said = talk.hear_command("state.set").await;
+        talk.refuse(&said, "server.closing", "unavailable", json!({})).await;
+        drop(talk);
+        let mut talk = peer.accept().await;
+        let said = talk.hear_command("state.set").await;
+        talk.answer_entry(&said, 1).await;
+    });
+    assert!(entry.is_ok(), "it was not done, so it may be sent again without a key");
+}
+
+#[tokio::test]
+async fn a_future_that_is_dropped_is_not_repeated() {
+    let peer = Peer::new().await;
+    let (ada, mut talk) = peer.meet_ada(Options::default()).await;
+    let call = tokio::spawn(ada.state("shared").set("dropped", 1).into_future());
+    talk.hear_command("state.set").await;
+    call.abort();
+    assert!(call.await.unwrap_err().is_cancelled());
+    drop(talk);
+    let (entry, ()) = tokio::join!(async { ada.state("shared").get("plan").await }, async {
+        let mut talk = peer.accept().await;
+        let said = talk.hear().await;
+        assert_eq!(said["key"], "plan");
+        talk.answer_entry(&said, 1).await;
+    });
+    assert!(entry.is_ok());
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_said_to_be_unreachable() {
+    let peer = Peer::new().await;
+    let url = peer.url();
+    drop(peer);
+    let error = baton_client::connect(&url).await.unwrap_err();
+    assert_eq!(error.code(), "client.unreachable");
+    assert!(error.to_string().contains(&url), "{error}");
+}
+
+#[tokio::test]
+async fn a_server_of_another_kind_is_told_apart() {
+    let peer = Peer::new().await;
+    let url = peer.url();
+    let (other, _) = tokio::join!(baton_client::connect(&url), peer.accept_speaking("chat.v2"));
+    assert_eq!(other.unwrap_err().code(), "client.protocol");
+
+    let answers = [
+        ("404 Not Found", "<html>", "client.protocol"),
+        (
+            "403 Forbidden",
+            r#"{"code":"request.denied_host","kind":"denied","detail":"d","hint":"h"}"#,
+            "request.denied_host",
+        ),
+        ("200 OK", "", "client.protocol"),
+    ];
+    for (status, body, code) in answers {
+        let (refused, ()) = tokio::join!(baton_client::connect(&url), async {
+            let mut stream = peer.accept_stream().await;
+            let mut head = [0; 1];
+            stream.read_exact(&mut head).await.unwrap();
+            let length = body.len();
+            let text = format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\n\r\n{body}");
+            stream.write_all(text.as_bytes()).await.unwrap();
+            let mut rest = Vec::new();
+            stream.read_to_end(&mut rest).await.unwrap();
+        });
+        let error = refused.unwrap_err();
+        assert_eq!(error.code(), code, "{error}");
+        assert!(!matches!(error, Error::Unknown { .. }));
+    }
+}
