@@ -4,6 +4,9 @@
 //! does the work calls [`Turn::goes_on`] after each operation and stops when it says so, so neither
 //! side pays for timers, and both pay the same. All callers of a turn live on one thread.
 
+#[cfg(test)]
+mod tests;
+
 use std::fs;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
