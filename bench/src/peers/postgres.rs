@@ -6,8 +6,8 @@
 //!   its answer        2 bind complete ── C "INSERT 0 1" ── Z ready for query
 //! ```
 //!
-//! A message is a type, a length that counts itself, and a body. The server does not run as root, so
-//! when this does, the server runs as `postgres` or `nobody`.
+//! A message is a type, a length that counts itself, and a body. The server does not run as root,
+//! so when this does, the server runs as `postgres` or `nobody`.
 
 use std::fs;
 use std::net::TcpStream;

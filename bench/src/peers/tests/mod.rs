@@ -13,7 +13,7 @@ mod websocket;
 
 use super::driver::{Answers, Taken};
 
-/// Takes everything from the front, and gives back what was taken, what was replied and what is left.
+/// Takes everything from the front: what was taken, what was replied, and how much is left.
 fn take_all(
     protocol: &mut impl Answers,
     bytes: &[u8],
