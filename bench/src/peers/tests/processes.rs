@@ -26,6 +26,19 @@ fn a_server_that_is_dropped_leaves_nothing_behind() {
 }
 
 #[test]
+fn a_server_that_does_not_hear_is_ended_all_the_same() {
+    let (server, folder) = start(&["sh", "-c", "trap '' QUIT; echo; exec sleep 600"], Ending::Quit);
+    let log = folder.join("server.log");
+    let server = server.wait_until(|_| {
+        let has_begun = std::fs::read_to_string(&log)? == "\n";
+        if has_begun { Ok(()) } else { Err("not yet".into()) }
+    });
+    let process = format!("/proc/{}", server.as_ref().unwrap().pid());
+    drop(server);
+    assert!(!Path::new(&process).exists() && !folder.exists());
+}
+
+#[test]
 fn a_server_that_ends_says_why() {
     let (server, _) = start(&["sh", "-c", "echo the reason; exit 3"], Ending::Kill);
     let outcome = server.wait_until(|_| Err("refused".into()));
