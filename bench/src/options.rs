@@ -1,5 +1,8 @@
 //! What was asked for on the command line.
 
+#[cfg(test)]
+mod tests;
+
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -1,8 +1,11 @@
-//! Time, processor time and memory of this process and of others: the only place that asks for them.
+//! Time, processor time and memory, of this process and of others: nobody else asks for them.
 //!
 //! A [`Turn`] is what one side gets: a warm-up that does not count, then the measured part. Whoever
 //! does the work calls [`Turn::goes_on`] after each operation and stops when it says so, so neither
 //! side pays for timers, and both pay the same. All callers of a turn live on one thread.
+
+#[cfg(test)]
+mod tests;
 
 use std::fs;
 use std::sync::Mutex;

@@ -126,7 +126,8 @@ pub(crate) fn get(number: usize) -> Vec<u8> {
     frame(&format!(r#"{{"id":{number},{HEAD}:"state.get","namespace":"shared","key":"{key}"}}"#))
 }
 
-fn put(number: usize, port: u16) -> Vec<u8> {
+/// Writes the key of this number over HTTP.
+pub(crate) fn put(number: usize, port: u16) -> Vec<u8> {
     let (key, value) = (key(number), value(number));
     let length = value.len();
     format!(

@@ -224,8 +224,9 @@ impl<R: Requests, A: Answers> Driver<R, A> {
                 connection.flush()?;
             }
             if event.is_readable() {
-                let clock = &self.clock;
-                answered += connection.serve(&mut self.buffer, clock, &mut self.latencies)?;
+                let (clock, is_closed) = (&self.clock, event.is_read_closed());
+                let latencies = &mut self.latencies;
+                answered += connection.serve(&mut self.buffer, is_closed, clock, latencies)?;
             }
         }
         Ok(answered)
@@ -274,9 +275,12 @@ struct Connection<R, A> {
 }
 
 impl<R: Requests, A: Answers> Connection<R, A> {
+    /// Reads what is there. Of a closed connection the end is read too, since no later event would
+    /// tell of it.
     fn serve(
         &mut self,
         buffer: &mut [u8],
+        is_closed: bool,
         clock: &Stopwatch,
         latencies: &mut Latencies,
     ) -> Outcome<u64> {
@@ -289,7 +293,7 @@ impl<R: Requests, A: Answers> Connection<R, A> {
             if answers > 0 || !self.unsent.is_empty() {
                 self.send(answers, now)?;
             }
-            if read < buffer.len() {
+            if read < buffer.len() && !is_closed {
                 return Ok(answered);
             }
         }

@@ -80,7 +80,7 @@ fn connect(port: u16) -> Outcome<(TcpStream, Calls)> {
 }
 
 /// `PutRequest { key = 1, value = 2 }`.
-fn put(key: &str, value: &str) -> Vec<u8> {
+pub(crate) fn put(key: &str, value: &str) -> Vec<u8> {
     let mut out = Vec::new();
     for (tag, text) in [(0x0a, key), (0x12, value)] {
         out.push(tag);

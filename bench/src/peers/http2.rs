@@ -7,8 +7,8 @@
 //! ```
 //!
 //! 1. The first call of a connection teaches the server's header table the four texts that all
-//!    calls share; from the second on a call's headers are six bytes. So the server gets what a good
-//!    client sends, for nothing.
+//!    calls share; from the second on a call's headers are six bytes. So the server gets what a
+//!    good client sends, for nothing.
 //! 2. A refused gRPC call that returns one message has headers and no data, so an answer with data
 //!    is a success and the trailers need no decoder.
 //! 3. SETTINGS and PING of the server are acknowledged.

@@ -172,9 +172,12 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
     let files = processes::allow_many_files();
     let mut report = Report::default();
     let outcome = run_loads(options, files, &mut report);
-    say(&report.summary());
+    match &outcome {
+        Ok(()) => say(&report.summary()),
+        Err(error) => report.leave_out(format!("the run ended early: {error}")),
+    }
     report.write_json(&json_path(options)?)?;
-    outcome
+    outcome.map_err(|_| "not everything was measured".into())
 }
 
 fn run_loads(options: &Options, files: u64, report: &mut Report) -> Outcome<()> {

@@ -6,8 +6,8 @@
 //!   its answer        2 bind complete ── C "INSERT 0 1" ── Z ready for query
 //! ```
 //!
-//! A message is a type, a length that counts itself, and a body. The server does not run as root, so
-//! when this does, the server runs as `postgres` or `nobody`.
+//! A message is a type, a length that counts itself, and a body. The server does not run as root,
+//! so when this does, the server runs as `postgres` or `nobody`.
 
 use std::fs;
 use std::net::TcpStream;
@@ -42,9 +42,9 @@ const SETTINGS: [&str; 6] = [
 
 /// Who the server's process is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Identity {
-    user: u32,
-    group: u32,
+pub(crate) struct Identity {
+    pub(crate) user: u32,
+    pub(crate) group: u32,
 }
 
 /// Makes a database in a fresh folder, starts a server and waits until it has the table.
@@ -87,7 +87,7 @@ fn run_as(command: &mut Command, identity: Option<Identity>, folder: &Path) {
 }
 
 /// The first of the users that the server may be, from the system's list of them.
-fn identity(users: &str) -> Outcome<Identity> {
+pub(crate) fn identity(users: &str) -> Outcome<Identity> {
     let find = |name: &str| {
         users.lines().find_map(|line| {
             let fields: Vec<&str> = line.split(':').collect();
@@ -133,7 +133,7 @@ fn connect(port: u16) -> Outcome<TcpStream> {
 }
 
 /// The only message without a type.
-fn startup() -> Vec<u8> {
+pub(crate) fn startup() -> Vec<u8> {
     let mut body = PROTOCOL.to_be_bytes().to_vec();
     for text in ["user", USER, "database", USER, ""] {
         push_text(&mut body, text);
@@ -147,7 +147,7 @@ fn query(text: &str) -> Vec<u8> {
     message(b'Q', &body)
 }
 
-fn prepare() -> Vec<u8> {
+pub(crate) fn prepare() -> Vec<u8> {
     let mut parse = Vec::new();
     push_text(&mut parse, STATEMENT);
     push_text(&mut parse, UPSERT);
@@ -156,7 +156,7 @@ fn prepare() -> Vec<u8> {
     [message(b'P', &parse), message(b'S', &[])].concat()
 }
 
-fn upsert(key: &str, value: &str) -> Vec<u8> {
+pub(crate) fn upsert(key: &str, value: &str) -> Vec<u8> {
     let mut bind = Vec::new();
     push_text(&mut bind, "");
     push_text(&mut bind, STATEMENT);

@@ -28,7 +28,9 @@ use crate::timing::{Stopwatch, pause, resident_bytes_of};
 
 /// How long a server may take until it answers.
 const START: Duration = Duration::from_secs(30);
-/// Between two attempts to talk to a server that is starting.
+/// How long a server may take to end by itself.
+const QUIT: Duration = Duration::from_secs(5);
+/// Between two attempts to talk to a server that is starting or ending.
 const ATTEMPT: Duration = Duration::from_millis(20);
 /// Of a server's words when it did not start.
 const LOG_LINES: usize = 8;
@@ -113,6 +115,23 @@ impl Server {
         if last.is_empty() { String::new() } else { format!("\n  {}", last.join("\n  ")) }
     }
 
+    /// Asks the process to end until it has, or had its time. A process that has just been started
+    /// may not hear the first time.
+    fn has_quit(&mut self) -> bool {
+        let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) else {
+            return false;
+        };
+        let clock = Stopwatch::start();
+        while clock.elapsed() < QUIT {
+            if !matches!(self.child.try_wait(), Ok(None)) {
+                return true;
+            }
+            let _ = kill_process(pid, Signal::QUIT);
+            pause(ATTEMPT);
+        }
+        false
+    }
+
     pub(crate) fn kind(&self) -> Kind {
         self.kind
     }
@@ -143,14 +162,10 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
-        let quit = match self.ending {
-            Ending::Kill => false,
-            Ending::Quit => pid.is_some_and(|pid| kill_process(pid, Signal::QUIT).is_ok()),
-        };
-        if !quit {
-            let _ = self.child.kill();
+        if self.ending == Ending::Quit && self.has_quit() {
+            return;
         }
+        let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }

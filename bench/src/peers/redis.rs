@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | set | `SET key value` | `+OK` |
 //! | get | `GET key` | the value; nothing found is a refusal |
-//! | compare-and-set | `EVALSHA` on a hash with a version field | the new version; `-1` is a refusal |
+//! | compare-and-set | `EVALSHA` on a hash with a version | the new version; `-1` is a refusal |
 //!
 //! Snapshots and rewrites of the log are off, so no turn pays for them.
 

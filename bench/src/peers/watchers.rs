@@ -189,10 +189,10 @@ impl Side {
                 match self.watchers.get_mut(event.token().0) {
                     Some(watcher) => {
                         let was_served = watcher.is_served();
-                        watcher.hear(&mut self.buffer)?;
+                        watcher.hear(&mut self.buffer, event.is_read_closed())?;
                         waiting -= usize::from(watcher.is_served() && !was_served);
                     }
-                    None => self.writer.hear(&mut self.buffer)?,
+                    None => self.writer.hear(&mut self.buffer, event.is_read_closed())?,
                 }
             }
             if waiting == 0 && last.is_none() {
@@ -250,10 +250,10 @@ impl Listener {
         self.received.windows(text.len()).any(|window| window == text)
     }
 
-    fn hear(&mut self, buffer: &mut [u8]) -> Outcome<()> {
+    fn hear(&mut self, buffer: &mut [u8], is_closed: bool) -> Outcome<()> {
         while let Some(read) = driver::read(&mut self.stream, buffer)? {
             self.received.extend_from_slice(&buffer[..read]);
-            if read < buffer.len() {
+            if read < buffer.len() && !is_closed {
                 break;
             }
         }

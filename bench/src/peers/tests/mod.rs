@@ -1,1 +1,38 @@
-//! Tests.
+//! Every protocol's encoder and decoder, and the loop and the processes around them.
+
+mod baton;
+mod driver;
+mod etcd;
+mod http;
+mod latencies;
+mod postgres;
+mod processes;
+mod redis;
+mod requests;
+mod websocket;
+
+use super::driver::{Answers, Taken};
+
+/// Takes everything from the front: what was taken, what was replied, and how much is left.
+fn take_all(
+    protocol: &mut impl Answers,
+    bytes: &[u8],
+) -> Result<(Vec<Taken>, Vec<u8>, usize), String> {
+    let (mut taken, mut replies, mut at) = (Vec::new(), Vec::new(), 0);
+    while let Some(next) = protocol.take(&bytes[at..], &mut replies)? {
+        at += next.bytes;
+        taken.push(next);
+    }
+    Ok((taken, replies, bytes.len() - at))
+}
+
+/// An element must be taken when its last byte has come, and not before.
+fn assert_needs_every_byte<A: Answers>(protocol: impl Fn() -> A, element: &[u8], is_answer: bool) {
+    for end in 0..element.len() {
+        let taken = protocol().take(&element[..end], &mut Vec::new());
+        assert_eq!(taken, Ok(None), "{end} of {} bytes", element.len());
+    }
+    let followed = [element, b"x"].concat();
+    let taken = protocol().take(&followed, &mut Vec::new());
+    assert_eq!(taken, Ok(Some(Taken { bytes: element.len(), is_answer })));
+}

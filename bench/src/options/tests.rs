@@ -1,0 +1,37 @@
+use super::{Mode, Options};
+
+fn parse(line: &str) -> Result<Mode, String> {
+    Options::parse(line.split_whitespace().map(str::to_owned))
+}
+
+fn error(line: &str) -> String {
+    parse(line).err().expect("the line is wrong")
+}
+
+#[test]
+fn peers_have_options_of_their_own() {
+    let line = "peers --turns 3 --seconds 0.5 --only set --baton /b --without etcd,postgres";
+    let Ok(Mode::Peers(options)) = parse(line) else { panic!("the line is right") };
+    assert_eq!((options.turns, options.turn.as_millis()), (3, 500));
+    assert!(options.wants("set, 1 x 1") && !options.wants("get, 1 x 1"));
+    assert!(options.includes("redis") && !options.includes("etcd"));
+    assert!(!options.includes("postgres"));
+    assert!(options.baton.is_some());
+}
+
+#[test]
+fn options_belong_to_their_benchmark() {
+    assert_eq!(error("peers --keys 5"), "`--keys` is not an option");
+    assert_eq!(error("kernel --baton /b"), "`--baton` is not an option");
+    assert!(matches!(parse("kernel --keys 50000"), Ok(Mode::Kernel(_))));
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    assert_eq!(error("others"), "`others` is not a benchmark; there are `kernel` and `peers`");
+    assert_eq!(error("peers --turns"), "`--turns` needs a value");
+    assert_eq!(error("peers --turns many"), "`--turns` needs a number, not `many`");
+    let unknown = error("peers --without mysql");
+    assert_eq!(unknown, "`mysql` is not a server; there are baton, redis, postgres, etcd");
+    assert!(error("peers --seconds -1").starts_with("`--seconds -1`: "));
+}
