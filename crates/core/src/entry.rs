@@ -137,7 +137,7 @@ impl Entry {
 
     /// Whether there is more to tell of it than of most.
     pub(crate) fn is_special(&self) -> bool {
-        self.expires_at.is_some() || self.ephemeral || !self.warnings.is_empty()
+        self.special.is_some()
     }
 }
 
