@@ -2,7 +2,6 @@
 //! also when the line between them keeps breaking.
 
 use std::fmt::Debug;
-use std::future::Future;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -25,6 +24,8 @@ use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
+
+use crate::peer::patiently;
 
 struct Running {
     address: SocketAddr,
@@ -294,11 +295,6 @@ async fn count(client: &Client, times: u64) {
     }
 }
 
-fn in_time<T>(story: impl Future<Output = T>) -> impl Future<Output = T> {
-    let story = tokio::time::timeout(Duration::from_mins(2), story);
-    async { story.await.expect("the story ends") }
-}
-
 #[tokio::test]
 async fn on_a_line_that_keeps_breaking_every_command_happens_once_and_every_event_comes_once() {
     let running = Running::start(in_memory(), anywhere()).await;
@@ -306,7 +302,7 @@ async fn on_a_line_that_keeps_breaking_every_command_happens_once_and_every_even
     let (bytes_max, lines) = (|count| 1_500 + count * 577 % 3_001, Arc::default());
     let line = breaking_line(running.address, bytes_max, Arc::clone(&lines)).await;
     let client = client(line).await;
-    in_time(async {
+    patiently(async {
         tokio::join!(count(&client, 100), count(&client, 100), follow(&client, 200));
         let entry = client.workspace("lab").unwrap().state("shared").get("count").await.unwrap();
         assert_eq!(entry.value(), b"200");
@@ -330,7 +326,7 @@ async fn a_server_that_restarts_is_waited_for() {
     let baton = baton::open(folder.path()).await.unwrap();
     let mut running = Running::start(baton, anywhere()).await;
     let client = client(running.address).await;
-    in_time(async {
+    patiently(async {
         let counting = async {
             for _ in 0..5 {
                 let (next, ()) =

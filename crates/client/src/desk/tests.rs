@@ -214,7 +214,13 @@ async fn a_watch_that_keeps_ending_is_asked_for_ever_more_patiently() {
     let number = number.unwrap();
     let mut waits = Vec::new();
     let mut id = 2;
-    for _ in 0..6 {
+    for round in 0..7 {
+        if round == 6 {
+            let event = r#""revision":1,"index":0,"time":"2026-01-01T00:00:00.000Z","agent":"bob",
+                "type":"state.deleted","subject":"state/shared/a","last":true,
+                "namespace":"shared","key":"a","version":1"#;
+            desk.received(&format!(r#"{{"watch":{id},"event":{{{event}}}}}"#)).unwrap();
+        }
         let end = format!(
             r#"{{"watch":{id},"error":{{"code":"watch.interrupted","kind":"unavailable",
             "detail":"d","hint":"h","resume_from":1}}}}"#
@@ -231,6 +237,7 @@ async fn a_watch_that_keeps_ending_is_asked_for_ever_more_patiently() {
         desk.received(&format!(r#"{{"id":{id},"revision":1,"result":{{"from":1}}}}"#)).unwrap();
     }
     assert_eq!(waits[0], 0, "the first time at once: {waits:?}");
+    assert_eq!(waits.pop(), Some(0), "an item has come in between");
     for (index, wait) in waits.iter().enumerate().skip(1) {
         let most = 50 << (index - 1);
         assert!(*wait >= most / 2 && *wait <= most + 1, "{waits:?}");
