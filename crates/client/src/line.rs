@@ -13,12 +13,16 @@
 //! 2. Whatever has piled up goes out with one flush.
 //! 3. A line on which only silence is heard is given up.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use baton_core::wire::Problem;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_tungstenite::tungstenite::client::ClientRequestBuilder;
@@ -42,6 +46,13 @@ const WRITE_BUFFER_BYTES: usize = 64 << 10;
 const GOODBYE: Duration = Duration::from_secs(1);
 
 pub(crate) type Socket = WebSocketStream<TcpStream>;
+type Sink<S> = SplitSink<WebSocketStream<S>, Message>;
+type Stream<S> = SplitStream<WebSocketStream<S>>;
+
+/// What bytes go through: a socket, or a pipe when time is paused.
+trait Bytes: AsyncRead + AsyncWrite + Unpin {}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Bytes for S {}
 
 /// Connects once.
 pub(crate) async fn dial(address: &Address, options: &Options) -> Result<Socket, Error> {
@@ -124,7 +135,11 @@ async fn redial(desk: &Desk, address: &Address, failures: &mut u32) -> Socket {
 
 /// Uses a line until it breaks, or until nobody needs it. `heard` becomes true when the server
 /// said something that could be understood.
-async fn serve(desk: &Desk, socket: Socket, heard: &mut bool) -> Result<(), String> {
+async fn serve<S: Bytes>(
+    desk: &Desk,
+    socket: WebSocketStream<S>,
+    heard: &mut bool,
+) -> Result<(), String> {
     let (mut sink, stream) = socket.split();
     tokio::select! {
         broken = write(desk, &mut sink) => return Err(broken),
@@ -136,7 +151,7 @@ async fn serve(desk: &Desk, socket: Socket, heard: &mut bool) -> Result<(), Stri
     Ok(())
 }
 
-async fn write(desk: &Desk, sink: &mut SplitSink<Socket, Message>) -> String {
+async fn write<S: Bytes>(desk: &Desk, sink: &mut Sink<S>) -> String {
     let ping_every = desk.options().silence_max / 3;
     let mut ping_at = Instant::now() + ping_every;
     let mut batch = Vec::new();
@@ -168,7 +183,7 @@ async fn write(desk: &Desk, sink: &mut SplitSink<Socket, Message>) -> String {
     }
 }
 
-async fn read(desk: &Desk, mut stream: SplitStream<Socket>, heard: &mut bool) -> String {
+async fn read<S: Bytes>(desk: &Desk, mut stream: Stream<S>, heard: &mut bool) -> String {
     let silence_max = desk.options().silence_max;
     loop {
         let message = match timeout(silence_max, stream.next()).await {

@@ -26,6 +26,9 @@ pub struct Options {
     pub queue_max: usize,
     /// How many bytes unanswered calls may have together. More are refused, unless it is one call.
     pub queue_bytes_max: usize,
+    /// How many bytes one call may have. A server hangs up on more, and what breaks a connection
+    /// must not be repeated.
+    pub request_bytes_max: usize,
     /// How many calls are sent without waiting for the answers of earlier ones.
     pub in_flight_max: usize,
     /// How many watches one client may have.
@@ -52,8 +55,10 @@ impl Default for Options {
             resume_watches: true,
             queue_max: 16_384,
             queue_bytes_max: 64 << 20,
+            // What a server takes, unless it is told otherwise.
+            request_bytes_max: 9 << 20,
             in_flight_max: 256,
-            watches_max: 1_024,
+            watches_max: 256,
             watch_queue_max: 1_024,
             watch_queue_bytes_max: 16 << 20,
             frame_bytes_max: 64 << 20,

@@ -125,6 +125,22 @@ async fn an_update_goes_on_from_the_winner_until_it_wins() {
 }
 
 #[tokio::test]
+async fn an_update_that_does_not_learn_the_winner_does_not_write_over_it() {
+    let peer = Peer::new().await;
+    let (ada, mut talk) = peer.meet_ada(Options::default()).await;
+    let shared = ada.state("shared");
+    for facts in [json!({}), json!({"entry": {"key": "count"}})] {
+        let (updated, ()) = tokio::join!(shared.update("count", |_| 1), async {
+            let get = talk.hear_command("state.get").await;
+            talk.refuse(&get, "state.not_found", "not_found", json!({})).await;
+            let set = talk.hear_command("state.set").await;
+            talk.refuse(&set, "state.version_conflict", "conflict", facts).await;
+        });
+        assert_eq!(updated.unwrap_err().code(), "state.version_conflict");
+    }
+}
+
+#[tokio::test]
 async fn a_transaction_is_answered_command_by_command() {
     let peer = Peer::new().await;
     let (ada, mut talk) = peer.meet_ada(Options::default()).await;

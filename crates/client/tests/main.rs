@@ -1,4 +1,5 @@
-//! Stories of a client and a scripted server that talk over a real socket. No story waits for the
+//! Stories of a client and a server that talk over a real socket; the server is mostly a scripted
+//! one. No story waits for the
 //! clock: each step waits for the frame that makes it possible.
 //!
 //! | file | promises |
@@ -7,6 +8,7 @@
 //! | `reconnecting` | what becomes of calls when the connection breaks |
 //! | `watching` | every event once and in order, over as many connections as it takes |
 //! | `closing` | what was begun is finished, the rest ends |
+//! | `server` | the real one: says what the embedded engine says, on a line that keeps breaking |
 //!
 //! What depends on time is told in the desk's own tests, where time is paused.
 
@@ -16,4 +18,5 @@ mod calls;
 mod closing;
 mod peer;
 mod reconnecting;
+mod server;
 mod watching;

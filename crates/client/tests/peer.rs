@@ -1,5 +1,6 @@
 //! A scripted server: it says what the story says, and cuts the connection where the story does.
 
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,6 +15,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::handshake::server::{Request, Response};
 use tokio_tungstenite::{WebSocketStream, accept_hdr_async};
+
+/// A story that gets stuck has failed. This is the only clock in it, and far from what it takes.
+pub(crate) async fn patiently<T>(story: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_mins(2), story).await.expect("the story goes on")
+}
 
 pub(crate) struct Peer {
     listener: TcpListener,
@@ -47,7 +53,7 @@ impl Peer {
     }
 
     pub(crate) async fn accept_stream(&self) -> TcpStream {
-        self.listener.accept().await.unwrap().0
+        patiently(self.listener.accept()).await.unwrap().0
     }
 
     pub(crate) async fn accept(&self) -> Talk {
@@ -73,7 +79,7 @@ impl Talk {
     /// The next frame; none when the client has gone.
     pub(crate) async fn try_hear(&mut self) -> Option<Value> {
         loop {
-            match self.0.next().await {
+            match patiently(self.0.next()).await {
                 Some(Ok(Message::Text(text))) => return serde_json::from_str(&text).unwrap(),
                 Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
                 Some(Ok(Message::Binary(_) | Message::Frame(_))) => panic!("text was expected"),

@@ -3,7 +3,7 @@
 use baton_client::{Item, Options, Watch};
 use serde_json::{Value, json};
 
-use crate::peer::{Peer, Talk, entry, event};
+use crate::peer::{Peer, Talk, entry, event, patiently};
 
 /// Begins a watch from a revision, or from now, which is before revision 5.
 async fn begin(peer: &Peer, options: Options, from: Option<u64>) -> (Watch, Talk, Value) {
@@ -21,7 +21,7 @@ async fn begin(peer: &Peer, options: Options, from: Option<u64>) -> (Watch, Talk
 
 /// The next item as `revision.index`, or `snapshot revision`, or the code of the error.
 async fn next(watch: &mut Watch) -> String {
-    match watch.next().await {
+    match patiently(watch.next()).await {
         Some(Ok(Item::Event(notice))) => format!("{}.{}", notice.revision(), notice.index()),
         Some(Ok(Item::Snapshot { revision, entries })) => {
             format!("snapshot {revision} of {}", entries.len())

@@ -12,7 +12,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use baton_core::Answer;
+use baton_core::wire::Problem;
+use baton_core::{Answer, Kind};
 use tokio::sync::oneshot;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
@@ -51,6 +52,15 @@ struct Waiting {
     tell: oneshot::Sender<Outcome>,
 }
 
+/// What the server would say, if it did not hang up.
+fn too_large(bytes: usize, max: usize) -> Error {
+    let detail = format!("the request has {bytes} bytes, at most {max} are allowed");
+    let facts = BTreeMap::from([("given", bytes), ("max", max)]);
+    let hint = "split it into several requests";
+    let problem = Problem::new("request.too_large", Kind::TooLarge, &detail, hint, &facts);
+    Error::Refused(Box::new(problem))
+}
+
 /// Every request that has not been answered.
 #[derive(Default)]
 pub(super) struct Requests {
@@ -76,6 +86,9 @@ impl Requests {
         effect: Effect,
         options: &Options,
     ) -> Result<oneshot::Receiver<Outcome>, Error> {
+        if said.text.len() > options.request_bytes_max {
+            return Err(too_large(said.text.len(), options.request_bytes_max));
+        }
         if self.unsent.len() >= options.queue_max {
             return Err(Error::Crowded { what: "calls", max: options.queue_max });
         }

@@ -2,7 +2,7 @@
 //! passes as soon as everyone waits.
 
 use std::pin::pin;
-use std::task::Poll;
+use std::task::Context;
 use std::time::Duration;
 
 use baton_core::{AgentId, Pattern, WorkspaceName};
@@ -35,6 +35,15 @@ fn outgoing(desk: &Desk) -> Vec<String> {
     let mut out = Vec::new();
     desk.outgoing(&mut out);
     out.into_iter().map(|text| text.to_string()).collect()
+}
+
+fn is_pending(future: std::pin::Pin<&mut impl Future>) -> bool {
+    future.poll(&mut Context::from_waker(Waker::noop())).is_pending()
+}
+
+fn refusal(id: u64, code: &str) -> String {
+    let words = format!(r#""code":"{code}","kind":"unavailable","detail":"d","hint":"h""#);
+    format!(r#"{{"id":{id},"error":{{{words}}}}}"#)
 }
 
 const EFFECTS: [Effect; 3] = [Effect::Asks, Effect::ChangesOnce, Effect::Changes];
@@ -88,16 +97,44 @@ async fn what_was_in_flight_once_stays_unknown_without_a_connection() {
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_at_the_last_moment_counts() {
-    let desk = desk(Options { request_timeout: Duration::ZERO, ..Options::default() });
-    let refusal = r#"{"id":1,"error":{"code":"x.y","kind":"invalid","detail":"d","hint":"h"}}"#;
+    let desk = desk(Options::default());
     let mut call = pin!(desk.call(1, said("a"), Effect::Changes));
-    // Taken in, but not polled again before its time is over and its answer there.
-    let first = std::future::poll_fn(|context| Poll::Ready(call.as_mut().poll(context))).await;
-    if first.is_pending() {
-        outgoing(&desk);
-        desk.received(refusal).unwrap();
-        assert_eq!(call.await.unwrap_err().code(), "x.y");
-    }
+    assert!(is_pending(call.as_mut()));
+    assert_eq!(outgoing(&desk), ["a"]);
+    tokio::time::advance(Duration::from_secs(31)).await;
+    desk.received(&refusal(1, "x.y")).unwrap();
+    assert_eq!(call.await.unwrap_err().code(), "x.y");
+}
+
+#[tokio::test]
+async fn a_server_that_is_closing_is_sent_nothing_more() {
+    let desk = desk(Options { automatic_keys: false, ..Options::default() });
+    let mut first = pin!(desk.call(1, said("a"), Effect::Changes));
+    assert!(is_pending(first.as_mut()));
+    assert_eq!(outgoing(&desk), ["a"]);
+    let mut second = pin!(desk.call(2, said("b"), Effect::Changes));
+    assert!(is_pending(second.as_mut()));
+    desk.received(&refusal(1, LEAVING)).unwrap();
+    assert!(outgoing(&desk).is_empty());
+    desk.broken("it is gone");
+    desk.connected();
+    assert_eq!(outgoing(&desk), ["a", "b"], "nothing was done, so it may be sent again");
+}
+
+#[tokio::test]
+async fn a_watch_that_a_closing_server_refuses_begins_at_the_next() {
+    let desk = desk(Options { resume_watches: false, ..Options::default() });
+    let caller = caller();
+    let mut begun = pin!(desk.watch(&caller, everything()));
+    assert!(is_pending(begun.as_mut()));
+    assert!(outgoing(&desk)[0].starts_with(r#"{"id":2,"#));
+    desk.received(&refusal(2, LEAVING)).unwrap();
+    assert!(outgoing(&desk).is_empty());
+    desk.broken("it is gone");
+    desk.connected();
+    assert!(outgoing(&desk)[0].starts_with(r#"{"id":3,"#));
+    desk.received(r#"{"id":3,"revision":0,"result":{"watch":3,"from":1}}"#).unwrap();
+    assert_eq!(begun.await.unwrap(), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -124,17 +161,14 @@ async fn more_than_may_wait_is_refused_at_once() {
     desk.broken("it rains");
     let mut waiting: Vec<_> =
         (1..=2).map(|id| Box::pin(desk.call(id, said("a"), Effect::Asks))).collect();
-    let mut poll = |index: usize| {
-        let mut context = std::task::Context::from_waker(Waker::noop());
-        waiting[index].as_mut().poll(&mut context).is_pending()
-    };
-    assert!(poll(0) && poll(1));
+    assert!(waiting.iter_mut().all(|call| is_pending(call.as_mut())));
     let error = desk.call(3, said("a"), Effect::Asks).await.unwrap_err();
     assert_eq!(error.code(), "client.crowded");
     assert_eq!(error.to_string(), "at most 2 calls may wait in the client, and so many do");
 
     desk.connected();
     assert_eq!(outgoing(&desk).len(), 1, "no more than may be in flight");
+    assert_eq!(outgoing(&desk).len(), 0, "not later either");
     drop(waiting.remove(1));
     drop(waiting.remove(0));
     assert_eq!(outgoing(&desk).len(), 0, "what was dropped is not sent");
@@ -144,13 +178,21 @@ async fn more_than_may_wait_is_refused_at_once() {
 async fn more_bytes_than_may_wait_are_refused_but_one_call_always_fits() {
     let desk = desk(Options { queue_bytes_max: 3, ..Options::default() });
     let mut large = Box::pin(desk.call(1, said("large"), Effect::Asks));
-    let mut context = std::task::Context::from_waker(Waker::noop());
-    assert!(large.as_mut().poll(&mut context).is_pending());
+    assert!(is_pending(large.as_mut()));
     let error = desk.call(2, said("x"), Effect::Asks).await.unwrap_err();
     assert_eq!(error.code(), "client.crowded");
     drop(large);
-    let mut small = Box::pin(desk.call(3, said("xyz"), Effect::Asks));
-    assert!(small.as_mut().poll(&mut context).is_pending());
+    assert!(is_pending(pin!(desk.call(3, said("xyz"), Effect::Asks))));
+}
+
+#[tokio::test]
+async fn a_call_on_which_the_server_would_hang_up_is_not_sent() {
+    let desk = desk(Options { request_bytes_max: 3, ..Options::default() });
+    let error = desk.call(1, said("four"), Effect::Changes).await.unwrap_err();
+    assert_eq!(error.code(), "request.too_large");
+    assert_eq!(error.to_string(), "the request has 4 bytes, at most 3 are allowed");
+    assert_eq!(error.fact("max").unwrap().as_str(), "3");
+    assert!(!error.is_unknown() && outgoing(&desk).is_empty());
 }
 
 #[tokio::test]
@@ -172,7 +214,13 @@ async fn a_watch_that_keeps_ending_is_asked_for_ever_more_patiently() {
     let number = number.unwrap();
     let mut waits = Vec::new();
     let mut id = 2;
-    for _ in 0..6 {
+    for round in 0..7 {
+        if round == 6 {
+            let event = r#""revision":1,"index":0,"time":"2026-01-01T00:00:00.000Z","agent":"bob",
+                "type":"state.deleted","subject":"state/shared/a","last":true,
+                "namespace":"shared","key":"a","version":1"#;
+            desk.received(&format!(r#"{{"watch":{id},"event":{{{event}}}}}"#)).unwrap();
+        }
         let end = format!(
             r#"{{"watch":{id},"error":{{"code":"watch.interrupted","kind":"unavailable",
             "detail":"d","hint":"h","resume_from":1}}}}"#
@@ -189,6 +237,7 @@ async fn a_watch_that_keeps_ending_is_asked_for_ever_more_patiently() {
         desk.received(&format!(r#"{{"id":{id},"revision":1,"result":{{"from":1}}}}"#)).unwrap();
     }
     assert_eq!(waits[0], 0, "the first time at once: {waits:?}");
+    assert_eq!(waits.pop(), Some(0), "an item has come in between");
     for (index, wait) in waits.iter().enumerate().skip(1) {
         let most = 50 << (index - 1);
         assert!(*wait >= most / 2 && *wait <= most + 1, "{waits:?}");

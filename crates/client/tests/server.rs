@@ -1,0 +1,361 @@
+//! The real server: what a program sees through it is what it sees through the embedded engine,
+//! also when the line between them keeps breaking.
+
+use std::fmt::Debug;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use baton::Baton;
+use baton::clock::ManualClock;
+use baton::log::MemoryLog;
+use baton_client::core::merge::Patch;
+use baton_client::core::state::{Command, History, List, Set, Snapshot};
+use baton_client::core::{
+    Json, Key, NamespaceName, Pattern, Precondition, Revision, Rules, Timestamp, Version,
+};
+use baton_client::{Client, Item, Options};
+use baton_handle::{Carrier, Failure, Workspace};
+use baton_server::{Server, Settings};
+use serde_json::json;
+use tokio::io::copy_bidirectional;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use crate::peer::patiently;
+
+struct Running {
+    address: SocketAddr,
+    stop: oneshot::Sender<()>,
+    job: JoinHandle<()>,
+}
+
+impl Running {
+    async fn start(baton: Baton, listen: SocketAddr) -> Self {
+        let settings = Settings { listen, ..Settings::default() };
+        let server = Server::bind(baton, settings).await.unwrap();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let address = server.address();
+        let job = tokio::spawn(server.run(async move { drop(stopped.await) }));
+        Self { address, stop, job }
+    }
+
+    async fn stop(self) {
+        self.stop.send(()).unwrap();
+        self.job.await.unwrap();
+    }
+}
+
+fn anywhere() -> SocketAddr {
+    "127.0.0.1:0".parse().unwrap()
+}
+
+fn in_memory() -> Baton {
+    let clock = ManualClock::at(Timestamp(1_000_000));
+    Baton::on(MemoryLog::default(), clock, baton::Options::default()).unwrap()
+}
+
+async fn client(address: SocketAddr) -> Client {
+    let options = Options {
+        backoff_min: Duration::from_millis(1),
+        backoff_max: Duration::from_millis(20),
+        ..Options::default()
+    };
+    baton_client::connect_with(&format!("http://{address}"), options).await.unwrap()
+}
+
+/// What was answered, line by line, so that two carriers can be compared.
+#[derive(Default)]
+struct Transcript(Vec<String>);
+
+impl Transcript {
+    fn add<T: Debug, E: Failure>(&mut self, answer: Result<T, E>) {
+        self.0.push(match answer {
+            Ok(answer) => format!("{answer:?}"),
+            Err(error) => {
+                let (code, kind, hint) = (error.code(), error.kind(), error.hint());
+                format!("{code} {kind:?} {hint} {} {error}", error.is_unknown())
+            }
+        });
+    }
+}
+
+async fn state_story<C: Carrier>(ada: &Workspace<C>, told: &mut Transcript) {
+    let shared = ada.state("shared");
+    told.add(shared.set("plan", json!({"step": 1})).await);
+    told.add(shared.set("plan", json!({"step": 2})).expected_version(1).await);
+    told.add(shared.set("plan", json!({"step": 3})).expected_version(1).await);
+    told.add(shared.set("plan", 4).if_absent().await);
+    told.add(shared.set("plan", 5).expected_value(json!({"step": 1})).await);
+    told.add(shared.set("plan", json!("ünï \"q\" \u{1f}")).ttl_ms(60_000).await);
+    told.add(shared.set("leader", 1).ephemeral().await);
+    told.add(shared.get("plan").await);
+    told.add(shared.get_at("plan", Revision(1)).await);
+    told.add(shared.get_at("plan", Revision(99)).await);
+    told.add(shared.get("nothing").await);
+    told.add(shared.increment("count", 41).await);
+    told.add(shared.append("count", 1).await);
+    told.add(shared.patch("count", Patch::Max(Json::of(&7).unwrap())).expected_version(1).await);
+    told.add(shared.append("list", json!({"deep": [1, 2.5, null]})).await);
+    let merge = Json::of(&json!({"a": null, "b": 1})).unwrap();
+    told.add(shared.patch("object", Patch::Merge(merge)).await);
+    told.add(shared.update("count", |entry| entry.map_or(0, |it| it.version().0) + 1).await);
+    told.add(shared.delete("list").await);
+    told.add(shared.delete_version("count", Version(77)).await);
+    told.add(ada.once("same").unwrap().state("shared").increment("once", 1).await);
+    told.add(ada.once("same").unwrap().state("shared").increment("once", 1).await);
+    told.add(ada.once("same").unwrap().state("shared").increment("once", 2).await);
+    let first = List { limit: Some(2), ..List::all(NamespaceName::shared()) };
+    let page = shared.list(first.clone()).await.unwrap();
+    told.add(shared.list(List { cursor: page.cursor.clone(), ..first }).await);
+    told.add::<_, C::Error>(Ok(page));
+    told.add(shared.matching("p*").await);
+    told.add(shared.snapshot(Snapshot::default()).await);
+    told.add(shared.history(History { limit: Some(3), ..History::default() }).await);
+    told.add(shared.diff(Revision(1), Revision(5)).await);
+    told.add(ada.state("no such").get("plan").await);
+    told.add(ada.revision().await);
+}
+
+async fn other_stories<C: Carrier>(ada: &Workspace<C>, told: &mut Transcript) {
+    let namespaces = ada.namespaces();
+    told.add(
+        namespaces.create("notes").rules(Rules { append_only: true, ..Rules::default() }).await,
+    );
+    told.add(namespaces.create("notes").await);
+    told.add(ada.state("notes").set("a", 1).await);
+    told.add(ada.state("notes").set("a", 2).await);
+    told.add(namespaces.configure("notes", Rules::default()).await);
+    told.add(ada.state("notes").transfer_to("shared", Some(&["a"])).await);
+    told.add(ada.state("notes").transfer_to("shared", Some(&["a"])).await);
+    told.add(namespaces.get("notes").await);
+    told.add(namespaces.list().await);
+    told.add(namespaces.delete("notes").await);
+
+    let agents = ada.agents();
+    let metadata = json!({"model": "m"});
+    let register = agents.register().capability("search").metadata(metadata).ttl_ms(9_000);
+    let session = register.await.unwrap();
+    let token = session.token;
+    told.add::<_, C::Error>(Ok(session));
+    told.add(ada.state("shared").set("leader", "ada").ephemeral().await);
+    told.add(agents.heartbeat(token).await);
+    told.add(agents.get("ada").await);
+    told.add(agents.get("bob").await);
+    told.add(agents.active().await);
+    told.add(agents.list(Some("search"), None).await);
+    told.add(agents.leave(token).await);
+    told.add(agents.leave(token).await);
+    told.add(ada.state("shared").get("leader").await);
+
+    let set = |key: &str| {
+        let (namespace, value) = (NamespaceName::shared(), Json::of(&1).unwrap());
+        Command::Set(Set::new(namespace, Key::parse(key).unwrap(), value))
+    };
+    let both = || ada.transaction().command(set("x")).command(set("y"));
+    told.add(both().commit().await);
+    told.add(both().require(Precondition::Revision(Revision(1))).commit().await);
+    told.add(ada.transaction().commit().await);
+    told.add(ada.watch("state/**").from(99_999).await.map(|_| "a watch from the future"));
+    told.add(ada.ask(baton_client::core::workspace::Query::Get).await);
+}
+
+async fn whole_story<C: Carrier>(carrier: C) -> Vec<String> {
+    let ada = Workspace::new(carrier, "lab").unwrap().as_agent("ada").unwrap();
+    let mut told = Transcript::default();
+    state_story(&ada, &mut told).await;
+    other_stories(&ada, &mut told).await;
+    told.0
+}
+
+#[tokio::test]
+async fn a_program_sees_through_a_server_what_it_sees_embedded() {
+    let embedded = whole_story(in_memory()).await;
+    let running = Running::start(in_memory(), anywhere()).await;
+    let client = client(running.address).await;
+    let served = whole_story(client.clone()).await;
+    for (served, embedded) in served.iter().zip(&embedded) {
+        assert_eq!(served, embedded);
+    }
+    assert_eq!(served.len(), embedded.len());
+    client.close().await;
+    running.stop().await;
+}
+
+/// A line to a server that breaks after so many bytes, every time.
+async fn breaking_line(
+    to: SocketAddr,
+    bytes_max: impl Fn(u64) -> u64 + Send + 'static,
+    lines: Arc<AtomicU64>,
+) -> SocketAddr {
+    let listener = TcpListener::bind(anywhere()).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        loop {
+            let (mut near, _) = listener.accept().await.unwrap();
+            let count = lines.fetch_add(1, Ordering::Relaxed);
+            let far = TcpStream::connect(to).await.unwrap();
+            let mut far = Limited { stream: far, bytes_left: bytes_max(count) };
+            tokio::spawn(async move { drop(copy_bidirectional(&mut near, &mut far).await) });
+        }
+    });
+    address
+}
+
+mod limited {
+    //! A stream that breaks after so many bytes.
+
+    use std::io;
+    use std::pin::Pin;
+    use std::task::{Context, Poll, ready};
+
+    use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+    use tokio::net::TcpStream;
+
+    pub(super) struct Limited {
+        pub(super) stream: TcpStream,
+        pub(super) bytes_left: u64,
+    }
+
+    impl Limited {
+        fn spend(&mut self, bytes: usize) -> io::Result<()> {
+            let left = self.bytes_left.checked_sub(bytes as u64);
+            self.bytes_left = left.unwrap_or(0);
+            left.map(|_| ()).ok_or_else(|| io::ErrorKind::ConnectionReset.into())
+        }
+    }
+
+    impl AsyncRead for Limited {
+        fn poll_read(
+            mut self: Pin<&mut Self>,
+            context: &mut Context<'_>,
+            buffer: &mut ReadBuf<'_>,
+        ) -> Poll<io::Result<()>> {
+            let before = buffer.filled().len();
+            ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
+            let bytes = buffer.filled().len() - before;
+            Poll::Ready(self.spend(bytes))
+        }
+    }
+
+    impl AsyncWrite for Limited {
+        fn poll_write(
+            mut self: Pin<&mut Self>,
+            context: &mut Context<'_>,
+            bytes: &[u8],
+        ) -> Poll<io::Result<usize>> {
+            // Part of it may get through, which is how a frame comes to be cut in two.
+            let part = bytes.len().min(usize::try_from(self.bytes_left).unwrap_or(usize::MAX));
+            if part == 0 {
+                return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()));
+            }
+            let written = ready!(Pin::new(&mut self.stream).poll_write(context, &bytes[..part]))?;
+            self.bytes_left -= written as u64;
+            Poll::Ready(Ok(written))
+        }
+
+        fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Pin::new(&mut self.stream).poll_flush(context)
+        }
+
+        fn poll_shutdown(
+            mut self: Pin<&mut Self>,
+            context: &mut Context<'_>,
+        ) -> Poll<io::Result<()>> {
+            Pin::new(&mut self.stream).poll_shutdown(context)
+        }
+    }
+}
+use limited::Limited;
+
+/// Takes events until the counter has reached its end, and checks that each came once, in order.
+async fn follow(client: &Client, last: u64) {
+    let lab = client.workspace("lab").unwrap();
+    let mut watch = lab.watch("state/shared/count").from(1).await.unwrap();
+    let mut expected = 1;
+    while expected <= last {
+        match watch.next().await.unwrap().unwrap() {
+            Item::Event(notice) => {
+                let event: serde_json::Value = serde_json::from_slice(&notice.json()).unwrap();
+                assert_eq!(event["version"], expected, "{event}");
+                expected += 1;
+            }
+            Item::Snapshot { .. } => panic!("no snapshot was asked for"),
+        }
+    }
+}
+
+async fn count(client: &Client, times: u64) {
+    let shared = client.workspace("lab").unwrap().as_agent("ada").unwrap().state("shared");
+    for _ in 0..times {
+        shared.increment("count", 1).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn on_a_line_that_keeps_breaking_every_command_happens_once_and_every_event_comes_once() {
+    let running = Running::start(in_memory(), anywhere()).await;
+    // Long enough for a handshake and a little more; never the same.
+    let (bytes_max, lines) = (|count| 1_500 + count * 577 % 3_001, Arc::default());
+    let line = breaking_line(running.address, bytes_max, Arc::clone(&lines)).await;
+    let client = client(line).await;
+    patiently(async {
+        tokio::join!(count(&client, 100), count(&client, 100), follow(&client, 200));
+        let entry = client.workspace("lab").unwrap().state("shared").get("count").await.unwrap();
+        assert_eq!(entry.value(), b"200");
+    })
+    .await;
+    let lines = lines.load(Ordering::Relaxed);
+    assert!(lines > 20, "the line broke only {lines} times");
+    client.close().await;
+    running.stop().await;
+}
+
+async fn restarted(running: Running, folder: &Path) -> Running {
+    let address = running.address;
+    running.stop().await;
+    Running::start(baton::open(folder).await.unwrap(), address).await
+}
+
+#[tokio::test]
+async fn a_server_that_restarts_is_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let baton = baton::open(folder.path()).await.unwrap();
+    let mut running = Running::start(baton, anywhere()).await;
+    let client = client(running.address).await;
+    patiently(async {
+        let counting = async {
+            for _ in 0..5 {
+                let (next, ()) =
+                    tokio::join!(restarted(running, folder.path()), count(&client, 20));
+                running = next;
+            }
+            running
+        };
+        let (running, ()) = tokio::join!(counting, follow(&client, 100));
+        let entry = client.workspace("lab").unwrap().state("shared").get("count").await.unwrap();
+        assert_eq!(entry.value(), b"100");
+        client.close().await;
+        running.stop().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_server_turns_away_what_is_no_pattern_or_too_far_back_by_name() {
+    let running = Running::start(in_memory(), anywhere()).await;
+    let client = client(running.address).await;
+    let lab = client.workspace("lab").unwrap();
+    assert_eq!(lab.watch("***").await.unwrap_err().code(), "request.bad_pattern");
+    assert!(Pattern::parse("***").is_err(), "it was refused before it was sent");
+    let large = "x".repeat(9 << 20);
+    let error = lab.state("shared").set("large", &large).await.unwrap_err();
+    assert_eq!(error.code(), "request.too_large");
+    let error = lab.state("shared").set("large", &large[..2 << 20]).await.unwrap_err();
+    assert_eq!(error.code(), "state.value_too_large");
+    client.close().await;
+    running.stop().await;
+}
