@@ -128,6 +128,8 @@ pub(super) async fn serve(shared: Arc<Shared>, stream: TcpStream, received: Byte
         shared: Arc::clone(&shared),
         stream,
     };
+    // It is a part of the buffer into which the handshake was read, and would keep all of it.
+    drop(received);
     let end = connection.run().await;
     if let End::Close(code, reason) = end {
         write_close(&mut connection.outbox.bytes, code, reason);
