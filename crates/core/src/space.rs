@@ -172,8 +172,7 @@ impl Space {
             if crate::planted::is("space.replay_skips") && batch.revision.0.is_multiple_of(13) {
                 continue;
             }
-            let undo = self.evolve(event, &batch.moment(), false);
-            self.journal.extend(undo);
+            self.evolve(event, &batch.moment(), false);
         }
         self.advance(batch.revision, batch.time);
     }
@@ -181,6 +180,9 @@ impl Space {
     fn advance(&mut self, revision: Revision, time: Timestamp) {
         self.revision = revision;
         self.time = self.time.max(time);
+        if self.journal.is_empty() {
+            return;
+        }
         for undo in self.journal.drain(..) {
             match undo {
                 Undo::State(undo) => self.state.settle(undo),
@@ -280,8 +282,7 @@ impl Space {
         happened.goes_on |= fresh.iter().any(policy::may_follow);
         happened.is_final |= !happened.goes_on;
         for event in fresh {
-            let undo = self.evolve(event, &moment, happened.goes_on);
-            self.journal.extend(undo);
+            self.evolve(event, &moment, happened.goes_on);
         }
         Ok(plan)
     }
@@ -328,30 +329,31 @@ impl Space {
         }
     }
 
-    /// Applies a fact, and answers with how to take it back: always if that may be necessary, else
-    /// only if there is something to settle.
+    /// Applies a fact, and notes how to take it back: always if that may be necessary, else only if
+    /// there is something to settle.
     #[inline]
-    fn evolve(&mut self, event: &Event, moment: &Moment<'_>, goes_on: bool) -> Option<Undo> {
-        match event {
+    fn evolve(&mut self, event: &Event, moment: &Moment<'_>, goes_on: bool) {
+        let undo = match event {
             Event::State(event) => {
                 let before = self.state.evolve(event, moment);
-                goes_on.then(|| Undo::State(before.undo(event)))
+                if !goes_on {
+                    return;
+                }
+                Undo::State(before.undo(event))
             }
             Event::Namespace(event) => {
                 if let namespace::Event::Deleted { name } = event {
                     let gone = self.state.forget(name, moment.revision);
                     self.journal.extend(gone.map(Undo::State));
                 }
-                Some(Undo::Namespace(self.namespace.evolve(event, moment)))
+                Undo::Namespace(self.namespace.evolve(event, moment))
             }
-            Event::Agent(event) => Some(Undo::Agent(self.agent.evolve(event, moment))),
-            Event::Workspace(event) => Some(Undo::Workspace(self.workspace.evolve(event))),
+            Event::Agent(event) => Undo::Agent(self.agent.evolve(event, moment)),
+            Event::Workspace(event) => Undo::Workspace(self.workspace.evolve(event)),
             // Written last, when nothing can be refused any more: there is nothing to take back.
-            Event::Receipt(receipt) => {
-                self.receipts.evolve(receipt, moment);
-                None
-            }
-        }
+            Event::Receipt(receipt) => return self.receipts.evolve(receipt, moment),
+        };
+        self.journal.push(undo);
     }
 
     #[inline]

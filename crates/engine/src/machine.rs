@@ -494,9 +494,10 @@ impl Group {
         let name = &self.workspaces[workspace as usize];
         codec::encode(&mut self.bytes, name, batch, deadline);
         let bytes = u32::try_from(self.bytes.len()).expect("groups are limited") - offset;
-        let hashes = self.hashes.len();
-        self.hashes.extend(batch.events.iter().map(|event| subject_hash(&event.subject_parts())));
-        let hashes = u32::try_from(self.hashes.len() - hashes).expect("batches are limited");
+        for event in &batch.events {
+            self.hashes.push(subject_hash(&event.subject_parts()));
+        }
+        let hashes = u32::try_from(batch.events.len()).expect("batches are limited");
         self.batches.push(Grouped { workspace, offset, bytes, hashes });
         bytes
     }
