@@ -13,18 +13,15 @@ fn printed(mode: Mode, print: impl FnOnce(&mut Output<Vec<u8>>)) -> String {
 
 #[test]
 fn one_thing() {
-    let thing = baton_core::Json::parse(r#"{"key":"plan","value":{"b":1,"a":[]},"n":1e2,"o":{ }}"#)
-        .unwrap();
+    let thing =
+        baton_core::Json::parse(r#"{"key":"plan","value":{"b":1,"a":[]},"number":1e2,"o":{ }}"#)
+            .unwrap();
     let shown = |mode| printed(mode, |output| output.one(&thing).unwrap());
-    assert_eq!(
-        shown(Mode::Table),
-        "key    plan\nvalue  {\"b\":1,\"a\":[]}\nn      1e2\no      { }\n"
-    );
-    assert_eq!(
-        shown(Mode::Jsonl),
-        "{\"key\":\"plan\",\"value\":{\"b\":1,\"a\":[]},\"n\":1e2,\"o\":{ }}\n"
-    );
-    assert_eq!(shown(Mode::Yaml), "key: plan\nvalue:\n  b: 1\n  a: []\nn: 1e2\no: {}\n");
+    let table = "key     plan\nvalue   {\"b\":1,\"a\":[]}\nnumber  1e2\no       { }\n";
+    assert_eq!(shown(Mode::Table), table);
+    assert_eq!(shown(Mode::Jsonl).trim_end(), thing.as_str());
+    let yaml = "key: plan\nvalue:\n  b: 1\n  a: []\nnumber: 1e2\no: {}\n";
+    assert_eq!(shown(Mode::Yaml), yaml);
 }
 
 #[test]
