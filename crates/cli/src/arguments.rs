@@ -26,7 +26,7 @@ Exit codes:
   2    the command line or a value is not valid
   3    there is no such thing
   4    conflict: somebody else was faster
-  5    stale: the session or token has been replaced
+  5    stale: the session has ended or been replaced
   6    not allowed
   7    too large, or a limit is reached
   8    the server or its data is not available

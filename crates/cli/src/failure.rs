@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use baton_core::json::JsonError;
-use baton_core::wire::{self, Problem};
+use baton_core::wire::{self, OPERATIONS, Problem};
 use baton_core::{Entry, Json, Kind, Reply};
 use serde_json::json;
 use thiserror::Error;
@@ -133,7 +133,10 @@ impl Failure {
             Self::Problem { problem, exit } => {
                 let text = match mode {
                     Mode::Table => lines(name, &problem),
-                    Mode::Json | Mode::Jsonl | Mode::Yaml => json!({"error": problem}).to_string(),
+                    Mode::Json | Mode::Jsonl | Mode::Yaml => {
+                        let error = serde_json::to_string(&problem);
+                        format!("{{\"error\":{}}}", error.expect("problems can be encoded"))
+                    }
                 };
                 output::say(&text);
                 ExitCode::from(exit)
@@ -169,23 +172,31 @@ fn what(kind: Kind) -> &'static str {
 
 fn lines(name: &str, problem: &Problem) -> String {
     let Problem { code, kind, detail, hint, facts } = problem;
-    let facts: String = facts.iter().filter_map(|(name, fact)| told(name, fact)).collect();
     let what = what(*kind);
     let name = if name.is_empty() { "baton" } else { name };
-    let [detail, hint] = [detail, hint].map(|text| output::plain(text));
+    let (detail, facts, hint) = (output::plain(detail), winner(facts), in_our_words(hint));
     format!("error: {name}: {what} ({code})\n  why: {detail}{facts}\n   do: {hint}")
 }
 
-/// What the detail does not say. Numbers and names are part of it already; what is larger, such as
-/// the entry that won, is not.
-fn told(name: &str, fact: &Json) -> Option<String> {
-    if let Ok(entry) = fact.to::<Entry>() {
-        let (value, version) = (short(&String::from_utf8_lossy(entry.value())), entry.version());
-        let (agent, time) = (entry.updated_by(), entry.updated_at());
-        return Some(format!("; it is {value}, version {version}, by `{agent}` at {time}"));
+/// The entry that won, which the detail does not show. It says the rest itself.
+fn winner(facts: &[(String, Json)]) -> String {
+    let Some(entry) = facts.iter().find_map(|(_, fact)| fact.to::<Entry>().ok()) else {
+        return String::new();
+    };
+    let (value, version) = (short(&String::from_utf8_lossy(entry.value())), entry.version());
+    let (agent, time) = (entry.updated_by(), entry.updated_at());
+    format!("; it is {value}, version {version}, by `{agent}` at {time}")
+}
+
+/// The hint in the words of the command line: `state.list` is `baton state ls` here.
+fn in_our_words(hint: &str) -> String {
+    let mut hint = output::plain(hint);
+    for operation in OPERATIONS {
+        let (noun, verb) = operation.parts();
+        let verb = if verb == "list" { "ls" } else { verb };
+        hint = hint.replace(operation.name, &format!("`baton {noun} {verb}`"));
     }
-    let is_large = fact.as_str().starts_with(['{', '[']);
-    is_large.then(|| format!("; {name}: {}", short(fact.as_str())))
+    hint
 }
 
 fn short(text: &str) -> String {
@@ -274,7 +285,7 @@ mod tests {
         let facts = json!({"entry": {
             "namespace": "shared", "key": "plan", "value": {"step": 2}, "version": 2,
             "revision": 2, "updated_at": "2026-01-01T00:00:00.000Z", "updated_by": "bob",
-            "checksum": format!("crc32:{:08x}", 0x0c4c_4bd0_u32),
+            "checksum": "crc32:3a34fe52",
         }, "expected": 1});
         let said = |facts| {
             let detail = "entry `plan` is at version 2, not 1";

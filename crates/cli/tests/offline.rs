@@ -41,8 +41,8 @@ fn sound_data_is_verified_and_dumped() {
         dumped.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let sets: Vec<&str> = events
         .iter()
-        .filter(|event| event["type"] == "state.set")
-        .map(|event| event["subject"].as_str().unwrap())
+        .filter(|event| event["event"]["type"] == "state.set")
+        .map(|event| event["event"]["subject"].as_str().unwrap())
         .collect();
     assert_eq!((sets.len(), sets[0], sets[5]), (6, "state/shared/key/0", "state/shared/plan"));
     let other = log(&server, &["dump", "other", "-o", "table"]).stdout;

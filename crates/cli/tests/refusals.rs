@@ -31,7 +31,7 @@ fn every_kind_has_its_exit_code() {
     let cases: [(&[&str], &str, i32); 14] = [
         (&["state", "set", "plan", "text"], "cli.not_json", 2),
         (&["state", "set", "plan", "@missing"], "cli.unreadable", 2),
-        (&["state", "set", "bad key*", "1"], "name.invalid", 2),
+        (&["state", "ls", "-n", "no such"], "request.bad_name", 2),
         (&["state", "get", "plan", "--at", "99"], "history.not_yet", 2),
         (&["--url", "ftp://x", "state", "ls"], "client.bad_url", 2),
         (&["state", "set", "plan"], "cli.usage", 2),
@@ -42,7 +42,7 @@ fn every_kind_has_its_exit_code() {
         (&["state", "set", "plan", "2", "--if-version", "7"], "state.version_conflict", 4),
         (&["agent", "heartbeat", "ada", "--token", "1"], "agent.stale_token", 5),
         (&["serve", "--listen", "0.0.0.0:0", "--data", "new"], "server.not_loopback", 6),
-        (&["state", "set", "large", &large], "state.value_too_large", 7),
+        (&["state", "set", "large", &large], "request.too_large", 7),
     ];
     for (words, code, exit) in cases {
         refused(&server, words, code, exit);

@@ -18,7 +18,7 @@ fn it_ends_when_told_and_says_so() {
 #[test]
 fn what_the_banner_says_works_when_pasted() {
     let server = Server::start();
-    assert!(server.banner.contains(&format!("  data     file log in data, ")), "{}", server.banner);
+    assert!(server.banner.contains("  data     file log in data, "), "{}", server.banner);
     let after = server.banner.split("Try, in another terminal:\n").nth(1).unwrap();
     let lines: Vec<&str> = after.lines().filter_map(|line| line.strip_prefix("  ")).collect();
     let [export, set, watch, curl] = lines[..] else { panic!("{lines:?}") };

@@ -1,6 +1,8 @@
 //! Every command, told twice: as people see it and as programs do. The golden files are what is
 //! promised; only times differ from run to run.
 
+use std::fmt::Write;
+
 use crate::process::{Ran, Running, Server, baton};
 
 /// Runs command lines one after the other and writes down what a user would see. Words are
@@ -12,10 +14,12 @@ fn told(server: &Server, form: &str, lines: &[&str]) -> String {
         let mut command = server.command(words(line));
         command.args(["-o", form]);
         let ran = Ran::of(command, stdin);
-        told += &format!("$ baton {line}\n{}", ran.stdout);
-        told += &ran.stderr.lines().map(|line| format!("! {line}\n")).collect::<String>();
+        write!(told, "$ baton {line}\n{}", ran.stdout).unwrap();
+        for line in ran.stderr.lines() {
+            writeln!(told, "! {line}").unwrap();
+        }
         if ran.code != 0 {
-            told += &format!("= {}\n", ran.code);
+            writeln!(told, "= {}", ran.code).unwrap();
         }
     }
     timeless(&told)
@@ -90,7 +94,8 @@ fn changing_a_part() {
         "patch",
         &[
             "state patch plan --merge '{\"step\": 2, \"old\": null}'",
-            "state patch plan --json-patch '[{\"op\": \"add\", \"path\": \"/by\", \"value\": \"ada\"}]'",
+            "state patch plan --json-patch \
+             '[{\"op\": \"add\", \"path\": \"/by\", \"value\": \"ada\"}]'",
             "state patch list --append '[1, 2]'",
             "state patch list --union '[2, 3]'",
             "state patch hits --increment -1",
@@ -149,7 +154,8 @@ fn agents() {
     story(
         "agent",
         &[
-            "agent register ada --capability rust --capability search --ttl 1h --metadata '{\"model\": 1}'",
+            "agent register ada --capability rust --capability search --ttl 1h \
+             --metadata '{\"model\": 1}'",
             "agent register --ttl 1h",
             "agent heartbeat ada --token 1",
             "agent heartbeat ada --token 9",
@@ -165,6 +171,13 @@ fn agents() {
     );
 }
 
+const SET: &str = r#"tx < {"commands":[
+    {"command":"state.set","namespace":"shared","key":"a","value":1}
+]}"#;
+const COUNT_ONCE: &str = r#"tx --idempotency-key once < {"commands":[
+    {"command":"state.patch","namespace":"shared","key":"n","increment":1}
+]}"#;
+
 #[test]
 fn workspaces_and_transactions() {
     story(
@@ -174,12 +187,12 @@ fn workspaces_and_transactions() {
             "workspace configure --history-count 100 --history-age 7d",
             "workspace configure --history-count 0",
             "workspace configure",
-            "tx < {\"commands\":[{\"command\":\"state.set\",\"namespace\":\"shared\",\"key\":\"a\",\"value\":1}]}",
+            SET,
             "tx < {\"require\":[{\"revision\":1}],\"commands\":[]}",
             "tx < {\"commands\":[{\"command\":\"state.sett\"}]}",
             "tx < {\"commands\":[],\"agent\":\"eve\"}",
-            "tx --idempotency-key once < {\"commands\":[{\"command\":\"state.patch\",\"namespace\":\"shared\",\"key\":\"n\",\"increment\":1}]}",
-            "tx --idempotency-key once < {\"commands\":[{\"command\":\"state.patch\",\"namespace\":\"shared\",\"key\":\"n\",\"increment\":1}]}",
+            COUNT_ONCE,
+            COUNT_ONCE,
             "state get n --value",
         ],
     );
@@ -233,7 +246,7 @@ fn help() {
         command.arg("help").args(words.split_whitespace());
         let ran = Ran::of(command, "");
         assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
-        told += &format!("$ baton help {words}\n{}\n", ran.stdout);
+        writeln!(told, "$ baton help {words}\n{}", ran.stdout).unwrap();
     }
     insta::assert_snapshot!("help", told);
 }

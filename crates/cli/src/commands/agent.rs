@@ -37,7 +37,8 @@ enum Verb {
     /// Show one
     Get {
         /// Its id
-        agent: String,
+        #[arg(value_name = "AGENT")]
+        id: String,
     },
     Ls(Listing),
 }
@@ -46,7 +47,8 @@ enum Verb {
 #[derive(Args)]
 struct Registering {
     /// Its id
-    agent: Option<String>,
+    #[arg(value_name = "AGENT")]
+    id: Option<String>,
     /// Something it can do; may be given several times
     #[arg(long, value_name = "NAME")]
     capability: Vec<String>,
@@ -61,7 +63,8 @@ struct Registering {
 #[derive(Args)]
 struct Session {
     /// Its id
-    agent: Option<String>,
+    #[arg(value_name = "AGENT")]
+    id: Option<String>,
     /// The session's token; without it the present session is meant
     #[arg(long)]
     token: Option<u64>,
@@ -86,21 +89,21 @@ impl Agent {
     pub(crate) async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
         match self.verb {
             Verb::Register(registering) => registering.run(context, output).await,
-            Verb::Heartbeat(Session { agent, token }) => {
-                let workspace = context.workspace_as(agent.as_deref()).await?;
+            Verb::Heartbeat(Session { id, token }) => {
+                let workspace = context.workspace_as(id.as_deref()).await?;
                 let (agent, token) = (workspace.agent().clone(), token.map(Token));
                 let answer = workspace.execute(Command::Heartbeat { agent, token }).await?;
                 told(output, &answer, "is alive")
             }
-            Verb::Leave(Session { agent, token }) => {
-                let workspace = context.workspace_as(agent.as_deref()).await?;
+            Verb::Leave(Session { id, token }) => {
+                let workspace = context.workspace_as(id.as_deref()).await?;
                 let (agent, token) = (workspace.agent().clone(), token.map(Token));
                 let answer = workspace.execute(Command::Leave { agent, token }).await?;
                 told(output, &answer, "has left")
             }
-            Verb::Get { agent } => {
+            Verb::Get { id } => {
                 let agents = context.workspace().await?.agents();
-                output.one(&agents.get(&agent).await?)
+                output.one(&agents.get(&id).await?)
             }
             Verb::Ls(Listing { capability, status }) => {
                 let agents = context.workspace().await?.agents();
@@ -114,7 +117,7 @@ impl Agent {
 impl Registering {
     async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
         let metadata = self.metadata.map(|source| source.json()).transpose()?;
-        let workspace = context.workspace_as(self.agent.as_deref()).await?;
+        let workspace = context.workspace_as(self.id.as_deref()).await?;
         let register = Register {
             agent: workspace.agent().clone(),
             capabilities: self.capability.into_iter().collect(),

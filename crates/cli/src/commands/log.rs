@@ -8,7 +8,9 @@ use baton::codec;
 use baton_core::Notice;
 use baton_log::{Damage, OpenError, Record, Report};
 use clap::{Args, Subcommand};
-use serde_json::{Value, json, value::RawValue};
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 use crate::failure::{Failure, Fault};
 use crate::output::{Output, plain};
@@ -133,19 +135,39 @@ fn show(record: &Record, only: Option<&str>, output: &mut Output) -> Result<(), 
         let batch = Arc::new(batch);
         for index in 0..batch.events.len() {
             let notice = Notice::new(Arc::clone(&batch), index);
-            let text = String::from_utf8_lossy(&notice.json()).into_owned();
-            let text = format!(
-                "{{\"position\":{position},\"workspace\":{},{}",
-                Value::from(workspace),
-                &text[1..]
-            );
-            let event = RawValue::from_string(text).expect("notices are objects");
-            output.next(&event, |_| {
-                let (revision, time, agent) = (notice.revision(), notice.time(), notice.agent());
-                let (kind, subject) = (notice.kind(), plain(notice.subject()));
-                format!("{position:>10}  {workspace} {revision}.{index}  {time}  {agent}  {kind}  {subject}")
-            })?;
+            output.next(
+                &Kept { position: position.0, workspace, event: event(&notice) },
+                |_| {
+                    let (revision, time, agent) =
+                        (notice.revision(), notice.time(), notice.agent());
+                    let (kind, subject) = (notice.kind(), plain(notice.subject()));
+                    let place = format!("{position:>10}  {workspace} {revision}.{index}");
+                    format!("{place}  {time}  {agent}  {kind}  {subject}")
+                },
+            )?;
         }
     }
     Ok(())
+}
+
+/// An event, and where it lies.
+#[derive(Serialize)]
+struct Kept<'a> {
+    position: u64,
+    workspace: &'a str,
+    event: Box<RawValue>,
+}
+
+/// The event as watchers see it. What they are not told has a place, a type and a subject.
+fn event(notice: &Notice) -> Box<RawValue> {
+    let text = if notice.event().is_public() {
+        String::from_utf8_lossy(&notice.json()).into_owned()
+    } else {
+        let event = json!({
+            "revision": notice.revision(), "index": notice.index(), "time": notice.time(),
+            "agent": notice.agent(), "type": notice.kind(), "subject": notice.subject(),
+        });
+        event.to_string()
+    };
+    RawValue::from_string(text).expect("notices are JSON")
 }

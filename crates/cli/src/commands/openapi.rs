@@ -5,8 +5,9 @@ use clap::Args;
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// Print the description of the HTTP door, in the form of `OpenAPI`
+/// Prints it.
 #[derive(Args)]
+#[command(about = "Print the description of the HTTP door (OpenAPI)", long_about = None)]
 pub(crate) struct Openapi {}
 
 impl Openapi {

@@ -1,11 +1,13 @@
 //! `baton serve`: the server, in the foreground.
 
+use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use baton_server::{Server, Settings};
 use clap::Args;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::failure::Failure;
 use crate::output::{self, Output};
@@ -54,6 +56,7 @@ pub(crate) struct Serve {
 impl Serve {
     pub(crate) async fn run(self, output: &Output) -> Result<(), Failure> {
         allow_many_files();
+        let ending = Ending::listen()?;
         let baton = baton::open(&self.data).await?;
         let settings = Settings {
             listen: self.listen,
@@ -66,7 +69,7 @@ impl Serve {
             output::say(&banner(&baton.description(), server.address(), &program()));
         }
         drop(baton);
-        server.run(told_to_end()).await;
+        server.run(ending.told()).await;
         if !output.is_quiet() {
             output::say("baton has ended; everything acknowledged is durable");
         }
@@ -101,15 +104,24 @@ fn program() -> String {
     }
 }
 
-async fn told_to_end() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let Ok(mut terminate) = signal(SignalKind::terminate()) else {
-        let _ = tokio::signal::ctrl_c().await;
-        return;
-    };
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        _ = terminate.recv() => {}
+/// What asks the server to end. It is listened to before anyone can know that there is a server,
+/// so that nobody's signal meets a program that does not expect it.
+struct Ending {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Ending {
+    fn listen() -> io::Result<Self> {
+        let interrupt = signal(SignalKind::interrupt())?;
+        Ok(Self { interrupt, terminate: signal(SignalKind::terminate())? })
+    }
+
+    async fn told(mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
     }
 }
 

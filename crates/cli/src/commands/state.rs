@@ -24,6 +24,9 @@ Examples:
 
 Everything is in the namespace `shared` unless -n names another.";
 
+/// As much of the past as fits onto a screen.
+const HISTORY_SHOWN: usize = 50;
+
 /// Read and write shared, versioned entries
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
@@ -89,6 +92,8 @@ struct Set {
 
 /// Change a part of an entry; the server reads and writes
 #[derive(Args)]
+#[command(override_usage = "baton state patch <KEY> \
+    --merge|--json-patch|--append|--union|--increment|--max <JSON> [OPTIONS]")]
 struct Patching {
     /// Which key
     key: String,
@@ -163,10 +168,10 @@ struct Past {
     /// Only up to this revision
     #[arg(long, value_name = "REVISION")]
     to: Option<u64>,
-    /// How many changes at most
-    #[arg(long, value_name = "COUNT", default_value_t = 50)]
-    limit: usize,
-    /// Everything that is kept, without a limit
+    /// How many changes at most [default: 50 as a table, else all]
+    #[arg(long, value_name = "COUNT")]
+    limit: Option<usize>,
+    /// Everything that is kept
     #[arg(long, conflicts_with = "limit")]
     all: bool,
 }
@@ -349,7 +354,8 @@ impl Past {
             ..History::default()
         };
         let state = context.workspace().await?.state(namespace.as_str());
-        let limit = if self.all { usize::MAX } else { self.limit };
+        let usual = if self.all { usize::MAX } else { output.enough(HISTORY_SHOWN) };
+        let limit = self.limit.unwrap_or(usual);
         let mut changes = Vec::new();
         let is_all = loop {
             let (page, cursor) = state.history(history.clone()).await?;

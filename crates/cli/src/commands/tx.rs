@@ -16,9 +16,10 @@ const AFTER_HELP: &str = r#"Examples:
     {"command": "state.delete", "namespace": "shared", "key": "b"}
   ]}' | baton tx
 
-  echo '{"require": [{"entry": {"namespace": "shared", "key": "plan", "version": 3}}],
-         "commands": [{"command": "state.set", "namespace": "shared", "key": "plan", "value": 4}]}' |
-    baton tx
+  echo '{
+    "require": [{"entry": {"namespace": "shared", "key": "plan", "version": 3}}],
+    "commands": [{"command": "state.set", "namespace": "shared", "key": "plan", "value": 4}]
+  }' | baton tx
 
 Commands are written as on the wire; `baton openapi` describes them. All of them happen at one
 revision, or none does."#;

@@ -84,7 +84,7 @@ struct Snapshot {
 impl Snapshot {
     fn lines(&self) -> String {
         let Page { revision, entries, .. } = &self.snapshot;
-        let head = format!("{} entries at revision {revision}", entries.len());
+        let head = format!("entries at revision {revision}: {}", entries.len());
         std::iter::once(head).chain(entries.iter().map(entry_line)).collect::<Vec<_>>().join("\n")
     }
 }

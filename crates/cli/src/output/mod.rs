@@ -30,13 +30,9 @@ use crate::failure::Failure;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Mode {
-    /// For people
     Table,
-    /// For programs
     Json,
-    /// For programs, one object per line
     Jsonl,
-    /// For people and programs
     Yaml,
 }
 
@@ -176,6 +172,11 @@ impl<W: Write> Output<W> {
         if !self.quiet && self.mode == Mode::Table {
             say(text);
         }
+    }
+
+    /// How many things to show if nobody said: people see the first, programs get all.
+    pub(crate) fn enough(&self, for_people: usize) -> usize {
+        if self.mode == Mode::Table { for_people } else { usize::MAX }
     }
 
     /// Whether nothing but errors is wanted on stderr.

@@ -39,11 +39,13 @@ fn many_things() {
 #[test]
 fn yaml_cannot_be_mistaken() {
     let thing = json!({
-        "no": "yes", "n1": "1", "s": "a: b", "e": "", "d": "-", "o": {}, "l": [[1, [2]], {"k": []}],
+        "no": "yes", "n1": "1", "s": "a: b", "e": "", "d": "-", "o": {},
+        "l": [[1, [2]], {"k": []}],
         "c": "\u{85}\u{2028}\n",
     });
     let shown = printed(Mode::Yaml, |output| output.one(&thing).unwrap());
-    let expected = "c: \"\\u0085\\u2028\\n\"\nd: \"-\"\ne: \"\"\nl:\n  - - 1\n    - - 2\n  - k: []\n\
+    let expected = "c: \"\\u0085\\u2028\\n\"\nd: \"-\"\ne: \"\"\nl:\n  - - 1\n    - - 2\n  \
+                    - k: []\n\
                     n1: \"1\"\n\"no\": \"yes\"\no: {}\ns: \"a: b\"\n";
     assert_eq!(shown, expected);
 }
