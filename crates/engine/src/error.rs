@@ -170,7 +170,7 @@ impl Error {
             Self::Corrupt { .. } => "keep a copy of the folder, then run `baton log verify`",
             Self::Newer { .. } => "use the program version that wrote the data, or a later one",
             Self::Storage { .. } => "look at the disk, then repeat",
-            Self::Open(_) => "see the detail",
+            Self::Open(error) => error.hint(),
         }
     }
 

@@ -40,5 +40,5 @@ mod memory;
 
 pub use contract::{Blob, BlobWriter, Log, Position, RECORD_BYTES_MAX, Record};
 pub use error::{AppendError, BlobError, OpenError, ReadError, TruncateError};
-pub use file::{Damage, FileLog, Options, Prepare, Report, SyncMethod, repair, verify};
+pub use file::{Damage, FileLog, Options, Prepare, Report, SyncMethod, repair, verify, visit};
 pub use memory::MemoryLog;

@@ -8,6 +8,7 @@ use axum::body::Body;
 use axum::http::Request;
 use axum::response::IntoResponse;
 use baton::Baton;
+use baton_core::Kind;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -51,6 +52,14 @@ impl ListenError {
         match self {
             Self::NotLoopback { .. } => "server.not_loopback",
             Self::Taken { .. } => "server.address_taken",
+        }
+    }
+
+    /// What the caller should do about it.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::NotLoopback { .. } => Kind::Denied,
+            Self::Taken { .. } => Kind::Unavailable,
         }
     }
 

@@ -48,7 +48,7 @@ use std::thread::JoinHandle;
 use append::Appender;
 use blobs::Blobs;
 pub use format::{BLOCK_BYTES, FORMAT_VERSION};
-pub use repair::{Damage, Report, repair, repair_on, verify, verify_on};
+pub use repair::{Damage, Report, repair, repair_on, verify, verify_on, visit, visit_on};
 use segment::{Places, Segment};
 use spare::Spares;
 

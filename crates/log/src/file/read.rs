@@ -37,6 +37,18 @@ pub(crate) fn read<D: Disk>(
     Ok(reading.records)
 }
 
+/// Some records of a segment that nobody writes to; `end` is where its records end.
+pub(crate) fn read_segment<F: DiskFile>(
+    segment: &Segment<F>,
+    from: Position,
+    end: Position,
+) -> Result<Vec<Record>, ReadError> {
+    let (records, memory) = (Vec::new(), Vec::new());
+    let mut reading = Reading { records, next: from, bytes_left: READ_BYTES_MAX, memory };
+    reading.read_piece(segment, end)?;
+    Ok(reading.records)
+}
+
 pub(crate) fn read_part<D: Disk>(
     shared: &Shared<D>,
     record: Position,

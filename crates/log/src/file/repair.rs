@@ -5,16 +5,18 @@
 //! `.damaged`. A crash in the middle leaves a log that is still damaged and can be repaired again.
 
 use std::io;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use super::format::{BLOCK_BYTES, SEGMENT_HEADER_BYTES, SegmentHeader};
 use super::open::{create_folders, lock};
+use super::read::read_segment;
 use super::scan::{Window, follow, search};
 use super::segment::{Places, Segment, failed};
 use super::survey::{Survey, survey};
-use crate::contract::Position;
+use crate::contract::{Position, Record};
 use crate::disk::{Disk, DiskFile, SystemDisk, Write};
-use crate::error::OpenError;
+use crate::error::{OpenError, ReadError};
 
 /// Bytes are copied and wiped in pieces of this size.
 const PIECE_BYTES: usize = 1024 * 1024;
@@ -69,6 +71,42 @@ pub fn verify_on<D: Disk>(disk: &D, folder: &Path) -> Result<Report, OpenError> 
     let places = Places::new(folder.to_owned());
     let _lock = lock(disk, &places)?;
     report(disk, &survey(disk, &places)?)
+}
+
+/// Shows every sound record of the log in a folder of this machine, oldest first, until told to
+/// stop. Changes nothing.
+pub fn visit(
+    folder: impl AsRef<Path>,
+    each: impl FnMut(&Record) -> ControlFlow<()>,
+) -> Result<Report, OpenError> {
+    visit_on(&SystemDisk, folder.as_ref(), each)
+}
+
+/// Shows every sound record of the log in a folder of this disk, oldest first, until told to stop.
+/// Changes nothing.
+pub fn visit_on<D: Disk>(
+    disk: &D,
+    folder: &Path,
+    mut each: impl FnMut(&Record) -> ControlFlow<()>,
+) -> Result<Report, OpenError> {
+    let places = Places::new(folder.to_owned());
+    let _lock = lock(disk, &places)?;
+    let survey = survey(disk, &places)?;
+    let report = report(disk, &survey)?;
+    for (index, segment) in survey.segments.iter().enumerate() {
+        let end = survey.segments.get(index + 1).map_or(survey.tail, |next| next.base);
+        let mut from = segment.base;
+        while from < end {
+            let changed = |error: ReadError| failed(&segment.path)(io::Error::other(error));
+            for record in read_segment(segment, from, end).map_err(changed)? {
+                if each(&record).is_break() {
+                    return Ok(report);
+                }
+                from = record.next;
+            }
+        }
+    }
+    Ok(report)
 }
 
 /// Cuts the log in a folder of this disk at its first damage. Does nothing if there is none.

@@ -1,10 +1,11 @@
 //! Torn tails are cut; everything else that is not as it was written is found and named.
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use super::{append, bodies, open, segment_paths, try_open};
 use crate::faulty::FaultyDisk;
-use crate::file::{FORMAT_VERSION, repair_on, verify_on};
+use crate::file::{FORMAT_VERSION, repair_on, verify_on, visit_on};
 use crate::{FileLog, Log, OpenError, Position, ReadError};
 
 fn record_body(number: u8) -> Vec<u8> {
@@ -34,6 +35,30 @@ fn long_log() -> (FaultyDisk, Vec<Vec<u8>>) {
     drop(log);
     assert!(segment_paths(&disk).len() > 2);
     (disk, bodies)
+}
+
+/// The bodies that a visitor of a closed log sees, up to so many, and whether it saw damage.
+fn visited(disk: &FaultyDisk, most: usize) -> (Vec<Vec<u8>>, bool) {
+    let mut seen = Vec::new();
+    let report = visit_on(disk, "/baton".as_ref(), |record| {
+        seen.push(record.body.clone());
+        if seen.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    (seen, report.expect("the log can be read").damage.is_some())
+}
+
+#[test]
+fn a_visitor_sees_every_sound_record_and_changes_nothing() {
+    let (disk, bodies) = long_log();
+    assert_eq!(visited(&disk, usize::MAX), (bodies.clone(), false));
+    assert_eq!(visited(&disk, 2).0, bodies[..2]);
+    let paths = segment_paths(&disk);
+    assert!(disk.flip_bit(&paths[1], 8 * 4200));
+    let damaged = disk.contents(&paths[1]);
+    let (seen, is_damaged) = visited(&disk, usize::MAX);
+    assert!(is_damaged && !seen.is_empty() && seen.len() < bodies.len());
+    assert_eq!(seen, bodies[..seen.len()]);
+    assert_eq!((segment_paths(&disk), disk.contents(&paths[1])), (paths, damaged));
 }
 
 #[test]

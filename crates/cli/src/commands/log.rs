@@ -1,0 +1,173 @@
+//! `baton log`: the data in a folder, without a server.
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use baton::codec;
+use baton_core::Notice;
+use baton_log::{Damage, OpenError, Record, Report};
+use clap::{Args, Subcommand};
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use crate::failure::{Failure, Fault};
+use crate::output::{Output, plain};
+
+const AFTER_HELP: &str = "\
+Examples:
+  baton log verify --data ./.baton          read everything, change nothing
+  baton log dump --data ./.baton -o jsonl   every event that the log holds
+  baton log repair --data ./.baton --yes    cut the log at its first damage
+
+Stop the server first: these commands need the folder for themselves. The log holds what is recent;
+older history lies in archives beside it, which `baton state history` reads.";
+
+/// Verify, repair and print the data in a folder, without a server
+#[derive(Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Log {
+    #[command(subcommand)]
+    verb: Verb,
+    /// Where the data is
+    #[arg(
+        long,
+        value_name = "FOLDER",
+        global = true,
+        default_value = "./.baton",
+        env = "BATON_DATA",
+        hide_env = true
+    )]
+    data: PathBuf,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Read everything and say what is damaged; change nothing
+    Verify,
+    /// Cut the log at its first damage; what is cut off is kept beside it, but lost to Baton
+    Repair {
+        /// Do it: acknowledged changes may be lost
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Print every event that the log holds, oldest first; change nothing
+    Dump {
+        /// Only of this workspace
+        #[arg(value_name = "WORKSPACE")]
+        only: Option<String>,
+    },
+}
+
+impl Log {
+    pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
+        let folder = &self.data;
+        match self.verb {
+            Verb::Verify => {
+                let report = baton_log::verify(folder)?;
+                output.one(&told(&report))?;
+                refuse_damage(report.damage)
+            }
+            Verb::Repair { yes: false } => {
+                let what = match baton_log::verify(folder)?.damage {
+                    None => return output.said(&json!({"damage": null}), "there is no damage"),
+                    Some(damage) => format!(
+                        "cutting `{}` at byte {} loses {} sound records after it",
+                        damage.file.display(),
+                        damage.offset,
+                        damage.records_after
+                    ),
+                };
+                Err(Fault::Unconfirmed { what }.into())
+            }
+            Verb::Repair { yes: true } => output.one(&told(&baton_log::repair(folder)?)),
+            Verb::Dump { only } => dump(folder, only.as_deref(), output),
+        }
+    }
+}
+
+/// A report as an object.
+fn told(report: &Report) -> Value {
+    let damage = report.damage.as_ref().map(|damage| {
+        let Damage { file, offset, reason, records_after, bytes_after } = damage;
+        json!({
+            "file": file, "offset": offset, "reason": reason, "records_after": records_after,
+            "bytes_after": bytes_after,
+        })
+    });
+    let Report { segments, records, start, tail, torn_bytes, kept, .. } = report;
+    json!({
+        "segments": segments, "records": records, "start": start.0, "tail": tail.0,
+        "torn_bytes": torn_bytes, "damage": damage, "kept": kept,
+    })
+}
+
+fn refuse_damage(damage: Option<Damage>) -> Result<(), Failure> {
+    match damage {
+        None => Ok(()),
+        Some(Damage { file, offset, reason, .. }) => {
+            Err(OpenError::Corrupt { file, offset, reason }.into())
+        }
+    }
+}
+
+fn dump(folder: &Path, only: Option<&str>, output: &mut Output) -> Result<(), Failure> {
+    let mut result = Ok(());
+    let report = baton_log::visit(folder, |record| {
+        result = show(record, only, output);
+        if result.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    })?;
+    result?;
+    refuse_damage(report.damage)
+}
+
+/// Shows the events of a record's batches.
+fn show(record: &Record, only: Option<&str>, output: &mut Output) -> Result<(), Failure> {
+    let position = record.position;
+    for found in codec::outlines(&record.body) {
+        let (offset, outline) = found.map_err(baton::Error::from)?;
+        let workspace = outline.workspace;
+        if only.is_some_and(|only| only != workspace) {
+            continue;
+        }
+        let batch = codec::decode(&record.body[offset as usize..]).map_err(baton::Error::from)?;
+        let batch = Arc::new(batch);
+        for index in 0..batch.events.len() {
+            let notice = Notice::new(Arc::clone(&batch), index);
+            output.next(
+                &Kept { position: position.0, workspace, event: event(&notice) },
+                |_| {
+                    let (revision, time, agent) =
+                        (notice.revision(), notice.time(), notice.agent());
+                    let (kind, subject) = (notice.kind(), plain(notice.subject()));
+                    let place = format!("{position:>10}  {workspace} {revision}.{index}");
+                    format!("{place}  {time}  {agent}  {kind}  {subject}")
+                },
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// An event, and where it lies.
+#[derive(Serialize)]
+struct Kept<'a> {
+    position: u64,
+    workspace: &'a str,
+    event: Box<RawValue>,
+}
+
+/// The event as watchers see it. What they are not told has a place, a type and a subject.
+fn event(notice: &Notice) -> Box<RawValue> {
+    let text = if notice.event().is_public() {
+        String::from_utf8_lossy(&notice.json()).into_owned()
+    } else {
+        let event = json!({
+            "revision": notice.revision(), "index": notice.index(), "time": notice.time(),
+            "agent": notice.agent(), "type": notice.kind(), "subject": notice.subject(),
+        });
+        event.to_string()
+    };
+    RawValue::from_string(text).expect("notices are JSON")
+}

@@ -1,0 +1,59 @@
+//! The commands, one file for each noun.
+
+mod agent;
+mod bench;
+mod completions;
+mod log;
+mod namespace;
+mod openapi;
+mod serve;
+mod state;
+mod tx;
+mod watch;
+mod workspace;
+
+use clap::Subcommand;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// What can be done.
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    Serve(serve::Serve),
+    State(state::State),
+    Namespace(namespace::Namespace),
+    Agent(agent::Agent),
+    Workspace(workspace::Workspace),
+    Watch(watch::Watch),
+    Tx(tx::Tx),
+    Log(log::Log),
+    Bench(bench::Bench),
+    Openapi(openapi::Openapi),
+    Completions(completions::Completions),
+}
+
+impl Command {
+    /// Does it.
+    pub(crate) async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
+        match self {
+            Self::Serve(serve) => serve.run(output).await,
+            Self::State(state) => state.run(context, output).await,
+            Self::Namespace(namespace) => namespace.run(context, output).await,
+            Self::Agent(agent) => agent.run(context, output).await,
+            Self::Workspace(workspace) => workspace.run(context, output).await,
+            Self::Watch(watch) => watch.run(context, output).await,
+            Self::Tx(tx) => tx.run(context, output).await,
+            Self::Log(log) => log.run(output),
+            Self::Bench(bench) => bench.run(context, output).await,
+            Self::Openapi(_) => openapi::Openapi::run(output),
+            Self::Completions(completions) => completions.run(output),
+        }
+    }
+
+    /// Whether it sees to ctrl-c itself, because there is something to finish.
+    pub(crate) fn ends_itself(&self) -> bool {
+        matches!(self, Self::Serve(_))
+    }
+}

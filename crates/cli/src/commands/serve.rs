@@ -1,0 +1,133 @@
+//! `baton serve`: the server, in the foreground.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use baton_server::{Server, Settings};
+use clap::Args;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::failure::Failure;
+use crate::output::{self, Output};
+
+/// The address at which commands look for a server unless told otherwise.
+const ADDRESS_DEFAULT: &str = "127.0.0.1:4747";
+
+const AFTER_HELP: &str = "\
+Examples:
+  baton serve                                    data in ./.baton, address 127.0.0.1:4747
+  baton serve --data /var/lib/baton              data elsewhere
+  baton serve --listen 127.0.0.1:0               any free port; the banner on stderr says which
+
+It ends with ctrl-c or SIGTERM. Whatever was acknowledged is durable, also after kill -9.";
+
+/// Start a server: durable data in a folder, over HTTP and WebSocket
+#[derive(Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Serve {
+    /// Where to listen; only loopback, as long as there are no tokens
+    #[arg(
+        long,
+        value_name = "ADDRESS:PORT",
+        default_value = ADDRESS_DEFAULT,
+        env = "BATON_LISTEN",
+        hide_env = true
+    )]
+    listen: SocketAddr,
+    /// Where the data is; the folder is created if it is not there
+    #[arg(
+        long,
+        value_name = "FOLDER",
+        default_value = "./.baton",
+        env = "BATON_DATA",
+        hide_env = true
+    )]
+    data: PathBuf,
+    /// Another name by which the server may be called; may be given several times
+    #[arg(long, value_name = "NAME")]
+    host: Vec<String>,
+    /// Connections at a time
+    #[arg(long, value_name = "COUNT", default_value_t = Settings::default().connections_max)]
+    connections_max: usize,
+}
+
+impl Serve {
+    pub(crate) async fn run(self, output: &Output) -> Result<(), Failure> {
+        allow_many_files();
+        let ending = Ending::listen()?;
+        let baton = baton::open(&self.data).await?;
+        let settings = Settings {
+            listen: self.listen,
+            hosts: self.host,
+            connections_max: self.connections_max,
+            ..Settings::default()
+        };
+        let server = Server::bind(baton.clone(), settings).await?;
+        if !output.is_quiet() {
+            output::say(&banner(&baton.description(), server.address(), &program()));
+        }
+        drop(baton);
+        server.run(ending.told()).await;
+        if !output.is_quiet() {
+            output::say("baton has ended; everything acknowledged is durable");
+        }
+        Ok(())
+    }
+}
+
+/// What to try stands there so that it works when it is pasted into another terminal.
+fn banner(description: &str, address: SocketAddr, program: &str) -> String {
+    let is_default = address.to_string() == ADDRESS_DEFAULT;
+    let export = format!("  export BATON_URL=http://{address}\n");
+    let export = if is_default { "" } else { &export };
+    format!(
+        "baton {} is ready\n\n  data     {description}\n  address  http://{address}\n\n\
+         Try, in another terminal:\n\n{export}  {program} state set plan '{{\"step\": 1}}'\n  \
+         {program} watch --from 1\n  curl http://{address}/v1/default/state/shared/plan\n\n\
+         Stop with ctrl-c.",
+        env!("CARGO_PKG_VERSION")
+    )
+}
+
+/// How to call this program again: by name if it was found by name, else by its whole path.
+fn program() -> String {
+    let called = std::env::args().next().unwrap_or_default();
+    let path = std::env::current_exe().ok().filter(|_| called.contains('/'));
+    let path = path.map(|path| path.display().to_string());
+    let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "/._-+".contains(sign);
+    match path {
+        Some(path) if path.chars().all(is_plain) => path,
+        Some(path) => format!("'{}'", path.replace('\'', "'\\''")),
+        None => "baton".to_owned(),
+    }
+}
+
+/// What asks the server to end. It is listened to before anyone can know that there is a server,
+/// so that nobody's signal meets a program that does not expect it.
+struct Ending {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Ending {
+    fn listen() -> io::Result<Self> {
+        let interrupt = signal(SignalKind::interrupt())?;
+        Ok(Self { interrupt, terminate: signal(SignalKind::terminate())? })
+    }
+
+    async fn told(mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
+
+/// Every connection is a file to the system, and the usual limit is a thousand.
+fn allow_many_files() {
+    let limit = getrlimit(Resource::Nofile);
+    let wanted = Rlimit { current: limit.maximum, maximum: limit.maximum };
+    let _ = setrlimit(Resource::Nofile, wanted);
+}

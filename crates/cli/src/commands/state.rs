@@ -1,0 +1,410 @@
+//! `baton state`: the shared, versioned entries.
+
+use baton_core::merge::Patch;
+use baton_core::state::{Change, Diff, History, List, Query, Reply as StateReply};
+use baton_core::{AgentId, Entry, Key, NamespaceName, Pattern, Rejection, Reply, Revision};
+use clap::{Args, Subcommand};
+
+use crate::context::Context;
+use crate::failure::{Failure, Fault};
+use crate::input::{Source, milliseconds};
+use crate::output::{Colour, Output};
+
+const AFTER_HELP: &str = "\
+Examples:
+  baton state set plan '{\"step\": 1}'               a value is JSON
+  baton state set title 'release plan' --string    or text, taken as it is
+  baton state set plan @plan.json --if-version 1   only if nobody was faster
+  baton state get plan --value                     the value alone
+  baton state patch plan --merge '{\"step\": 2}'     change a part of it
+  baton state patch hits --increment 1
+  baton state ls plans/                            keys that begin so
+  baton state history plan                         who changed it, newest first
+  baton state diff 3                               what changed since revision 3
+
+Everything is in the namespace `shared` unless -n names another.";
+
+/// As much of the past as fits onto a screen.
+const HISTORY_SHOWN: usize = 50;
+
+/// Read and write shared, versioned entries
+#[derive(Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct State {
+    #[command(subcommand)]
+    verb: Verb,
+    /// Which namespace
+    #[arg(short, long, global = true, value_name = "NAME", default_value = "shared")]
+    namespace: String,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    Get(Get),
+    Set(Set),
+    Patch(Patching),
+    Delete(Delete),
+    Ls(Ls),
+    History(Past),
+    Diff(Between),
+}
+
+/// Read an entry
+#[derive(Args)]
+struct Get {
+    /// Which key
+    key: String,
+    /// As it was after this revision
+    #[arg(long, value_name = "REVISION")]
+    at: Option<u64>,
+    /// Print only the value, exactly as it was written
+    #[arg(long)]
+    value: bool,
+    /// Print only the value, which must be a string, without its quotes
+    #[arg(long, conflicts_with = "value")]
+    string: bool,
+}
+
+/// Write an entry
+#[derive(Args)]
+struct Set {
+    /// Which key
+    key: String,
+    /// The value: JSON, - for stdin, or @file
+    #[arg(allow_negative_numbers = true)]
+    value: Source,
+    /// Take the value as text, not as JSON
+    #[arg(long)]
+    string: bool,
+    /// Only if the entry has this version; 0 means that it is absent
+    #[arg(long, value_name = "VERSION")]
+    if_version: Option<u64>,
+    /// Only if there is no entry
+    #[arg(long, conflicts_with = "if_version")]
+    if_absent: bool,
+    /// The entry goes after this time unless written again, such as 30s or 12h
+    #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
+    ttl: Option<u64>,
+    /// The entry goes when the session of the acting agent ends
+    #[arg(long)]
+    ephemeral: bool,
+}
+
+/// Change a part of an entry; the server reads and writes
+#[derive(Args)]
+#[command(override_usage = "baton state patch <KEY> \
+    --merge|--json-patch|--append|--union|--increment|--max <JSON> [OPTIONS]")]
+struct Patching {
+    /// Which key
+    key: String,
+    #[command(flatten)]
+    form: Form,
+    /// Only if the entry has this version; 0 means that it is absent
+    #[arg(long, value_name = "VERSION")]
+    if_version: Option<u64>,
+}
+
+/// How to change it. Each takes JSON, - for stdin, or @file.
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+struct Form {
+    /// Merge an object into it (RFC 7396); null removes a field
+    #[arg(long, value_name = "JSON")]
+    merge: Option<Source>,
+    /// Apply a list of operations (RFC 6902)
+    #[arg(long, value_name = "JSON")]
+    json_patch: Option<Source>,
+    /// Add to the end of a list: one value, or the elements of a list
+    #[arg(long, value_name = "JSON", allow_negative_numbers = true)]
+    append: Option<Source>,
+    /// The same, without what is there already
+    #[arg(long, value_name = "JSON", allow_negative_numbers = true)]
+    union: Option<Source>,
+    /// Add to a number
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    increment: Option<Source>,
+    /// Keep the larger number
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    max: Option<Source>,
+}
+
+/// Remove an entry
+#[derive(Args)]
+struct Delete {
+    /// Which key
+    key: String,
+    /// Only if the entry has this version
+    #[arg(long, value_name = "VERSION")]
+    if_version: Option<u64>,
+}
+
+/// List entries in key order
+#[derive(Args)]
+struct Ls {
+    /// Only keys that begin so
+    prefix: Option<String>,
+    /// Only keys that match, such as 'plans/*' or 'plans/**'
+    #[arg(long)]
+    pattern: Option<String>,
+    /// As they were after this revision
+    #[arg(long, value_name = "REVISION")]
+    at: Option<u64>,
+}
+
+/// Show who changed what, newest first
+#[derive(Args)]
+struct Past {
+    /// Only this key
+    key: Option<String>,
+    /// Only keys that match, such as 'plans/**'
+    #[arg(long)]
+    pattern: Option<String>,
+    /// Only changes by this agent
+    #[arg(long, value_name = "AGENT")]
+    author: Option<String>,
+    /// Only from this revision on
+    #[arg(long, value_name = "REVISION")]
+    from: Option<u64>,
+    /// Only up to this revision
+    #[arg(long, value_name = "REVISION")]
+    to: Option<u64>,
+    /// How many changes at most [default: 50 as a table, else all]
+    #[arg(long, value_name = "COUNT")]
+    limit: Option<usize>,
+    /// Everything that is kept
+    #[arg(long, conflicts_with = "limit")]
+    all: bool,
+}
+
+/// Show what differs between two revisions
+#[derive(Args)]
+struct Between {
+    /// The one revision
+    from: u64,
+    /// The other revision; the present if not said
+    to: Option<u64>,
+}
+
+impl State {
+    pub(crate) async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
+        let namespace = NamespaceName::parse(&self.namespace)?;
+        match self.verb {
+            Verb::Get(get) => get.run(&namespace, context, output).await,
+            Verb::Set(set) => set.run(&namespace, context, output).await,
+            Verb::Patch(patching) => patching.run(&namespace, context, output).await,
+            Verb::Delete(delete) => delete.run(&namespace, context, output).await,
+            Verb::Ls(ls) => ls.run(namespace, context, output).await,
+            Verb::History(past) => past.run(&namespace, context, output).await,
+            Verb::Diff(between) => between.run(namespace, context, output).await,
+        }
+    }
+}
+
+impl Get {
+    async fn run(
+        self,
+        namespace: &NamespaceName,
+        context: &Context,
+        output: &mut Output,
+    ) -> Result<(), Failure> {
+        let state = context.workspace().await?.state(namespace.as_str());
+        let entry = match self.at {
+            Some(at) => state.get_at(&self.key, Revision(at)).await?,
+            None => state.get(&self.key).await?,
+        };
+        if self.value {
+            output.bytes(&[entry.value(), b"\n"].concat())
+        } else if self.string {
+            let text: Result<String, _> = entry.json().to();
+            let text = text.map_err(|_| Fault::NotString { key: self.key })?;
+            output.bytes(format!("{text}\n").as_bytes())
+        } else {
+            output.one(&entry)
+        }
+    }
+}
+
+impl Set {
+    async fn run(
+        self,
+        namespace: &NamespaceName,
+        context: &Context,
+        output: &mut Output,
+    ) -> Result<(), Failure> {
+        let value = if self.string { self.value.string()? } else { self.value.json()? };
+        let state = context.workspace().await?.state(namespace.as_str());
+        let mut setting = state.set(&self.key, value);
+        if let Some(version) = self.if_version {
+            setting = setting.expected_version(version);
+        }
+        if self.if_absent {
+            setting = setting.if_absent();
+        }
+        if let Some(ttl_ms) = self.ttl {
+            setting = setting.ttl_ms(ttl_ms);
+        }
+        if self.ephemeral {
+            setting = setting.ephemeral();
+        }
+        written(output, &setting.await?)
+    }
+}
+
+impl Form {
+    fn patch(self) -> Result<Patch, Failure> {
+        let forms: [(_, fn(_) -> Patch); 6] = [
+            (self.merge, Patch::Merge),
+            (self.json_patch, Patch::JsonPatch),
+            (self.append, Patch::Append),
+            (self.union, Patch::Union),
+            (self.increment, Patch::Increment),
+            (self.max, Patch::Max),
+        ];
+        let given = forms.into_iter().find_map(|(source, form)| Some((source?, form)));
+        let (source, form) = given.expect("the group of forms is required");
+        Ok(form(source.json()?))
+    }
+}
+
+impl Patching {
+    async fn run(
+        self,
+        namespace: &NamespaceName,
+        context: &Context,
+        output: &mut Output,
+    ) -> Result<(), Failure> {
+        let patch = self.form.patch()?;
+        let state = context.workspace().await?.state(namespace.as_str());
+        let mut patching = state.patch(&self.key, patch);
+        if let Some(version) = self.if_version {
+            patching = patching.expected_version(version);
+        }
+        written(output, &patching.await?)
+    }
+}
+
+fn written(output: &mut Output, entry: &Entry) -> Result<(), Failure> {
+    for warning in entry.warnings() {
+        output.note(&format!("warning: {} ({})", warning.detail, warning.code));
+    }
+    let (key, version, revision) = (entry.key(), entry.version(), entry.revision());
+    output.said(entry, &format!("{key} is at version {version} (revision {revision})"))
+}
+
+impl Delete {
+    async fn run(
+        self,
+        namespace: &NamespaceName,
+        context: &Context,
+        output: &mut Output,
+    ) -> Result<(), Failure> {
+        let state = context.workspace().await?.state(namespace.as_str());
+        let entry = match self.if_version {
+            Some(version) => state.delete_version(&self.key, version.into()).await?,
+            None => state.delete(&self.key).await?,
+        };
+        let (key, version) = (entry.key(), entry.version());
+        output.said(&entry, &format!("{key} is gone; it was at version {version}"))
+    }
+}
+
+fn pattern(text: Option<String>) -> Result<Option<Pattern>, Failure> {
+    let parsed = text.map(|text| Pattern::parse(&text).map_err(Rejection::from)).transpose();
+    Ok(parsed?)
+}
+
+impl Ls {
+    async fn run(
+        self,
+        namespace: NamespaceName,
+        context: &Context,
+        output: &mut Output,
+    ) -> Result<(), Failure> {
+        let mut list = List::all(namespace);
+        list.prefix = self.prefix;
+        list.pattern = pattern(self.pattern)?;
+        list.at = self.at.map(Revision);
+        let state = context.workspace().await?.state(list.namespace.as_str());
+        let mut entries = Vec::new();
+        loop {
+            let page = state.list(list.clone()).await?;
+            entries.extend(page.entries);
+            match page.cursor {
+                Some(cursor) => list.cursor = Some(cursor),
+                None => break,
+            }
+        }
+        output.many(&entries, &["key", "version", "updated_by", "updated_at", "value"])
+    }
+}
+
+impl Past {
+    async fn run(
+        self,
+        namespace: &NamespaceName,
+        context: &Context,
+        output: &mut Output,
+    ) -> Result<(), Failure> {
+        let mut history = History {
+            key: self.key.map(|key| Key::parse(&key)).transpose()?,
+            pattern: pattern(self.pattern)?,
+            author: self.author.map(|author| AgentId::parse(&author)).transpose()?,
+            from: self.from.map(Revision),
+            to: self.to.map(Revision),
+            ..History::default()
+        };
+        let state = context.workspace().await?.state(namespace.as_str());
+        let usual = if self.all { usize::MAX } else { output.enough(HISTORY_SHOWN) };
+        let limit = self.limit.unwrap_or(usual);
+        let mut changes = Vec::new();
+        let is_all = loop {
+            let (page, cursor) = state.history(history.clone()).await?;
+            changes.extend(page);
+            match cursor {
+                None => break changes.len() <= limit,
+                Some(_) if changes.len() >= limit => break false,
+                cursor => history.cursor = cursor,
+            }
+        };
+        changes.truncate(limit);
+        output.many(&changes, &["revision", "time", "agent", "operation", "key", "new_value"])?;
+        if !is_all {
+            output.note(&format!("these are the newest {limit}; see more with --limit or --all"));
+        }
+        Ok(())
+    }
+}
+
+impl Between {
+    async fn run(
+        self,
+        namespace: NamespaceName,
+        context: &Context,
+        output: &mut Output,
+    ) -> Result<(), Failure> {
+        let (from, to) = (Revision(self.from), self.to.map(Revision));
+        let diff = Query::Diff(Diff { namespace: Some(namespace), from, to });
+        let answer = context.workspace().await?.ask(diff).await?;
+        let Reply::State(StateReply::Changes { changes, .. }) = &answer.reply else {
+            return Err(Failure::odd(&answer.reply));
+        };
+        let text = |output: &Output| changes.iter().map(|change| differs(output, change)).collect();
+        output.many_as(changes, text)
+    }
+}
+
+/// What was and what is, the way `diff` writes it.
+fn differs(output: &Output, change: &Change) -> String {
+    let value = |sign: &str, colour, value: &Option<baton_core::Json>| match value {
+        Some(value) => {
+            let line = format!("  {sign} {}", crate::output::plain(value.as_str()));
+            format!("{}\n", output.coloured(colour, &line))
+        }
+        None => String::new(),
+    };
+    let Change { namespace, key, revision, agent, .. } = change;
+    let head = output.coloured(Colour::Cyan, &format!("{namespace}/{key}"));
+    let old = value("-", Colour::Red, &change.old_value);
+    let new = value("+", Colour::Green, &change.new_value);
+    format!("{head}  (revision {revision}, by {agent})\n{old}{new}")
+}

@@ -1,0 +1,71 @@
+//! `baton tx`: several commands, all or nothing.
+
+use baton_core::wire::{self, Call, Frame};
+use baton_core::{Answer, Wish};
+use clap::Args;
+use serde_json::value::RawValue;
+
+use crate::context::Context;
+use crate::failure::{Failure, Fault};
+use crate::input::Source;
+use crate::output::Output;
+
+const AFTER_HELP: &str = r#"Examples:
+  echo '{"commands": [
+    {"command": "state.set", "namespace": "shared", "key": "a", "value": 1},
+    {"command": "state.delete", "namespace": "shared", "key": "b"}
+  ]}' | baton tx
+
+  echo '{
+    "require": [{"entry": {"namespace": "shared", "key": "plan", "version": 3}}],
+    "commands": [{"command": "state.set", "namespace": "shared", "key": "plan", "value": 4}]
+  }' | baton tx
+
+Commands are written as on the wire; `baton openapi` describes them. All of them happen at one
+revision, or none does."#;
+
+/// Carry out several commands, all or nothing
+#[derive(Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Tx {
+    /// What must hold and what to do: JSON, - for stdin, or @file
+    #[arg(default_value = "-", value_name = "JSON")]
+    transaction: Source,
+}
+
+impl Tx {
+    pub(crate) async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
+        let wish = wish(self.transaction.json()?.as_str())?;
+        let answer = context.workspace().await?.fulfil(wish).await?;
+        let sentence = format!("all of it is done, as revision {}", answer.revision);
+        output.said(&spoken(&answer), &sentence)
+    }
+}
+
+fn wish(text: &str) -> Result<Wish, Failure> {
+    let frame = Frame::parse(text)?;
+    // On the wire these stand beside a request; here they are options, and must not be ignored.
+    let beside = [
+        ("id", frame.id.is_some()),
+        ("workspace", frame.workspace.is_some()),
+        ("agent", frame.agent.is_some()),
+        ("idempotency_key", frame.idempotency_key.is_some()),
+    ];
+    if let Some((field, _)) = beside.into_iter().find(|(_, is_given)| *is_given) {
+        let expected = &["require", "commands"];
+        return Err(wire::Fault::UnknownField { field: field.to_owned(), expected }.into());
+    }
+    match frame.transaction()? {
+        Call::Transaction(wish) => Ok(wish),
+        other => Err(Fault::Usage { reason: format!("{other:?} is no transaction") }.into()),
+    }
+}
+
+/// The answer as every door writes it.
+fn spoken(answer: &Answer) -> Box<RawValue> {
+    let mut text = b"{".to_vec();
+    wire::write_answer(&mut text, answer);
+    text.push(b'}');
+    let text = String::from_utf8(text).expect("answers are text");
+    RawValue::from_string(text).expect("answers are JSON")
+}

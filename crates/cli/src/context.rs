@@ -1,0 +1,42 @@
+//! What a command needs to reach the server.
+
+use baton_client::{Client, Options, Workspace, connect_with};
+
+use crate::failure::Failure;
+use crate::settings::Settings;
+
+/// The settings, and the way to the server they lead to.
+pub(crate) struct Context {
+    settings: Settings,
+}
+
+impl Context {
+    pub(crate) fn new(settings: Settings) -> Self {
+        Self { settings }
+    }
+
+    /// A connection of its own.
+    pub(crate) async fn connect(&self, options: Options) -> Result<Client, Failure> {
+        Ok(connect_with(&self.settings.url, options).await?)
+    }
+
+    /// The workspace that is meant, with the agent that is meant.
+    pub(crate) async fn workspace(&self) -> Result<Workspace, Failure> {
+        let client = self.connect(Options::default()).await?;
+        let workspace = client.workspace(&self.settings.workspace)?;
+        let workspace = workspace.as_agent(&self.settings.agent)?;
+        match &self.settings.idempotency_key {
+            Some(key) => Ok(workspace.once(key)?),
+            None => Ok(workspace),
+        }
+    }
+
+    /// The same, with another agent if one is named.
+    pub(crate) async fn workspace_as(&self, agent: Option<&str>) -> Result<Workspace, Failure> {
+        let workspace = self.workspace().await?;
+        match agent {
+            Some(agent) => Ok(workspace.as_agent(agent)?),
+            None => Ok(workspace),
+        }
+    }
+}

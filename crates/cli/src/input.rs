@@ -1,0 +1,153 @@
+//! What is given to a command: values, files, stdin, and how long things last.
+
+use std::convert::Infallible;
+use std::fs::File;
+use std::io::Read;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use baton_core::Json;
+use serde::de::DeserializeOwned;
+
+use crate::failure::{Failure, Fault};
+
+/// Whoever pipes more into a command has made a mistake; no request may be so large.
+const BYTES_MAX: u64 = 64 << 20;
+
+/// Where a value comes from: the command line, stdin for `-`, a file for `@file`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    Here(String),
+    Stdin,
+    File(PathBuf),
+}
+
+impl FromStr for Source {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(match text.strip_prefix('@') {
+            Some(path) => Self::File(PathBuf::from(path)),
+            None if text == "-" => Self::Stdin,
+            None => Self::Here(text.to_owned()),
+        })
+    }
+}
+
+impl Source {
+    /// The bytes, whatever they are.
+    pub(crate) fn read(&self) -> Result<Vec<u8>, Failure> {
+        match self {
+            Self::Here(text) => Ok(text.clone().into_bytes()),
+            Self::Stdin => self.read_from(std::io::stdin().lock()),
+            Self::File(path) => {
+                self.read_from(File::open(path).map_err(|error| self.unreadable(&error))?)
+            }
+        }
+    }
+
+    fn read_from(&self, from: impl Read) -> Result<Vec<u8>, Failure> {
+        let mut bytes = Vec::new();
+        let read = from.take(BYTES_MAX + 1).read_to_end(&mut bytes);
+        let read = read.map_err(|error| self.unreadable(&error))?;
+        if read as u64 > BYTES_MAX {
+            return Err(Fault::TooLong { given: self.to_string(), bytes_max: BYTES_MAX }.into());
+        }
+        Ok(bytes)
+    }
+
+    fn unreadable(&self, error: &std::io::Error) -> Failure {
+        Fault::Unreadable { given: self.to_string(), reason: error.to_string() }.into()
+    }
+
+    /// One JSON value.
+    pub(crate) fn json(&self) -> Result<Json, Failure> {
+        let refuse = |reason| Fault::NotJson { given: self.to_string(), reason };
+        Ok(Json::parse(self.read()?).map_err(refuse)?)
+    }
+
+    /// The text as a JSON string.
+    pub(crate) fn string(&self) -> Result<Json, Failure> {
+        let text = String::from_utf8(self.read()?).map_err(|error| Fault::Unreadable {
+            given: self.to_string(),
+            reason: error.to_string(),
+        })?;
+        let refuse = |reason| Fault::NotJson { given: self.to_string(), reason };
+        Ok(Json::of(&text).map_err(refuse)?)
+    }
+
+    /// A JSON value of a certain form.
+    pub(crate) fn to<T: DeserializeOwned>(&self) -> Result<T, Failure> {
+        let refuse = |reason| Fault::Misshapen { given: self.to_string(), reason };
+        Ok(self.json()?.to().map_err(refuse)?)
+    }
+}
+
+impl std::fmt::Display for Source {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Here(text) => {
+                let shown: String = text.chars().take(40).collect();
+                let cut = if shown.len() < text.len() { "…" } else { "" };
+                write!(formatter, "`{}{cut}`", shown.escape_debug())
+            }
+            Self::Stdin => formatter.write_str("what came on stdin"),
+            Self::File(path) => write!(formatter, "`{}`", path.display()),
+        }
+    }
+}
+
+/// Reads a duration such as `250ms`, `30s` or `1h30m` as milliseconds.
+pub(crate) fn milliseconds(text: &str) -> Result<u64, String> {
+    let form = || "give a number and a unit: ms, s, m, h or d, such as 30s or 1h30m".to_owned();
+    let mut rest = text;
+    let mut sum: u64 = 0;
+    while !rest.is_empty() {
+        let digits = rest.find(|sign: char| !sign.is_ascii_digit()).ok_or_else(form)?;
+        let (number, after) = rest.split_at(digits);
+        let letters = after.find(|sign: char| sign.is_ascii_digit()).unwrap_or(after.len());
+        let (unit, after) = after.split_at(letters);
+        let unit_ms = match unit {
+            "ms" => 1,
+            "s" => 1_000,
+            "m" => 60_000,
+            "h" => 3_600_000,
+            "d" => 86_400_000,
+            _ => return Err(form()),
+        };
+        let number: u64 = number.parse().map_err(|_| form())?;
+        let part = number.checked_mul(unit_ms).ok_or_else(|| "it is too long".to_owned())?;
+        sum = sum.checked_add(part).ok_or_else(|| "it is too long".to_owned())?;
+        rest = after;
+    }
+    if text.is_empty() { Err(form()) } else { Ok(sum) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_understood() {
+        let cases = [("250ms", 250), ("30s", 30_000), ("1h30m", 5_400_000), ("2d", 172_800_000)];
+        for (text, expected) in cases {
+            assert_eq!(milliseconds(text), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn everything_else_is_no_duration() {
+        for text in ["", "30", "s", "-1s", "1.5s", "1 s", "1y", "99999999999999999999s", "1sm"] {
+            assert!(milliseconds(text).is_err(), "{text:?}");
+        }
+        assert_eq!(milliseconds("213503982335d"), Err("it is too long".to_owned()));
+    }
+
+    #[test]
+    fn a_source_is_told_by_its_first_sign() {
+        let source = |text: &str| text.parse::<Source>().unwrap_or_else(|never| match never {});
+        assert_eq!(source("-"), Source::Stdin);
+        assert_eq!(source("-5"), Source::Here("-5".to_owned()));
+        assert_eq!(source("@a/b"), Source::File(PathBuf::from("a/b")));
+    }
+}

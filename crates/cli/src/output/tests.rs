@@ -1,0 +1,76 @@
+//! The same things in every form.
+
+use serde_json::json;
+
+use super::*;
+
+fn printed(mode: Mode, print: impl FnOnce(&mut Output<Vec<u8>>)) -> String {
+    let (columns_max, is_coloured) = (None, false);
+    let mut output = Output { out: Vec::new(), mode, quiet: true, columns_max, is_coloured };
+    print(&mut output);
+    String::from_utf8(output.out).unwrap()
+}
+
+#[test]
+fn one_thing() {
+    let thing =
+        baton_core::Json::parse(r#"{"key":"plan","value":{"b":1,"a":[]},"number":1e2,"o":{ }}"#)
+            .unwrap();
+    let shown = |mode| printed(mode, |output| output.one(&thing).unwrap());
+    let table = "key     plan\nvalue   {\"b\":1,\"a\":[]}\nnumber  1e2\no       { }\n";
+    assert_eq!(shown(Mode::Table), table);
+    assert_eq!(shown(Mode::Jsonl).trim_end(), thing.as_str());
+    let yaml = "key: plan\nvalue:\n  b: 1\n  a: []\nnumber: 1e2\no: {}\n";
+    assert_eq!(shown(Mode::Yaml), yaml);
+}
+
+#[test]
+fn many_things() {
+    let things = [json!({"key": "a", "value": 1}), json!({"key": "long", "value": "text"})];
+    let shown =
+        |mode| printed(mode, |output| output.many(&things, &["key", "missing", "value"]).unwrap());
+    assert_eq!(shown(Mode::Table), "KEY   VALUE\na     1\nlong  text\n");
+    assert_eq!(shown(Mode::Jsonl).lines().count(), 2);
+    assert_eq!(shown(Mode::Yaml), "- key: a\n  value: 1\n- key: long\n  value: text\n");
+    assert_eq!(printed(Mode::Table, |output| output.many(&[(); 0], &["key"]).unwrap()), "KEY\n");
+    assert_eq!(printed(Mode::Yaml, |output| output.many(&[(); 0], &["key"]).unwrap()), "[]\n");
+}
+
+#[test]
+fn yaml_cannot_be_mistaken() {
+    let thing = json!({
+        "no": "yes", "n1": "1", "s": "a: b", "e": "", "d": "-", "o": {},
+        "l": [[1, [2]], {"k": []}],
+        "c": "\u{85}\u{2028}\n",
+    });
+    let shown = printed(Mode::Yaml, |output| output.one(&thing).unwrap());
+    let expected = "c: \"\\u0085\\u2028\\n\"\nd: \"-\"\ne: \"\"\nl:\n  - - 1\n    - - 2\n  \
+                    - k: []\n\
+                    n1: \"1\"\n\"no\": \"yes\"\no: {}\ns: \"a: b\"\n";
+    assert_eq!(shown, expected);
+}
+
+#[test]
+fn what_others_wrote_cannot_drive_the_terminal() {
+    let thing = json!({"key": "a\u{1b}[2J\u{9b}\nb"});
+    let shown = printed(Mode::Table, |output| output.one(&thing).unwrap());
+    assert_eq!(shown, "key  a\\u{1b}[2J\\u{9b} b\n");
+}
+
+#[test]
+fn a_terminal_gets_lines_that_fit_and_colours() {
+    let (mode, columns_max, is_coloured) = (Mode::Table, Some(8), true);
+    let mut output = Output { out: Vec::new(), mode, quiet: true, columns_max, is_coloured };
+    output.one(&json!({"key": "123456"})).unwrap();
+    output.next(&json!({}), |_| "123456789".to_owned()).unwrap();
+    assert_eq!(String::from_utf8(output.out.clone()).unwrap(), "key  12…\n1234567…\n");
+    assert_eq!(output.coloured(Colour::Red, "x"), "\u{1b}[31mx\u{1b}[0m");
+}
+
+#[test]
+fn the_form_is_found_in_a_command_line_that_cannot_be_understood() {
+    let asked = |line: &str| Mode::asked_for(line.split(' ').map(str::to_owned));
+    assert_eq!(asked("baton -o yaml --bad"), Mode::Yaml);
+    assert_eq!(asked("baton --bad --output=jsonl"), Mode::Jsonl);
+    assert_eq!(asked("baton -otable"), Mode::Table);
+}

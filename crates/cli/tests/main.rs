@@ -1,0 +1,23 @@
+//! The program as people and scripts use it: real processes, real sockets, real files.
+//!
+//! | file | promises |
+//! |---|---|
+//! | `stories` | every command, in words for people and for programs, as golden files |
+//! | `refusals` | exit codes and three lines for everything that can go wrong |
+//! | `serving` | starting, refusing to start, ending; the banner's lines work when pasted |
+//! | `settings` | option before environment before file before default |
+//! | `offline` | `baton log` on sound and damaged data |
+//! | `surviving` | a watch outlives `kill -9` of the server, without gap or duplicate |
+//!
+//! No story waits for the clock: each waits for the line or the end that makes the next step
+//! possible.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed, and this says where")]
+
+mod offline;
+mod process;
+mod refusals;
+mod serving;
+mod settings;
+mod stories;
+mod surviving;

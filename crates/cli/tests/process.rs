@@ -1,0 +1,176 @@
+//! The program, started as a user would.
+
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+/// The program with nothing of the machine's own settings around it.
+pub(crate) fn baton(home: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_baton"));
+    for name in ["URL", "WORKSPACE", "AGENT", "CONFIG", "LISTEN", "DATA"] {
+        command.env_remove(format!("BATON_{name}"));
+    }
+    command.env_remove("COLUMNS").env("HOME", home).current_dir(home);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// How a command ended and what it said.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Ran {
+    pub(crate) fn of(mut command: Command, stdin: &str) -> Self {
+        let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+        // Whoever does not read it has ended already, and how is told below.
+        let _ = child.stdin.take().unwrap().write_all(stdin.as_bytes());
+        let output = child.wait_with_output().unwrap();
+        Self {
+            code: output.status.code().unwrap(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// What a program would read.
+    pub(crate) fn json(&self) -> serde_json::Value {
+        assert_eq!(self.code, 0, "{self:?}");
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    /// The error as a program would read it.
+    pub(crate) fn error(&self) -> serde_json::Value {
+        assert_eq!((self.stdout.as_str(), self.stderr.lines().count()), ("", 1), "{self:?}");
+        serde_json::from_str::<serde_json::Value>(&self.stderr).unwrap()["error"].take()
+    }
+}
+
+/// A server of its own, with a folder of its own. It is killed when the test is over.
+pub(crate) struct Server {
+    pub(crate) home: TempDir,
+    pub(crate) url: String,
+    pub(crate) child: Child,
+    stderr: BufReader<ChildStderr>,
+    /// What it said before it was ready.
+    pub(crate) banner: String,
+}
+
+impl Server {
+    pub(crate) fn start() -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let (child, stderr, banner, url) = serve(home.path(), "127.0.0.1:0");
+        Self { home, url, child, stderr, banner }
+    }
+
+    pub(crate) fn data(&self) -> PathBuf {
+        self.home.path().join("data")
+    }
+
+    /// A command against this server.
+    pub(crate) fn command<S: AsRef<OsStr>>(&self, words: impl IntoIterator<Item = S>) -> Command {
+        let mut command = baton(self.home.path());
+        command.env("BATON_URL", &self.url).args(words);
+        command
+    }
+
+    /// Runs a command against this server; its words are separated by spaces.
+    pub(crate) fn run(&self, line: &str) -> Ran {
+        Ran::of(self.command(line.split(' ')), "")
+    }
+
+    /// `kill -9`.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Starts again where it was, with the data that is there.
+    pub(crate) fn restart(&mut self) {
+        let address = self.url.strip_prefix("http://").unwrap().to_owned();
+        let (child, stderr, banner, url) = serve(self.home.path(), &address);
+        assert_eq!(url, self.url);
+        (self.child, self.stderr, self.banner) = (child, stderr, banner);
+    }
+
+    /// Asks it to end; answers with its exit code and what it said last.
+    pub(crate) fn end(mut self, signal: Signal) -> (i32, String) {
+        send(&self.child, signal);
+        let mut last = String::new();
+        self.stderr.read_to_string(&mut last).unwrap();
+        (self.child.wait().unwrap().code().unwrap(), last)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+pub(crate) fn send(child: &Child, signal: Signal) {
+    kill_process(Pid::from_child(child), signal).unwrap();
+}
+
+fn serve(home: &Path, listen: &str) -> (Child, BufReader<ChildStderr>, String, String) {
+    let mut command = baton(home);
+    command.args(["serve", "--data", "data", "--listen", listen]).stdout(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut banner = String::new();
+    while !banner.contains("Stop with ctrl-c.\n") {
+        let read = stderr.read_line(&mut banner).unwrap();
+        assert!(read > 0, "the server did not start: {banner}");
+    }
+    let url = banner.lines().find_map(|line| line.strip_prefix("  address  ")).unwrap().to_owned();
+    (child, stderr, banner, url)
+}
+
+/// A command that goes on by itself, such as a watch. It is killed when the test is over.
+pub(crate) struct Running {
+    pub(crate) child: Child,
+    lines: Option<BufReader<std::process::ChildStdout>>,
+}
+
+impl Running {
+    pub(crate) fn of(mut command: Command) -> Self {
+        let mut child = command.spawn().unwrap();
+        let lines = child.stdout.take().map(BufReader::new);
+        Self { child, lines }
+    }
+
+    /// The next line of its stdout.
+    pub(crate) fn line(&mut self) -> String {
+        let mut line = String::new();
+        let read = self.lines.as_mut().unwrap().read_line(&mut line).unwrap();
+        assert!(read > 0, "it ended: {:?}", self.child.wait());
+        line
+    }
+
+    /// Nobody reads any more.
+    pub(crate) fn close(&mut self) {
+        self.lines = None;
+    }
+
+    /// Waits for its end: its exit code and what it said on stderr.
+    pub(crate) fn ended(&mut self) -> (i32, String) {
+        let mut said = String::new();
+        self.child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        (self.child.wait().unwrap().code().unwrap(), said)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

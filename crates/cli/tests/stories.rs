@@ -1,0 +1,269 @@
+//! Every command, told twice: as people see it and as programs do. The golden files are what is
+//! promised; only times differ from run to run.
+
+use std::fmt::Write;
+
+use crate::process::{Ran, Running, Server, baton};
+
+/// Runs command lines one after the other and writes down what a user would see. Words are
+/// separated by spaces, unless they are in single quotes.
+fn told(server: &Server, form: &str, lines: &[&str]) -> String {
+    let mut told = String::new();
+    for line in lines {
+        let (line, stdin) = line.split_once(" < ").unwrap_or((line, ""));
+        let mut command = server.command(words(line));
+        command.args(["-o", form]);
+        let ran = Ran::of(command, stdin);
+        write!(told, "$ baton {line}\n{}", ran.stdout).unwrap();
+        for line in ran.stderr.lines() {
+            writeln!(told, "! {line}").unwrap();
+        }
+        if ran.code != 0 {
+            writeln!(told, "= {}", ran.code).unwrap();
+        }
+    }
+    timeless(&told)
+}
+
+fn words(line: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut is_quoted = false;
+    for sign in line.chars() {
+        match sign {
+            '\'' => is_quoted = !is_quoted,
+            ' ' if !is_quoted => words.push(String::new()),
+            sign => words.last_mut().unwrap().push(sign),
+        }
+    }
+    words
+}
+
+/// Every digit of a time becomes a zero.
+fn timeless(text: &str) -> String {
+    let shape = b"0000-00-00T00:00:00.000Z";
+    let mut bytes = text.as_bytes().to_vec();
+    for start in 0..bytes.len().saturating_sub(shape.len() - 1) {
+        let found = &mut bytes[start..start + shape.len()];
+        let fits = |(byte, wanted): (&u8, &u8)| {
+            if *wanted == b'0' { byte.is_ascii_digit() } else { byte == wanted }
+        };
+        if found.iter().zip(shape).all(fits) {
+            found.copy_from_slice(shape);
+        }
+    }
+    String::from_utf8(bytes).unwrap()
+}
+
+/// The same story for people and for programs, each on a server of its own.
+fn story(name: &str, lines: &[&str]) {
+    for form in ["table", "jsonl"] {
+        let told = told(&Server::start(), form, lines);
+        insta::assert_snapshot!(format!("{name}_{form}"), told);
+    }
+}
+
+#[test]
+fn writing_and_reading() {
+    story(
+        "state",
+        &[
+            "state set plan '{\"step\": 1}'",
+            "state get plan",
+            "state get plan --value",
+            "state set title 'release plan' --string",
+            "state get title --string",
+            "state get plan --string",
+            "state set plan '{\"step\": 2}' --if-version 1 --agent ada",
+            "state set plan '{\"step\": 9}' --if-version 1",
+            "state set plan 0 --if-absent",
+            "state set session true --ephemeral",
+            "state set later -5 --ttl 1h30m",
+            "state set plan - < {\"step\": 3}",
+            "state get plan --at 1",
+            "state delete title --if-version 7",
+            "state delete title",
+            "state get title",
+            "state set -n nowhere key 1",
+        ],
+    );
+}
+
+#[test]
+fn changing_a_part() {
+    story(
+        "patch",
+        &[
+            "state patch plan --merge '{\"step\": 2, \"old\": null}'",
+            "state patch plan --json-patch \
+             '[{\"op\": \"add\", \"path\": \"/by\", \"value\": \"ada\"}]'",
+            "state patch list --append '[1, 2]'",
+            "state patch list --union '[2, 3]'",
+            "state patch hits --increment -1",
+            "state patch hits --max 7",
+            "state patch plan --increment 1",
+            "state patch hits --increment 1 --if-version 9",
+            "state ls",
+        ],
+    );
+}
+
+#[test]
+fn listing_and_looking_back() {
+    story(
+        "past",
+        &[
+            "state set plans/a 1",
+            "state set plans/b 2 --agent ada",
+            "state set other 3",
+            "state delete plans/a",
+            "state ls plans/",
+            "state ls --pattern 'plans/*'",
+            "state ls --at 2",
+            "state ls nothing/",
+            "state history",
+            "state history plans/a",
+            "state history --author ada",
+            "state history --limit 1",
+            "state diff 1",
+            "state diff 1 2",
+            "state diff 9",
+        ],
+    );
+}
+
+#[test]
+fn namespaces() {
+    story(
+        "namespace",
+        &[
+            "namespace create notes --rules '{\"append_only\": true}'",
+            "namespace create notes",
+            "namespace get notes",
+            "namespace configure notes --rules '{\"ttl_ms\": 60000}'",
+            "namespace configure notes --rules '{\"ttl\": 60000}'",
+            "namespace ls",
+            "namespace delete notes",
+            "namespace delete shared",
+            "namespace get notes",
+        ],
+    );
+}
+
+#[test]
+fn agents() {
+    story(
+        "agent",
+        &[
+            "agent register ada --capability rust --capability search --ttl 1h \
+             --metadata '{\"model\": 1}'",
+            "agent register --ttl 1h",
+            "agent heartbeat ada --token 1",
+            "agent heartbeat ada --token 9",
+            "agent get ada",
+            "agent ls",
+            "agent ls --capability rust --status active",
+            "agent leave ada",
+            "agent leave ada --token 1",
+            "agent ls --status left",
+            "agent ls --status gone",
+            "agent get nobody",
+        ],
+    );
+}
+
+const SET: &str = r#"tx < {"commands":[
+    {"command":"state.set","namespace":"shared","key":"a","value":1}
+]}"#;
+const COUNT_ONCE: &str = r#"tx --idempotency-key once < {"commands":[
+    {"command":"state.patch","namespace":"shared","key":"n","increment":1}
+]}"#;
+
+#[test]
+fn workspaces_and_transactions() {
+    story(
+        "workspace",
+        &[
+            "workspace get",
+            "workspace configure --history-count 100 --history-age 7d",
+            "workspace configure --history-count 0",
+            "workspace configure",
+            SET,
+            "tx < {\"require\":[{\"revision\":1}],\"commands\":[]}",
+            "tx < {\"commands\":[{\"command\":\"state.sett\"}]}",
+            "tx < {\"commands\":[],\"agent\":\"eve\"}",
+            COUNT_ONCE,
+            COUNT_ONCE,
+            "state get n --value",
+        ],
+    );
+}
+
+#[test]
+fn other_forms() {
+    let server = Server::start();
+    let lines = ["state set plan '{\"step\": 1, \"by\": [\"ada\"]}'", "state ls", "state get none"];
+    insta::assert_snapshot!("yaml", told(&server, "yaml", &lines));
+    let json = server.run("state ls").json();
+    assert_eq!(json[0]["value"]["step"], 1, "without a terminal it is JSON");
+}
+
+#[test]
+fn watching() {
+    let server = Server::start();
+    for line in ["agent register ada --ttl 1h", "state set plan 1", "state set other 2"] {
+        assert_eq!(server.run(line).code, 0);
+    }
+    assert_eq!(server.run("state delete other").code, 0);
+    for form in ["table", "jsonl", "yaml"] {
+        let words = ["watch", "--from", "1", "--type", "agent.joined", "--type", "state.set"];
+        let mut watch = Running::of(server.command(words.into_iter().chain(["-o", form])));
+        let mut told = String::new();
+        while !told.contains("other") {
+            told += &watch.line();
+        }
+        insta::assert_snapshot!(format!("watch_{form}"), timeless(&told));
+    }
+    for form in ["table", "jsonl"] {
+        let words = ["watch", "state/shared/**", "--snapshot", "-o", form];
+        let mut watch = Running::of(server.command(words));
+        let mut told = String::new();
+        while !told.contains("plan") {
+            told += &watch.line();
+        }
+        insta::assert_snapshot!(format!("watch_snapshot_{form}"), timeless(&told));
+    }
+}
+
+#[test]
+fn help() {
+    let home = tempfile::tempdir().unwrap();
+    let nouns =
+        ["serve", "state", "namespace", "agent", "workspace", "watch", "tx", "log", "bench"];
+    let verbs = ["state set", "state patch", "state history", "agent register", "log repair"];
+    let mut told = String::new();
+    for words in [""].into_iter().chain(nouns).chain(verbs) {
+        let mut command = baton(home.path());
+        command.arg("help").args(words.split_whitespace());
+        let ran = Ran::of(command, "");
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+        writeln!(told, "$ baton help {words}\n{}", ran.stdout).unwrap();
+    }
+    insta::assert_snapshot!("help", told);
+}
+
+#[test]
+fn what_is_for_shells_and_programs() {
+    let server = Server::start();
+    for shell in ["bash", "zsh", "fish"] {
+        let script = server.run(&format!("completions {shell}"));
+        assert!(script.code == 0 && script.stdout.contains("namespace"), "{shell}");
+    }
+    assert!(server.run("openapi").json().is_object());
+    let measured = server.run("bench --seconds 1 --concurrency 2").json();
+    for (place, load) in ["set", "get"].into_iter().enumerate() {
+        assert_eq!(measured[place]["load"], load);
+        assert!(measured[place]["operations"].as_u64().unwrap() >= 2);
+    }
+    let left = Ran::of(server.command(["--workspace", "baton-bench", "state", "ls"]), "");
+    assert_eq!(left.json(), serde_json::json!([]), "it tidies up");
+}
