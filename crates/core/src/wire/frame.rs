@@ -62,6 +62,20 @@ impl<'a> Frame<'a> {
         Ok(frame)
     }
 
+    /// The number in a frame that cannot be read, as far as it can: a refusal that carries it finds
+    /// whoever waits for it.
+    pub fn number(text: &str) -> Option<u64> {
+        let mut numbers = Vec::new();
+        let _ = members(text, |name, value| {
+            if name == "id" {
+                numbers.push(value.parse().ok());
+            }
+            Ok(())
+        });
+        // Of two numbers nobody knows which is meant.
+        if let [number] = numbers[..] { number } else { None }
+    }
+
     /// What is wanted.
     pub fn call(mut self) -> Result<Call, Fault> {
         let missing = || Fault::MissingField { field: "command".to_owned() };

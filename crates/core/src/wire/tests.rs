@@ -245,6 +245,25 @@ fn watches_are_begun_and_ended() {
 }
 
 #[test]
+fn a_frame_that_cannot_be_read_is_still_known_by_its_number() {
+    let deep = format!(r#"{{"id":7,"value":{}{}}}"#, "[".repeat(65), "]".repeat(65));
+    assert!(Frame::parse(&deep).is_err());
+    assert_eq!(Frame::number(&deep), Some(7));
+    for (text, number) in [
+        (r#"{"agent":5,"id":7}"#, Some(7)),
+        (r#"{"id":7,"value":"#, Some(7)),
+        (r#"{"value":nonsense,"id":7}"#, None),
+        (r#"{"id":7,"id":8}"#, None),
+        (r#"{"id":-1}"#, None),
+        (r#"[{"id":7}]"#, None),
+        ("", None),
+    ] {
+        assert!(Frame::parse(text).is_err(), "{text}");
+        assert_eq!(Frame::number(text), number, "{text}");
+    }
+}
+
+#[test]
 fn text_of_a_path_or_query_is_read_by_the_type_of_its_field() {
     let mut fields = Fields::default();
     fields.text("namespace", "shared");

@@ -291,7 +291,7 @@ impl Connection {
         let frame = match Frame::parse(text) {
             Ok(frame) => frame,
             Err(fault) => {
-                self.outbox.refuse(None, &Problem::from(&fault));
+                self.outbox.refuse(Frame::number(text), &Problem::from(&fault));
                 return None;
             }
         };

@@ -1,0 +1,76 @@
+//! Whether what came contains what was expected.
+//!
+//! | expected | is contained in                                                          |
+//! |----------|--------------------------------------------------------------------------|
+//! | object   | an object that has each of its members, and perhaps others               |
+//! | list     | a list of the same length, item by item                                  |
+//! | `null`   | `null`, or nothing at all: that is how one says that a field is not there |
+//! | other    | the same value; numbers by their value                                   |
+
+use serde_json::Value;
+
+/// What is missing or otherwise in what came, and where; none if it contains the expected.
+pub fn difference(expected: &Value, came: &Value) -> Option<String> {
+    within("", expected, Some(came))
+}
+
+fn within(path: &str, expected: &Value, came: Option<&Value>) -> Option<String> {
+    let otherwise = || {
+        let place = if path.is_empty() { "the whole" } else { path };
+        let came = came.map_or_else(|| "nothing".to_owned(), Value::to_string);
+        Some(format!("{place}: expected {expected}, came {came}"))
+    };
+    match (expected, came) {
+        (Value::Null, None | Some(Value::Null)) => None,
+        (Value::Object(expected), Some(Value::Object(came))) => expected
+            .iter()
+            .find_map(|(name, value)| within(&format!("{path}/{name}"), value, came.get(name))),
+        (Value::Array(expected), Some(Value::Array(came))) if expected.len() == came.len() => {
+            (0..).zip(expected.iter().zip(came)).find_map(|(index, (value, came))| {
+                within(&format!("{path}/{index}"), value, Some(came))
+            })
+        }
+        (Value::Number(expected), Some(Value::Number(came))) => {
+            let same = expected == came || expected.as_f64() == came.as_f64();
+            if same { None } else { otherwise() }
+        }
+        (expected, Some(came)) if expected == came => None,
+        _ => otherwise(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_contains_the_expected_has_no_difference() {
+        let came = json!({"a": 1, "b": [{"c": "x", "d": 2.0}], "e": null});
+        for expected in [
+            json!({}),
+            json!({"a": 1.0}),
+            json!({"b": [{"d": 2}]}),
+            json!({"e": null, "f": null}),
+            came.clone(),
+        ] {
+            assert_eq!(difference(&expected, &came), None, "{expected}");
+        }
+    }
+
+    #[test]
+    fn a_difference_says_where_it_is() {
+        let came = json!({"a": 1, "b": [{"c": "x"}]});
+        let cases = [
+            (json!({"a": 2}), "/a: expected 2, came 1"),
+            (json!({"z": 1}), "/z: expected 1, came nothing"),
+            (json!({"a": null}), "/a: expected null, came 1"),
+            (json!({"b": []}), r#"/b: expected [], came [{"c":"x"}]"#),
+            (json!({"b": [{"c": "y"}]}), r#"/b/0/c: expected "y", came "x""#),
+            (json!([]), r#"the whole: expected [], came {"a":1,"b":[{"c":"x"}]}"#),
+        ];
+        for (expected, message) in cases {
+            assert_eq!(difference(&expected, &came).as_deref(), Some(message));
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Playing: each step is said on a stage, and what comes is compared with what was expected.
+
+use serde_json::{Map, Value};
+use thiserror::Error;
+
+use crate::matching::difference;
+use crate::script::{Expected, Happening, Outcome, Said, Script};
+
+/// Where a scenario is played: something that takes commands, has a clock, and remembers.
+pub trait Stage {
+    /// Its name, for whoever reads a failure.
+    fn name(&self) -> String;
+
+    /// Moves the clock to so many milliseconds after the beginning. When this returns, everything
+    /// that was due by then is done.
+    fn pass(&mut self, to_ms: u64);
+
+    /// Says something. The answer is `{"revision":…,"result":…}`, with `results` for a
+    /// transaction, or `{"error":…}`; none if this stage has no answer to such questions.
+    fn say(&mut self, said: &Said) -> Option<Value>;
+
+    /// The revision of the last change.
+    fn revision(&mut self) -> u64 {
+        let (agent, command) = ("onlooker".to_owned(), "workspace.get".to_owned());
+        let said = Said { agent, idempotency_key: None, command, fields: Map::new() };
+        let answer = self.say(&said).expect("every stage knows its present");
+        answer["revision"].as_u64().expect("the workspace can always be asked for")
+    }
+
+    /// The events after one revision and up to another, as watchers see them.
+    fn events(&mut self, after: u64, up_to: u64) -> Vec<Value>;
+}
+
+/// A step went otherwise than expected.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{file}:{line}: on {stage}: {what}")]
+pub struct Failed {
+    /// Which file.
+    pub file: String,
+    /// Where the step begins.
+    pub line: usize,
+    /// On which stage.
+    pub stage: String,
+    /// What was expected, and what came.
+    pub what: String,
+}
+
+/// Plays a scenario to its end, and tells every step that went otherwise.
+pub fn play(script: &Script, stage: &mut dyn Stage) -> Vec<Failed> {
+    let mut failed = Vec::new();
+    let mut seen = 0;
+    for step in &script.steps {
+        stage.pass(step.at_ms);
+        let answer = step.said.as_ref().map(|said| stage.say(said));
+        let outcome = match &answer {
+            Some(Some(answer)) => check_answer(&step.expected, answer),
+            // Not every stage answers everything; what happened is looked at all the same.
+            Some(None) => Ok(()),
+            None if step.expected.answer.is_none() && step.expected.revision.is_none() => Ok(()),
+            None => Err("nobody says anything here, so nothing can be answered".to_owned()),
+        };
+        let present = stage.revision();
+        let outcome = outcome.and_then(|()| match &step.expected.events {
+            Some(expected) => check_events(expected, &stage.events(seen, present)),
+            None => Ok(()),
+        });
+        seen = present;
+        if let Err(what) = outcome {
+            let (file, line) = (script.file.clone(), step.line);
+            failed.push(Failed { file, line, stage: stage.name(), what });
+        }
+    }
+    failed
+}
+
+fn check_answer(expected: &Expected, answer: &Value) -> Result<(), String> {
+    let answered = || format!("\n  the answer was {answer}");
+    let error = answer.get("error");
+    match (&expected.answer, error) {
+        (Some(Outcome::Refused { code, facts }), Some(error)) => {
+            if error["code"] != code.as_str() {
+                return Err(format!("expected to be refused with `{code}`{}", answered()));
+            }
+            let differs = difference(facts, error);
+            differs.map_or(Ok(()), |differs| Err(format!("fact {differs}{}", answered())))?;
+        }
+        (Some(Outcome::Refused { code, .. }), None) => {
+            return Err(format!("expected to be refused with `{code}`{}", answered()));
+        }
+        (None | Some(Outcome::Result(_)), Some(_)) => {
+            return Err(format!("expected not to be refused{}", answered()));
+        }
+        (Some(Outcome::Result(expected)), None) => {
+            let nothing = Value::Null;
+            let result = answer.get("result").or_else(|| answer.get("results"));
+            let differs = difference(expected, result.unwrap_or(&nothing));
+            differs.map_or(Ok(()), |differs| Err(format!("{differs}{}", answered())))?;
+        }
+        (None, None) => {}
+    }
+    match expected.revision {
+        Some(revision) if answer["revision"] != revision => {
+            Err(format!("expected revision {revision}{}", answered()))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_events(expected: &[Happening], came: &[Value]) -> Result<(), String> {
+    let told = |kind: &str, subject: &str| format!("\n    {kind} {subject}");
+    let listed = |name: &str, lines: Vec<String>| {
+        let lines = if lines.is_empty() { "\n    nothing".to_owned() } else { lines.concat() };
+        format!("\n  {name}:{lines}")
+    };
+    let text = |event: &Value, name: &str| event[name].as_str().unwrap_or_default().to_owned();
+    let wanted: Vec<_> = expected.iter().map(|it| told(&it.kind, &it.subject)).collect();
+    let given: Vec<_> =
+        came.iter().map(|event| told(&text(event, "type"), &text(event, "subject"))).collect();
+    if wanted != given {
+        let (wanted, given) = (listed("expected", wanted), listed("came", given));
+        return Err(format!("other events than expected{wanted}{given}"));
+    }
+    for (expected, event) in expected.iter().zip(came) {
+        if let Some(differs) = difference(&expected.fields, event) {
+            return Err(format!("event {} {}: {differs}", expected.kind, expected.subject));
+        }
+    }
+    Ok(())
+}
+
+impl Said {
+    /// The frame without its envelope: the command and its fields.
+    pub fn spoken(&self) -> Map<String, Value> {
+        let mut frame = self.fields.clone();
+        if self.command != "transaction" {
+            frame.insert("command".to_owned(), self.command.clone().into());
+        }
+        frame
+    }
+
+    /// The frame as a WebSocket takes it, but for number and workspace. An `agent` among the fields
+    /// is whom the command is about, and who acts.
+    pub fn frame(&self) -> Map<String, Value> {
+        let mut frame = self.spoken();
+        frame.insert("command".to_owned(), self.command.clone().into());
+        frame.entry("agent").or_insert_with(|| self.agent.clone().into());
+        if let Some(key) = &self.idempotency_key {
+            frame.insert("idempotency_key".to_owned(), key.clone().into());
+        }
+        frame
+    }
+}

@@ -1,0 +1,307 @@
+//! A scenario file, read: lines into steps.
+//!
+//! | line                                           | is                                         |
+//! |------------------------------------------------|--------------------------------------------|
+//! | `# …`, or empty                                | for people                                 |
+//! | `at TIME AGENT [once KEY] COMMAND NAME=VALUE…` | a step: who says what, and when            |
+//! | `at TIME time passes`                          | a step in which nobody says anything       |
+//! | `? PRECONDITION`, `+ COMMAND NAME=VALUE…`      | parts of a `transaction`                   |
+//! | `= JSON`                                       | the result contains this                   |
+//! | `! CODE [JSON]`                                | it is refused so, with these facts         |
+//! | `@ NUMBER`                                     | the revision of the answer                 |
+//! | `~ TYPE SUBJECT [JSON]`, `~ nothing`           | all that happened since the step before    |
+//!
+//! Words are separated by blanks and hold none: inside a value a blank is written `\u0020`. So a
+//! line can be split in any language before it is understood.
+
+use serde_json::{Map, Value};
+use thiserror::Error;
+
+/// A scenario.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Script {
+    /// Where it came from.
+    pub file: String,
+    /// What happens, in order.
+    pub steps: Vec<Step>,
+}
+
+/// Something is said, or time passes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// On which line it begins.
+    pub line: usize,
+    /// When, in milliseconds since the beginning.
+    pub at_ms: u64,
+    /// What is said; none if time passes.
+    pub said: Option<Said>,
+    /// What must come of it.
+    pub expected: Expected,
+}
+
+/// What somebody says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Said {
+    /// Who acts.
+    pub agent: String,
+    /// The caller's own name for the request.
+    pub idempotency_key: Option<String>,
+    /// The command.
+    pub command: String,
+    /// Its fields.
+    pub fields: Map<String, Value>,
+}
+
+/// What must come of a step.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Expected {
+    /// What the result contains, or that it is refused; if neither, it is not refused.
+    pub answer: Option<Outcome>,
+    /// The revision of the answer.
+    pub revision: Option<u64>,
+    /// All that happened since the step before, if that matters.
+    pub events: Option<Vec<Happening>>,
+}
+
+/// How an answer must be.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// The result contains this.
+    Result(Value),
+    /// It is refused with this code, and the facts contain this.
+    Refused {
+        /// The code.
+        code: String,
+        /// The facts.
+        facts: Value,
+    },
+}
+
+/// An event that must have happened.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Happening {
+    /// Its type.
+    pub kind: String,
+    /// What it is about.
+    pub subject: String,
+    /// What it contains.
+    pub fields: Value,
+}
+
+/// Why a file is no scenario.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{file}:{line}: {reason}")]
+pub struct ScriptError {
+    /// Which file.
+    pub file: String,
+    /// On which line.
+    pub line: usize,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+impl Script {
+    /// Reads a scenario.
+    pub fn parse(file: &str, text: &str) -> Result<Self, ScriptError> {
+        let mut steps: Vec<Step> = Vec::new();
+        for (line, text) in (1..).zip(text.lines()) {
+            let words: Vec<&str> = text.split_whitespace().collect();
+            let wrong = |reason| ScriptError { file: file.to_owned(), line, reason };
+            match words.split_first() {
+                None => {}
+                Some((first, _)) if first.starts_with('#') => {}
+                Some((&"at", rest)) => {
+                    let step = step(line, rest).map_err(wrong)?;
+                    if steps.last().is_some_and(|before| before.at_ms > step.at_ms) {
+                        return Err(wrong("time does not go back".to_owned()));
+                    }
+                    steps.push(step);
+                }
+                Some((sign, rest)) => {
+                    let step = steps.last_mut();
+                    let step = step.ok_or_else(|| wrong("no step begins with this".to_owned()))?;
+                    detail(step, sign, rest).map_err(wrong)?;
+                }
+            }
+        }
+        if steps.is_empty() {
+            let reason = "there are no steps".to_owned();
+            return Err(ScriptError { file: file.to_owned(), line: 1, reason });
+        }
+        Ok(Self { file: file.to_owned(), steps })
+    }
+}
+
+fn step(line: usize, words: &[&str]) -> Result<Step, String> {
+    let [time, rest @ ..] = words else { return Err("a step needs a time".to_owned()) };
+    let (said, expected) = (None, Expected::default());
+    let mut step = Step { line, at_ms: milliseconds(time)?, said, expected };
+    let (agent, idempotency_key, spoken) = match rest {
+        ["time", "passes"] => return Ok(step),
+        [agent, "once", key, spoken @ ..] => (agent, Some((*key).to_owned()), spoken),
+        [agent, spoken @ ..] => (agent, None, spoken),
+        [] => return Err("a step needs somebody who says something".to_owned()),
+    };
+    let (command, fields) = command(spoken)?;
+    step.said = Some(Said { agent: (*agent).to_owned(), idempotency_key, command, fields });
+    Ok(step)
+}
+
+fn milliseconds(time: &str) -> Result<u64, String> {
+    let digits = time.trim_end_matches(char::is_alphabetic);
+    let unit = match &time[digits.len()..] {
+        "ms" => 1,
+        "s" => 1_000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        _ => return Err(format!("`{time}` has no unit: `ms`, `s`, `m` or `h`")),
+    };
+    let number: u64 = digits.parse().map_err(|_| format!("`{time}` is no time"))?;
+    Ok(number.saturating_mul(unit))
+}
+
+fn command(words: &[&str]) -> Result<(String, Map<String, Value>), String> {
+    let [command, rest @ ..] = words else { return Err("a command is missing".to_owned()) };
+    let mut fields = Map::new();
+    for word in rest {
+        let (name, value) =
+            word.split_once('=').ok_or_else(|| format!("`{word}` is not `name=value`"))?;
+        if fields.insert(name.to_owned(), value_of(value)).is_some() {
+            return Err(format!("`{name}` stands there twice"));
+        }
+    }
+    Ok(((*command).to_owned(), fields))
+}
+
+/// JSON if it is, else the text itself.
+fn value_of(word: &str) -> Value {
+    serde_json::from_str(word).unwrap_or_else(|_| Value::from(word))
+}
+
+fn json(words: &[&str]) -> Result<Value, String> {
+    match words {
+        [word] => serde_json::from_str(word).map_err(|error| format!("`{word}`: {error}")),
+        _ => Err("one JSON value without blanks is expected".to_owned()),
+    }
+}
+
+fn facts(words: &[&str]) -> Result<Value, String> {
+    if words.is_empty() { Ok(Value::Object(Map::new())) } else { json(words) }
+}
+
+fn detail(step: &mut Step, sign: &str, words: &[&str]) -> Result<(), String> {
+    let twice = || Err(format!("`{sign}` cannot be expected again"));
+    let expected = &mut step.expected;
+    match sign {
+        "?" => part(step, "require", json(words)?),
+        "+" => {
+            let (name, mut fields) = command(words)?;
+            fields.insert("command".to_owned(), name.into());
+            part(step, "commands", fields.into())
+        }
+        "=" | "!" if expected.answer.is_some() => twice(),
+        "=" => {
+            expected.answer = Some(Outcome::Result(json(words)?));
+            Ok(())
+        }
+        "!" => {
+            let [code, rest @ ..] = words else { return Err("a code is missing".to_owned()) };
+            let (code, facts) = ((*code).to_owned(), facts(rest)?);
+            expected.answer = Some(Outcome::Refused { code, facts });
+            Ok(())
+        }
+        "@" if expected.revision.is_some() => twice(),
+        "@" => {
+            let revision = json(words)?.as_u64();
+            expected.revision = Some(revision.ok_or("a revision is a number")?);
+            Ok(())
+        }
+        "~" => {
+            let events = expected.events.get_or_insert_default();
+            match words {
+                ["nothing"] if events.is_empty() => Ok(()),
+                [kind, subject, rest @ ..] => {
+                    let (kind, fields) = ((*kind).to_owned(), facts(rest)?);
+                    let subject = value_of(subject).as_str().unwrap_or(subject).to_owned();
+                    events.push(Happening { kind, subject, fields });
+                    Ok(())
+                }
+                _ => Err("an event has a type and a subject".to_owned()),
+            }
+        }
+        other => Err(format!("`{other}` means nothing at the beginning of a line")),
+    }
+}
+
+fn part(step: &mut Step, field: &str, value: Value) -> Result<(), String> {
+    let said = step.said.as_mut().filter(|said| said.command == "transaction");
+    let said = said.ok_or("only a transaction has parts")?;
+    let list = said.fields.entry(field).or_insert_with(|| Value::Array(Vec::new()));
+    list.as_array_mut().ok_or_else(|| format!("`{field}` is given already"))?.push(value);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn parse(text: &str) -> Result<Script, String> {
+        Script::parse("a.txt", text).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_step_is_read_with_all_its_parts() {
+        let text = "# Why.\n\n\
+            at 1500ms ada once k1 transaction\n  ? {\"revision\":1}\n  + state.set key=a value=1\n\
+            \x20 = [{\"version\":1}]\n  @ 2\n  ~ state.set state/shared/a {\"version\":1}\n\
+            at 2m time passes\n  ~ nothing\n";
+        let script = parse(text).unwrap();
+        let [first, second] = &script.steps[..] else { panic!("{script:?}") };
+        assert_eq!((first.line, first.at_ms, second.at_ms), (3, 1_500, 120_000));
+        let said = first.said.as_ref().unwrap();
+        assert_eq!(said.idempotency_key.as_deref(), Some("k1"));
+        let fields = json!({"require": [{"revision": 1}],
+            "commands": [{"command": "state.set", "key": "a", "value": 1}]});
+        assert_eq!(Value::Object(said.fields.clone()), fields);
+        assert_eq!(first.expected.revision, Some(2));
+        assert_eq!(first.expected.events.as_ref().unwrap()[0].subject, "state/shared/a");
+        assert_eq!(
+            (second.said.as_ref(), second.expected.events.as_deref()),
+            (None, Some(&[][..]))
+        );
+    }
+
+    #[test]
+    fn a_value_is_json_if_it_can_be() {
+        let script = parse(r#"at 0s ada x a=1 b=one c="1" d={"e":[true]} f=a=b g="a\u0020b" h="#);
+        let fields = script.unwrap().steps[0].said.clone().unwrap().fields;
+        let expected = json!({"a": 1, "b": "one", "c": "1", "d": {"e": [true]}, "f": "a=b",
+            "g": "a b", "h": ""});
+        assert_eq!(Value::Object(fields), expected);
+    }
+
+    #[test]
+    fn what_is_no_scenario_is_refused_with_its_line() {
+        let cases = [
+            ("", "a.txt:1: there are no steps"),
+            ("= 1", "a.txt:1: no step begins with this"),
+            ("at 1 ada x", "a.txt:1: `1` has no unit: `ms`, `s`, `m` or `h`"),
+            ("at 1.5s ada x", "a.txt:1: `1.5s` is no time"),
+            ("at", "a.txt:1: a step needs a time"),
+            ("at 1s", "a.txt:1: a step needs somebody who says something"),
+            ("at 1s ada", "a.txt:1: a command is missing"),
+            ("at 1s ada x y", "a.txt:1: `y` is not `name=value`"),
+            ("at 1s ada x y=1 y=2", "a.txt:1: `y` stands there twice"),
+            ("at 2s ada x\nat 1s ada x", "a.txt:2: time does not go back"),
+            ("at 1s ada x\n= 1\n! a.b", "a.txt:3: `!` cannot be expected again"),
+            ("at 1s ada x\n= 1 2", "a.txt:2: one JSON value without blanks is expected"),
+            ("at 1s ada x\n? 1", "a.txt:2: only a transaction has parts"),
+            ("at 1s ada x\n~ a.b", "a.txt:2: an event has a type and a subject"),
+            ("at 1s ada x\n* 1", "a.txt:2: `*` means nothing at the beginning of a line"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(parse(text).unwrap_err(), expected, "{text}");
+        }
+    }
+}

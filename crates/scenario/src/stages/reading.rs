@@ -1,0 +1,38 @@
+//! What was said, read as the doors read it, for the stages that have no door.
+
+use baton_core::wire::{Call, Fault, Frame, Problem, write_answer};
+use baton_core::{AgentId, Answer, IdempotencyKey};
+use serde_json::{Value, json};
+
+use crate::script::Said;
+
+/// Who acts, under which key, and what is wanted.
+pub(super) struct Read {
+    pub(super) agent: AgentId,
+    pub(super) idempotency_key: Option<IdempotencyKey>,
+    pub(super) call: Call,
+}
+
+pub(super) fn read(said: &Said) -> Result<Read, Fault> {
+    let text = Value::Object(said.frame()).to_string();
+    let mut frame = Frame::parse(&text)?;
+    let agent = frame.agent.as_deref().unwrap_or_default();
+    let agent = AgentId::parse(agent).map_err(|error| Fault::field("agent", error))?;
+    let key = frame.idempotency_key.take();
+    let key = key.map(|key| IdempotencyKey::parse(&key)).transpose();
+    let idempotency_key = key.map_err(|error| Fault::field("idempotency_key", error))?;
+    Ok(Read { agent, idempotency_key, call: frame.call()? })
+}
+
+/// An answer as the doors write it.
+pub(super) fn told(answer: &Answer) -> Value {
+    let mut text = b"{".to_vec();
+    write_answer(&mut text, answer);
+    text.push(b'}');
+    serde_json::from_slice(&text).expect("answers are JSON")
+}
+
+/// A refusal as the doors write it.
+pub(super) fn refused(problem: impl Into<Problem>) -> Value {
+    json!({"error": problem.into()})
+}

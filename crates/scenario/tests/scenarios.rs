@@ -1,0 +1,118 @@
+//! Every scenario on every stage.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use baton_scenario::stages::{
+    CoreStage, EngineStage, HttpStage, Manner, SocketStage, Storage, SubProtocol,
+};
+use baton_scenario::{Script, Stage, play};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../spec/scenarios")
+}
+
+fn scripts() -> Vec<Script> {
+    let listed = fs::read_dir(folder()).expect("the scenarios are there");
+    let mut paths: Vec<PathBuf> = listed.map(|file| file.expect("it is there").path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "txt"));
+    paths.sort();
+    assert!(!paths.is_empty(), "there are scenarios");
+    let parse = |path: &PathBuf| {
+        let text = fs::read_to_string(path).expect("it is text");
+        let name = path.file_name().expect("it is a file").to_string_lossy();
+        let name = format!("spec/scenarios/{name}");
+        Script::parse(&name, &text).unwrap_or_else(|error| panic!("{error}"))
+    };
+    paths.iter().map(parse).collect()
+}
+
+/// Plays all of them, each on a stage of its own, and tells all that failed.
+fn play_all<S: Stage>(stage: impl Fn() -> S) {
+    let failed: Vec<String> = scripts()
+        .iter()
+        .flat_map(|script| play(script, &mut stage()))
+        .map(|failed| failed.to_string())
+        .collect();
+    assert!(failed.is_empty(), "{} failed\n\n{}\n", failed.len(), failed.join("\n\n"));
+}
+
+#[test]
+fn on_the_core() {
+    play_all(CoreStage::default);
+}
+
+#[test]
+fn on_the_engine_in_memory() {
+    play_all(|| EngineStage::new(Storage::Memory));
+}
+
+#[test]
+fn on_the_engine_in_files() {
+    play_all(|| EngineStage::new(Storage::Files));
+}
+
+#[test]
+fn over_http() {
+    play_all(|| HttpStage::new(Manner::Single));
+}
+
+#[test]
+fn over_http_in_lists() {
+    play_all(|| HttpStage::new(Manner::Listed));
+}
+
+#[test]
+fn over_a_websocket_with_json() {
+    play_all(|| SocketStage::new(SubProtocol::Json));
+}
+
+#[test]
+fn over_a_websocket_with_messagepack() {
+    play_all(|| SocketStage::new(SubProtocol::MessagePack));
+}
+
+/// A scenario that cannot fail proves nothing: each kind of expectation is shown to be looked at.
+#[test]
+fn what_goes_otherwise_is_told_with_file_line_and_both_sides() {
+    let text = r#"
+at 0s ada state.set namespace=shared key=a value=1
+  = {"version":2}
+at 1s ada state.get namespace=shared key=b
+at 2s ada state.set namespace=shared key=a value=2 expected_version=0
+  ! state.exists
+at 3s ada state.set namespace=shared key=a value=2 expected_version=0
+  ! state.version_conflict {"expected":1}
+at 4s ada state.set namespace=shared key=a value=3
+  @ 7
+  ~ state.set state/shared/a
+at 5s ada state.set namespace=shared key=a value=4
+  ~ nothing
+at 6s ada state.set namespace=shared key=a value=5
+  ~ state.set state/shared/a {"version":9}
+at 7s time passes
+  ~ agent.lost agents/ada
+at 8s ada state.get namespace=shared key=a
+  ! state.not_found
+"#;
+    let script = Script::parse("a.txt", text).expect("it is a scenario");
+    let failed = play(&script, &mut CoreStage::default());
+    let told: Vec<String> = failed
+        .iter()
+        .map(|failed| failed.to_string().lines().next().expect("it says something").to_owned())
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "a.txt:2: on the core: /version: expected 2, came 1",
+            "a.txt:4: on the core: expected not to be refused",
+            "a.txt:5: on the core: expected to be refused with `state.exists`",
+            "a.txt:7: on the core: fact /expected: expected 1, came 0",
+            "a.txt:9: on the core: expected revision 7",
+            "a.txt:12: on the core: other events than expected",
+            "a.txt:14: on the core: event state.set state/shared/a: /version: expected 9, came 4",
+            "a.txt:16: on the core: other events than expected",
+            "a.txt:18: on the core: expected to be refused with `state.not_found`",
+        ]
+    );
+}
