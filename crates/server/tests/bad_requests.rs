@@ -137,6 +137,7 @@ async fn paths_methods_and_parameters_that_there_are_not() {
             (405, "request.method_not_allowed".to_owned()),
             "{method} {path}"
         );
+        assert!(told.header("allow").is_some(), "{method} {path} says what it takes");
     }
     for (path, code) in [
         ("/v1/w/state?colour=red", "request.unknown_field"),
