@@ -30,6 +30,7 @@
 
 mod guard;
 mod http;
+mod line;
 mod listener;
 pub mod metrics;
 mod openapi;

@@ -1,6 +1,7 @@
 //! Accepts connections, and sees to it that none of them takes more time or room than its share.
 
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,6 +20,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower_service::Service;
 
 use crate::http;
+use crate::line::Line;
 use crate::problem::Refused;
 use crate::refusal::Refusal;
 use crate::settings::Settings;
@@ -26,6 +28,10 @@ use crate::shared::Shared;
 
 /// How long to wait when no file descriptor was left for a connection.
 const BREATH: Duration = Duration::from_millis(50);
+/// How long a connection too many may take to learn that it is one.
+const TURN_AWAY: Duration = Duration::from_secs(1);
+/// How many of them are told so at a time; more are closed without a word.
+const TURNED_AWAY_MAX: usize = 64;
 
 /// Why a server could not begin.
 #[derive(Debug, Error)]
@@ -107,10 +113,11 @@ impl Server {
         // Every connection has a place; who waits for all places waits for all to end.
         let places_max = u32::try_from(shared.settings.connections_max).unwrap_or(u32::MAX);
         let places = Arc::new(Semaphore::new(places_max as usize));
+        let outside = Arc::new(Semaphore::new(TURNED_AWAY_MAX));
         let accepting = async {
             loop {
                 match listener.accept().await {
-                    Ok((stream, _)) => admit(&shared, &router, &places, stream),
+                    Ok((stream, _)) => admit(&shared, &router, &places, &outside, stream),
                     // Out of descriptors, or the peer left already: others may be luckier.
                     Err(_) => tokio::time::sleep(BREATH).await,
                 }
@@ -121,31 +128,60 @@ impl Server {
             () = until => {}
         }
         drop(listener);
-        shared.close();
+        shared.closing.raise();
         shared.baton.clone().close().await;
-        let farewell = shared.settings.farewell;
-        let _ = tokio::time::timeout(farewell, places.acquire_many(places_max)).await;
+        let all_ended = places.acquire_many(places_max);
+        if tokio::time::timeout(shared.settings.farewell, all_ended).await.is_err() {
+            shared.leaving.raise();
+            // Nobody is waited for any more, only for the engine to be let go of by everyone.
+            let _ = places.acquire_many(places_max).await;
+        }
     }
 }
 
-fn admit(shared: &Arc<Shared>, router: &axum::Router, places: &Arc<Semaphore>, stream: TcpStream) {
+fn admit(
+    shared: &Arc<Shared>,
+    router: &axum::Router,
+    places: &Arc<Semaphore>,
+    outside: &Arc<Semaphore>,
+    stream: TcpStream,
+) {
     // Answers are written whole; waiting to fill a packet would only delay them.
     let _ = stream.set_nodelay(true);
     let Ok(permit) = Arc::clone(places).try_acquire_owned() else {
         shared.metrics.refused.add(1);
-        tokio::spawn(turn_away(shared.settings.connections_max, stream));
+        if let Ok(permit) = Arc::clone(outside).try_acquire_owned() {
+            let max = shared.settings.connections_max;
+            tokio::spawn(async move {
+                turn_away(max, stream).await;
+                drop(permit);
+            });
+        }
         return;
     };
-    let (shared, router) = (Arc::clone(shared), router.clone());
     let _ = shared.metrics.connections.enter(usize::MAX);
-    let place = Place { shared: Arc::clone(&shared), _permit: permit };
-    tokio::spawn(async move { serve(&shared, router, stream, Arc::new(place)).await });
+    let place = Arc::new(Place { shared: Arc::clone(shared), _permit: permit });
+    let work = Box::pin(serve(Arc::clone(shared), router.clone(), stream, Arc::clone(&place)));
+    tokio::spawn(place.occupied(work));
 }
 
-/// A place among the connections, kept by whoever the connection is handed on to.
+/// A place among the connections, kept by whoever the connection is handed on to. It is the last
+/// thing that a connection lets go of, so that who has all places back has the engine for itself.
 pub(crate) struct Place {
     shared: Arc<Shared>,
     _permit: OwnedSemaphorePermit,
+}
+
+impl Place {
+    /// Does the work of a connection, until it is done or nobody waits for it any more.
+    ///
+    /// The work comes in a box because it would lie in this future twice otherwise.
+    pub(crate) async fn occupied(self: Arc<Self>, work: Pin<Box<impl Future<Output = ()>>>) {
+        tokio::select! {
+            () = work => {}
+            () = self.shared.leaving.raised() => {}
+        }
+    }
 }
 
 impl Drop for Place {
@@ -154,7 +190,7 @@ impl Drop for Place {
     }
 }
 
-async fn serve(shared: &Arc<Shared>, router: axum::Router, stream: TcpStream, place: Arc<Place>) {
+async fn serve(shared: Arc<Shared>, router: axum::Router, stream: TcpStream, place: Arc<Place>) {
     let service = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(Arc::clone(&place));
         let mut router = router.clone();
@@ -164,18 +200,19 @@ async fn serve(shared: &Arc<Shared>, router: axum::Router, stream: TcpStream, pl
     let mut builder = hyper::server::conn::http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(settings.head_deadline);
     builder.max_buf_size(settings.head_bytes_max).max_headers(64).half_close(false);
-    let connection = builder.serve_connection(TokioIo::new(stream), service).with_upgrades();
+    let line = TokioIo::new(Line::new(stream, settings.write_deadline));
+    let connection = builder.serve_connection(line, service).with_upgrades();
     let mut connection = std::pin::pin!(connection);
     // What goes wrong on the way is the peer's affair: there is nobody else to tell.
     tokio::select! {
         _ = connection.as_mut() => return,
-        () = shared.closed() => connection.as_mut().graceful_shutdown(),
+        () = shared.closing.raised() => connection.as_mut().graceful_shutdown(),
     }
-    let _ = tokio::time::timeout(settings.farewell, connection).await;
+    let _ = connection.await;
 }
 
 /// Tells one too many that there are too many, without reading what it wants.
-async fn turn_away(max: usize, mut stream: TcpStream) {
+async fn turn_away(max: usize, stream: TcpStream) {
     let refused = Refused::from(Refusal::TooManyConnections { max }).into_response();
     let status = refused.status();
     let Ok(body) = axum::body::to_bytes(refused.into_body(), usize::MAX).await else { return };
@@ -184,10 +221,11 @@ async fn turn_away(max: usize, mut stream: TcpStream) {
          retry-after: 1\r\nconnection: close\r\n\r\n",
         body.len()
     );
+    let mut line = Line::new(stream, TURN_AWAY);
     let answer = async {
-        stream.write_all(head.as_bytes()).await?;
-        stream.write_all(&body).await?;
-        stream.shutdown().await
+        line.write_all(head.as_bytes()).await?;
+        line.write_all(&body).await?;
+        line.shutdown().await
     };
-    let _ = tokio::time::timeout(Duration::from_secs(1), answer).await;
+    let _ = tokio::time::timeout(TURN_AWAY, answer).await;
 }

@@ -132,3 +132,44 @@ impl Metrics {
         out
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_is_told_with_its_name_and_kind() {
+        let metrics = Metrics::default();
+        metrics.answered(Door::Http, None);
+        metrics.answered(Door::WebSocket, Some(Kind::TooLarge));
+        metrics.answered(Door::WebSocket, Some(Kind::TooLarge));
+        metrics.pushed.add(5);
+        assert!(metrics.connections.enter(1));
+        let text = metrics.text(7);
+        for line in [
+            "baton_requests_total{door=\"http\",outcome=\"ok\"} 1",
+            "baton_requests_total{door=\"http\",outcome=\"stale\"} 0",
+            "baton_requests_total{door=\"websocket\",outcome=\"too_large\"} 2",
+            "# TYPE baton_requests_total counter",
+            "# TYPE baton_connections gauge",
+            "baton_connections 1",
+            "baton_workspaces 7",
+            "baton_events_pushed_total 5",
+        ] {
+            assert!(text.lines().any(|told| told == line), "{line} is not in {text}");
+        }
+        let helps = text.lines().filter(|line| line.starts_with("# HELP ")).count();
+        let types = text.lines().filter(|line| line.starts_with("# TYPE ")).count();
+        assert_eq!((helps, types), (7, 7));
+    }
+
+    #[test]
+    fn a_gauge_has_its_limit() {
+        let gauge = Gauge::default();
+        assert!(gauge.enter(2) && gauge.enter(2));
+        assert!(!gauge.enter(2));
+        gauge.leave();
+        assert_eq!(gauge.count(), 1);
+        assert!(gauge.enter(2) && !gauge.enter(0));
+    }
+}

@@ -15,8 +15,8 @@ pub(crate) enum Refusal {
     /// No such method.
     #[error("this path does not take this method")]
     MethodNotAllowed {},
-    /// A patch in a form that is not known.
-    #[error("`{given}` is no form of a patch")]
+    /// A body in a form that is not known.
+    #[error("a body of type `{given}` is not understood here")]
     UnsupportedMediaType {
         /// What was sent.
         given: String,
@@ -109,8 +109,8 @@ impl Refusal {
             Self::NotFound {} => "see /openapi.json for the paths there are",
             Self::MethodNotAllowed {} => "see /openapi.json for the methods it takes",
             Self::UnsupportedMediaType { .. } => {
-                "send application/merge-patch+json, application/json-patch+json, or \
-                 application/json with one of the forms of state.patch"
+                "send application/json; a patch of an entry may also be \
+                 application/merge-patch+json or application/json-patch+json"
             }
             Self::NeedsConnection {} => "use GET /v1/{workspace}/watch, or the WebSocket at /v1/ws",
             Self::Handshake { .. } => {

@@ -18,6 +18,9 @@ pub struct Settings {
     pub watches_max: usize,
     /// Requests of one WebSocket that are not answered yet; more are not read until some are.
     pub in_flight_max: usize,
+    /// Questions about the past that are answered at a time; others wait. Each takes a thread, and
+    /// more threads than the disk and the processors have use for only cost memory.
+    pub past_threads_max: usize,
     /// Commands in one list. They are decided without a pause for anyone else.
     pub commands_max: usize,
     /// Largest body. A transaction of the largest batch fits.
@@ -32,7 +35,7 @@ pub struct Settings {
     pub head_bytes_max: usize,
     /// How long the head of a request may take, and how long a connection may be idle before it.
     pub head_deadline: Duration,
-    /// How long a body may take.
+    /// How long a body may take, and a message of a WebSocket of which a part has come.
     pub body_deadline: Duration,
     /// How long a peer may take nothing of what it is sent.
     pub write_deadline: Duration,
@@ -53,6 +56,7 @@ impl Default for Settings {
             watches_per_connection_max: 256,
             watches_max: 65_536,
             in_flight_max: 1_024,
+            past_threads_max: 8,
             commands_max: 1_000,
             body_bytes_max: 9 << 20,
             message_bytes_max: 9 << 20,

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use baton::Baton;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore};
 
 use crate::guard::Hosts;
 use crate::metrics::Metrics;
+use crate::refusal::Refusal;
 use crate::settings::Settings;
 
 /// The engine, the numbers, and whether it is time to go.
@@ -16,44 +17,81 @@ pub(crate) struct Shared {
     pub(crate) settings: Settings,
     pub(crate) metrics: Metrics,
     pub(crate) hosts: Hosts,
+    /// Places for questions about the past, each of which takes a thread for a while.
+    pub(crate) past: Semaphore,
+    /// Raised when every connection shall end in its own good time.
+    pub(crate) closing: Signal,
+    /// Raised when the time for that is over, and whoever is left is left behind.
+    pub(crate) leaving: Signal,
     receiving_bytes: AtomicUsize,
-    closing: AtomicBool,
-    farewell: Notify,
 }
 
 impl Shared {
     pub(crate) fn new(baton: Baton, settings: Settings) -> Arc<Self> {
         let hosts = Hosts::new(&settings);
+        let past = Semaphore::new(settings.past_threads_max);
         Arc::new(Self {
             baton,
             settings,
             metrics: Metrics::default(),
             hosts,
+            past,
+            closing: Signal::default(),
+            leaving: Signal::default(),
             receiving_bytes: AtomicUsize::new(0),
-            closing: AtomicBool::new(false),
-            farewell: Notify::new(),
         })
     }
+}
 
-    /// Tells every connection to end.
-    pub(crate) fn close(&self) {
-        self.closing.store(true, Ordering::SeqCst);
-        self.farewell.notify_waiters();
+/// Something that happens once, for everyone who waits for it.
+#[derive(Default)]
+pub(crate) struct Signal {
+    is_raised: AtomicBool,
+    waiting: Notify,
+}
+
+impl Signal {
+    pub(crate) fn raise(&self) {
+        self.is_raised.store(true, Ordering::SeqCst);
+        self.waiting.notify_waiters();
     }
 
-    pub(crate) fn is_closing(&self) -> bool {
-        self.closing.load(Ordering::SeqCst)
+    pub(crate) fn is_raised(&self) -> bool {
+        self.is_raised.load(Ordering::SeqCst)
     }
 
-    /// Waits until the server ends.
-    pub(crate) async fn closed(&self) {
-        let farewell = self.farewell.notified();
-        tokio::pin!(farewell);
+    /// Waits until it is raised.
+    pub(crate) async fn raised(&self) {
+        let notified = self.waiting.notified();
+        tokio::pin!(notified);
         // Listening before looking, so that nothing falls between.
-        farewell.as_mut().enable();
-        if !self.is_closing() {
-            farewell.await;
+        notified.as_mut().enable();
+        if !self.is_raised() {
+            notified.await;
         }
+    }
+}
+
+/// A place among the watches, let go of when it is dropped.
+pub(crate) struct Watching(Arc<Shared>);
+
+impl Watching {
+    pub(crate) fn enter(shared: &Arc<Shared>) -> Result<Self, Refusal> {
+        let max = shared.settings.watches_max;
+        if shared.metrics.watches.enter(max) {
+            return Ok(Self(Arc::clone(shared)));
+        }
+        Err(Refusal::TooManyWatches { whose: "on this server", max })
+    }
+
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.0
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        self.0.metrics.watches.leave();
     }
 }
 

@@ -1,11 +1,17 @@
 //! A turn: everything that is ready is handed in, waited for once, and answered together.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use baton::machine::{Absent, Asked, Held};
 use baton::{Baton, Error, Submitted};
 use baton_core::{AgentId, Answer, Query, Rejection, Request, WorkspaceName};
 use baton_handle::{Caller, Carrier};
+
+use crate::shared::Shared;
+
+#[cfg(test)]
+mod tests;
 
 /// What was handed in and is not answered yet, each with the caller's mark for it.
 pub(crate) struct Turn<T> {
@@ -91,30 +97,30 @@ impl<T> Turn<T> {
         Some((mark, held.open(0).map_err(Error::Rejected)))
     }
 
-    /// Waits until all of it may be told.
-    pub(crate) async fn settle(&self, baton: &Baton) -> Result<u64, Error> {
+    /// Waits until the fate of all of it is known.
+    pub(crate) async fn settle(&self, baton: &Baton) {
         let last = self.waiting.iter().map(|(_, held)| held.group()).max().unwrap_or(0);
-        baton.settled(last).await
+        // Whether it is durable is asked for each by itself: a turn may lie in several groups, and
+        // one may be lost though a later one is well.
+        let _ = baton.settled(last).await;
     }
 
     /// The next answer, after that.
-    pub(crate) async fn next(
-        &mut self,
-        baton: &Baton,
-        settled: &Result<u64, Error>,
-    ) -> Option<(T, Result<Answer, Error>)> {
+    pub(crate) async fn next(&mut self, baton: &Baton) -> Option<(T, Result<Answer, Error>)> {
         let (mark, held) = self.waiting.pop_front()?;
-        let fate = match settled {
-            Ok(durable) => Ok(*durable),
-            // One group was lost: what is in others may be well.
-            Err(_) => baton.settled(held.group()).await,
-        };
+        let fate = baton.settled(held.group()).await;
         Some((mark, fate.and_then(|durable| held.open(durable).map_err(Error::Rejected))))
     }
 }
 
 /// Answers a question about the past, which is read from files, on another thread.
-pub(crate) async fn aside(baton: Baton, caller: Caller, query: Query) -> Result<Answer, Error> {
+pub(crate) async fn aside(
+    shared: Arc<Shared>,
+    caller: Caller,
+    query: Query,
+) -> Result<Answer, Error> {
+    let _place = shared.past.acquire().await.expect("the places are never closed");
+    let baton = shared.baton.clone();
     let runtime = tokio::runtime::Handle::current();
     let job = move || runtime.block_on(baton.ask(&caller, query));
     match tokio::task::spawn_blocking(job).await {

@@ -85,6 +85,11 @@ impl Watch {
         std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
 
+    /// The newest revision that there was when the watch began.
+    pub fn begun_at(&self) -> Revision {
+        self.registered
+    }
+
     /// The revision to watch from in order to miss nothing and see nothing twice, if this watch
     /// is dropped now. A commit that was delivered in part counts as not delivered.
     pub fn resume_from(&self) -> Revision {

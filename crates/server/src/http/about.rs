@@ -28,7 +28,7 @@ async fn ready(State(shared): State<Arc<Shared>>) -> Result<Response<Body>, Refu
     if let Some(stopped) = shared.baton.stopped() {
         return Err(stopped.into());
     }
-    if shared.is_closing() {
+    if shared.closing.is_raised() {
         return Err(Refusal::Closing {}.into());
     }
     Ok(json(b"{\"status\":\"ready\"}".to_vec()))

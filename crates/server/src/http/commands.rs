@@ -102,8 +102,8 @@ async fn many(visit: &Visit, text: &str) -> Result<Response<Body>, Refused> {
         };
     }
     let baton = &visit.shared.baton;
-    let settled = turn.settle(baton).await;
-    while let Some((place, outcome)) = turn.next(baton, &settled).await {
+    turn.settle(baton).await;
+    while let Some((place, outcome)) = turn.next(baton).await {
         answers[place] = Some(outcome.map_err(|error| Problem::from(&error)));
     }
     let mut body = b"[".to_vec();
@@ -139,7 +139,7 @@ async fn hand_in(
             match turn.look_up(baton, &caller.workspace, &query, place) {
                 Ok(Looked::Handed) => return None,
                 Ok(Looked::Past) => {
-                    let answer = turn::aside(baton.clone(), caller, query).await;
+                    let answer = turn::aside(Arc::clone(&visit.shared), caller, query).await;
                     return Some(answer.map_err(|error| Problem::from(&error)));
                 }
                 Ok(Looked::Absent) => {

@@ -9,9 +9,8 @@ use axum::response::IntoResponse;
 use axum::routing::get;
 use baton_core::wire::{Fault, Fields};
 
-use super::visit::{Told, Visit, header_text, not_modified};
+use super::visit::{Told, Visit, body_kind, header_text, not_modified};
 use crate::problem::Refused;
-use crate::refusal::Refusal;
 use crate::shared::Shared;
 
 pub(super) fn routes() -> Router<Arc<Shared>> {
@@ -55,15 +54,10 @@ async fn write(visit: Visit) -> Result<Told, Refused> {
 }
 
 async fn change(visit: Visit) -> Result<Told, Refused> {
-    let kind = header_text(&visit.headers, &header::CONTENT_TYPE)?.unwrap_or_default();
-    let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    let form = match kind.as_str() {
+    let form = match body_kind(&visit.headers)?.as_str() {
         "application/merge-patch+json" => Some("merge"),
         "application/json-patch+json" => Some("json_patch"),
-        "application/json" | "application/x-www-form-urlencoded" | "" => None,
-        other => {
-            return Err(Refusal::UnsupportedMediaType { given: other.to_owned() }.into());
-        }
+        _ => None,
     };
     let value = visit.value()?;
     let mut fields = match form {
@@ -78,6 +72,7 @@ async fn change(visit: Visit) -> Result<Told, Refused> {
 }
 
 async fn remove(visit: Visit) -> Result<Told, Refused> {
+    visit.no_body()?;
     let mut fields = visit.fields();
     conditions(&visit, &mut fields)?;
     visit.perform("state.delete", &fields).await

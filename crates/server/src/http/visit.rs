@@ -6,7 +6,7 @@ use axum::RequestPartsExt;
 use axum::body::Body;
 use axum::extract::{FromRequest, Path, Request};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, header};
 use axum::response::IntoResponse;
 use baton_core::wire::{Call, Fault, Fields, operation, write_reply};
 use baton_core::{AgentId, Answer, IdempotencyKey, Json, Reply, Wish, WorkspaceName, state};
@@ -37,6 +37,8 @@ pub(super) struct Visit {
     pub(super) body: Bytes,
     /// What path and query say, as fields.
     said: Vec<(String, String)>,
+    /// The body counts as being received until it is answered: it is in memory all that time.
+    _receiving: Receiving,
 }
 
 impl FromRequest<Arc<Shared>> for Visit {
@@ -58,11 +60,37 @@ impl FromRequest<Arc<Shared>> for Visit {
             }
             None => None,
         };
-        let body = receive(shared, &parts.headers, body).await?;
+        let kind = body_kind(&parts.headers)?;
+        let mut receiving = Receiving::new(Arc::clone(shared));
+        let body = receive(shared, &mut receiving, &parts.headers, body).await?;
+        let may_be_patch = parts.method == Method::PATCH;
+        if !body.is_empty() && !is_understood(&kind, may_be_patch) {
+            return Err(Refusal::UnsupportedMediaType { given: shortened(&kind) }.into());
+        }
         let caller = Caller { workspace, agent, idempotency_key };
         let shared = Arc::clone(shared);
-        Ok(Self { shared, caller, names_agent, headers: parts.headers, body, said })
+        let (headers, _receiving) = (parts.headers, receiving);
+        Ok(Self { shared, caller, names_agent, headers, body, said, _receiving })
     }
+}
+
+/// What a body is said to be, without parameters such as the character set.
+pub(super) fn body_kind(headers: &HeaderMap) -> Result<String, Refused> {
+    let kind = header_text(headers, &header::CONTENT_TYPE)?.unwrap_or_default();
+    Ok(kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
+}
+
+/// Besides JSON it may be unsaid, or what curl says unless it is told otherwise.
+fn is_understood(kind: &str, may_be_patch: bool) -> bool {
+    match kind {
+        "" | "application/json" | "application/x-www-form-urlencoded" => true,
+        "application/merge-patch+json" | "application/json-patch+json" => may_be_patch,
+        _ => false,
+    }
+}
+
+fn shortened(kind: &str) -> String {
+    kind.chars().take(80).collect()
 }
 
 async fn read_path(parts: &mut Parts) -> Result<(WorkspaceName, Vec<(String, String)>), Refused> {
@@ -108,7 +136,12 @@ pub(super) fn header_text(
 }
 
 /// Receives the body, within its limits of size and time.
-async fn receive(shared: &Arc<Shared>, headers: &HeaderMap, body: Body) -> Result<Bytes, Refused> {
+async fn receive(
+    shared: &Arc<Shared>,
+    receiving: &mut Receiving,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<Bytes, Refused> {
     let max = shared.settings.body_bytes_max;
     let too_large = |given: usize| Fault::TooLarge { what: "bytes in its body", given, max };
     let announced = headers.get(header::CONTENT_LENGTH).and_then(|text| text.to_str().ok());
@@ -117,7 +150,6 @@ async fn receive(shared: &Arc<Shared>, headers: &HeaderMap, body: Body) -> Resul
     {
         return Err(too_large(given).into());
     }
-    let mut receiving = Receiving::new(Arc::clone(shared));
     let whole = async {
         let mut stream = body.into_data_stream();
         let (mut first, mut whole) = (Bytes::new(), BytesMut::new());
@@ -218,8 +250,18 @@ impl Visit {
         self.carry_out(&self.caller, fields.operation(operation)?).await.map(Told)
     }
 
+    /// Refuses a body where none is looked at: who sends one means something by it.
+    pub(super) fn no_body(&self) -> Result<(), Refused> {
+        if self.body.is_empty() {
+            return Ok(());
+        }
+        let reason = "this path and method take no body: say it in the query".to_owned();
+        Err(Fault::Malformed { reason }.into())
+    }
+
     /// The same, with what path and query say.
     pub(super) async fn ask(&self, name: &str) -> Result<Told, Refused> {
+        self.no_body()?;
         self.perform(name, &self.fields()).await
     }
 
@@ -230,7 +272,7 @@ impl Visit {
             Call::Command(command) => baton.fulfil(caller, Wish::Command(command)).await,
             Call::Transaction(wish) => baton.fulfil(caller, wish).await,
             Call::Query(query) if query.is_about_the_past() => {
-                turn::aside(baton.clone(), caller.clone(), query).await
+                turn::aside(Arc::clone(&self.shared), caller.clone(), query).await
             }
             Call::Query(query) => baton.ask(caller, query).await,
             Call::Watch(_) | Call::Unwatch { .. } | Call::Ping => {
@@ -246,7 +288,8 @@ impl Visit {
         let tag = tag(&told.0.reply);
         let is_it = |known: &str| {
             let mut tags = known.split(',').map(|tag| tag.trim().trim_start_matches("W/"));
-            tags.any(|known| tag.as_ref().is_some_and(|tag| tag.as_bytes() == known.as_bytes()))
+            let is_same = |tag: &HeaderValue, known: &str| tag.as_bytes() == known.as_bytes();
+            tags.any(|known| tag.as_ref().is_some_and(|tag| known == "*" || is_same(tag, known)))
         };
         Ok(known.is_some_and(|known| is_it(&known)))
     }

@@ -22,8 +22,7 @@ use futures_util::{Stream, stream};
 
 use super::visit::{Visit, header_text};
 use crate::problem::Refused;
-use crate::refusal::Refusal;
-use crate::shared::Shared;
+use crate::shared::{Shared, Watching};
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
@@ -32,6 +31,7 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
 }
 
 async fn watch(visit: Visit) -> Result<Response<Body>, Refused> {
+    visit.no_body()?;
     let mut fields = visit.fields();
     if !fields.has("pattern") {
         fields.text("pattern", "**");
@@ -55,25 +55,6 @@ async fn watch(visit: Visit) -> Result<Response<Body>, Refused> {
     Ok(response)
 }
 
-/// A place among the watches.
-struct Watching(Arc<Shared>);
-
-impl Watching {
-    fn enter(shared: &Arc<Shared>) -> Result<Self, Refused> {
-        let max = shared.settings.watches_max;
-        if shared.metrics.watches.enter(max) {
-            return Ok(Self(Arc::clone(shared)));
-        }
-        Err(Refusal::TooManyWatches { whose: "on this server", max }.into())
-    }
-}
-
-impl Drop for Watching {
-    fn drop(&mut self) {
-        self.0.metrics.watches.leave();
-    }
-}
-
 /// The text of the stream, until the watch ends or nobody listens.
 fn events(place: Watching, watch: Watch) -> impl Stream<Item = Result<Bytes, Infallible>> {
     let begun = (place, Some(watch), true);
@@ -84,12 +65,12 @@ fn events(place: Watching, watch: Watch) -> impl Stream<Item = Result<Bytes, Inf
             let text = Bytes::from_static(b"retry: 1000\n: watching\n\n");
             return Some((Ok(text), (place, Some(watch), false)));
         }
-        let every = place.0.settings.comment_every;
+        let every = place.shared().settings.comment_every;
         let text = match tokio::time::timeout(every, watch.next()).await {
             Err(_) => Bytes::from_static(b": still here\n\n"),
             Ok(None) => return None,
             Ok(Some(Ok(item))) => {
-                place.0.metrics.pushed.add(1);
+                place.shared().metrics.pushed.add(1);
                 Bytes::from(text_of(&item, &watch))
             }
             Ok(Some(Err(error))) => {

@@ -13,7 +13,10 @@
 //! 1. Requests are handed in in the order they came, so writes of one connection keep their order.
 //! 2. An idle connection holds no buffer: bytes are received into one that all share, and only an
 //!    unfinished message is kept.
-//! 3. A peer that does not read stops being read from; one that takes nothing for long is left.
+//! 3. A peer that does not read stops being read from; one that takes nothing for long is left, and
+//!    so is one that takes too long over a message.
+//! 4. Whatever was handed in is answered before the connection ends, if the peer still listens.
+//! 5. However much a peer sends or is sent, others have their turn after a bounded part of it.
 
 use std::cell::RefCell;
 use std::future::Future;
@@ -23,22 +26,29 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use baton::Error;
-use baton_core::wire::{Call, Fault, Frame, Problem, Watch as Wanted};
-use baton_core::{AgentId, Answer, IdempotencyKey, Query, Request, Wish, WorkspaceName};
+use baton_core::wire::{Fault, Problem, Watch as Wanted};
+use baton_core::{AgentId, Answer, Query, Request, WorkspaceName};
 use baton_handle::{Caller, Carrier};
 use bytes::Bytes;
 use futures_util::Stream;
 use futures_util::stream::FuturesUnordered;
+use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
-use tokio::time::{Sleep, sleep, timeout};
+use tokio::task::yield_now;
+use tokio::time::{Instant, Sleep, sleep, timeout};
 
 use super::format::Format;
-use super::framing::{Broken, Decoder, Message, Opcode, write, write_close};
+use super::framing::{Broken, Decoder, Opcode, write, write_close};
 use super::outbox::Outbox;
-use super::pushes::{Push, Pushes};
+use super::pushes::Pushes;
+use crate::line::Line;
 use crate::refusal::Refusal;
-use crate::shared::{Receiving, Shared};
-use crate::turn::{Looked, Stalled, Turn};
+use crate::shared::{Receiving, Shared, Watching};
+use crate::turn::{Stalled, Turn};
+
+mod intake;
+#[cfg(test)]
+mod tests;
 
 /// How much is received at a time, by all connections of a thread.
 const RECEIVE_BYTES: usize = 64 << 10;
@@ -81,7 +91,7 @@ enum Stop {
 /// What a connection waits for.
 enum Woken {
     Readable,
-    Pushes(Vec<Push>),
+    Pushed,
     Done(u64, Result<Answer, Error>),
     Time,
     Closing,
@@ -103,6 +113,12 @@ struct Connection {
     workspace: Option<WorkspaceName>,
     agent: AgentId,
     anonymous: AgentId,
+    /// Since when a part of a message is there, and the rest is not.
+    unfinished_since: Option<Instant>,
+    /// Events were pushed last: the socket is looked at before more are.
+    has_pushed: bool,
+    /// Its share of this turn is used up, and there may be more to do.
+    has_more: bool,
     /// How often in a row time has passed without a sign of life.
     silent: u32,
     alarm: Pin<Box<Sleep>>,
@@ -110,7 +126,7 @@ struct Connection {
 
 /// Serves a connection to its end.
 pub(super) async fn serve(shared: Arc<Shared>, stream: TcpStream, received: Bytes, format: Format) {
-    let _ = shared.metrics.websockets.enter(usize::MAX);
+    let _counted = Counted::new(&shared);
     let anonymous = AgentId::parse("anonymous").expect("it is a good name");
     let mut connection = Connection {
         decoder: Decoder::new(shared.settings.message_bytes_max),
@@ -123,6 +139,9 @@ pub(super) async fn serve(shared: Arc<Shared>, stream: TcpStream, received: Byte
         workspace: None,
         agent: anonymous.clone(),
         anonymous,
+        unfinished_since: None,
+        has_pushed: false,
+        has_more: false,
         silent: 0,
         alarm: Box::pin(sleep(shared.settings.ping_every)),
         shared: Arc::clone(&shared),
@@ -130,19 +149,32 @@ pub(super) async fn serve(shared: Arc<Shared>, stream: TcpStream, received: Byte
     };
     // It is a part of the buffer into which the handshake was read, and would keep all of it.
     drop(received);
-    let end = connection.run().await;
-    if let End::Close(code, reason) = end {
-        write_close(&mut connection.outbox.bytes, code, reason);
-        // Best effort: the peer may be gone.
-        let _ = connection.flush().await;
+    if let End::Close(code, reason) = connection.run().await {
+        // In a box, since it would make every idle connection larger otherwise.
+        Box::pin(connection.close(code, reason)).await;
     }
-    shared.metrics.websockets.leave();
+}
+
+/// A connection among those that are counted, for as long as this is kept.
+struct Counted(Arc<Shared>);
+
+impl Counted {
+    fn new(shared: &Arc<Shared>) -> Self {
+        let _ = shared.metrics.websockets.enter(usize::MAX);
+        Self(Arc::clone(shared))
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.metrics.websockets.leave();
+    }
 }
 
 impl Connection {
     async fn run(&mut self) -> End {
         let shared = Arc::clone(&self.shared);
-        let mut closed = pin!(shared.closed());
+        let mut closed = pin!(shared.closing.raised());
         let mut ended = self.after_receiving(None).await.err();
         while ended.is_none() {
             let woken = std::future::poll_fn(|context| {
@@ -156,42 +188,70 @@ impl Connection {
                     Ok(stop) => self.after_receiving(stop).await.err(),
                     Err(end) => Some(end),
                 },
-                Woken::Pushes(pushes) => {
-                    for push in pushes {
-                        self.outbox.push(push);
-                    }
-                    self.flush().await.err()
-                }
+                Woken::Pushed => self.flush().await.err(),
                 Woken::Done(id, outcome) => {
                     self.outbox.answer(id, &outcome);
-                    self.flush().await.err()
+                    // There may be requests that waited for room.
+                    self.after_receiving(None).await.err()
                 }
                 Woken::Time => self.look_after().await.err(),
                 Woken::Closing => Some(self.say_farewell().await),
             };
+            if std::mem::take(&mut self.has_more) {
+                yield_now().await;
+            }
         }
         ended.unwrap_or(End::Gone)
     }
 
     fn poll_woken(&mut self, context: &mut Context<'_>) -> Poll<Woken> {
-        if let Poll::Ready(first) = self.pushes.poll(context) {
-            let mut pushes = vec![first];
-            while pushes.len() < PUSHES_MAX
-                && let Poll::Ready(next) = self.pushes.poll(context)
-            {
-                pushes.push(next);
-            }
-            return Poll::Ready(Woken::Pushes(pushes));
-        }
-        if let Some(jobs) = &mut self.jobs
-            && let Poll::Ready(Some((id, outcome))) = Pin::new(&mut **jobs).poll_next(context)
-        {
+        if let Poll::Ready((id, outcome)) = self.poll_jobs(context) {
             return Poll::Ready(Woken::Done(id, outcome));
+        }
+        if std::mem::take(&mut self.has_pushed) && self.poll_readable(context).is_ready() {
+            return Poll::Ready(Woken::Readable);
+        }
+        if self.collect_pushes(context) {
+            self.has_pushed = true;
+            return Poll::Ready(Woken::Pushed);
         }
         if self.alarm.as_mut().poll(context).is_ready() {
             return Poll::Ready(Woken::Time);
         }
-        self.stream.poll_read_ready(context).map(|_| Woken::Readable)
+        self.poll_readable(context).map(|()| Woken::Readable)
+    }
+
+    fn poll_jobs(&mut self, context: &mut Context<'_>) -> Poll<(u64, Result<Answer, Error>)> {
+        match &mut self.jobs {
+            Some(jobs) => match Pin::new(&mut **jobs).poll_next(context) {
+                Poll::Ready(Some(done)) => Poll::Ready(done),
+                Poll::Ready(None) | Poll::Pending => Poll::Pending,
+            },
+            None => Poll::Pending,
+        }
+    }
+
+    fn poll_readable(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        // Between two turns only jobs can fill it, and the end of one wakes it.
+        if self.is_full() {
+            return Poll::Pending;
+        }
+        self.stream.poll_read_ready(context).map(|_| ())
+    }
+
+    /// Puts events into the outbox, up to a share of them; whether there were any.
+    fn collect_pushes(&mut self, context: &mut Context<'_>) -> bool {
+        let bytes_max = self.shared.settings.unsent_bytes_max;
+        let mut count = 0;
+        while count < PUSHES_MAX && self.outbox.bytes.len() < bytes_max {
+            match self.pushes.poll(context) {
+                Poll::Ready(push) => self.outbox.push(push),
+                Poll::Pending => return count > 0,
+            }
+            count += 1;
+        }
+        self.has_more = true;
+        true
     }
 
     /// Receives what is there and takes it in.
@@ -204,14 +264,14 @@ impl Connection {
                 Err(_) => return Err(End::Gone),
             };
             self.silent = 0;
+            self.has_more = count == buffer.len();
             if !self.inbox.is_empty() {
                 self.inbox.extend_from_slice(&buffer[..count]);
                 return self.take_in_rest();
             }
             let (used, stop) = self.take_in(&mut buffer[..count])?;
             self.inbox.extend_from_slice(&buffer[used..count]);
-            self.count_received()?;
-            Ok(stop)
+            self.count_unless(stop)
         })
     }
 
@@ -225,11 +285,20 @@ impl Connection {
     fn take_in_rest(&mut self) -> Result<Option<Stop>, End> {
         let mut inbox = std::mem::take(&mut self.inbox);
         let (used, stop) = self.take_in(&mut inbox)?;
-        if used < inbox.len() {
-            inbox.drain(..used);
+        if used == 0 {
             self.inbox = inbox;
+        } else if used < inbox.len() {
+            // In a buffer of its own size: the one before may have held a large message.
+            self.inbox = inbox[used..].to_vec();
         }
-        self.count_received()?;
+        self.count_unless(stop)
+    }
+
+    /// What had to wait stays counted: it is in memory still, though no longer in the inbox.
+    fn count_unless(&mut self, stop: Option<Stop>) -> Result<Option<Stop>, End> {
+        if stop.is_none() {
+            self.count_received()?;
+        }
         Ok(stop)
     }
 
@@ -247,6 +316,9 @@ impl Connection {
                 Ok((0, _)) => break Ok(None),
                 Ok((count, message)) => {
                     used += count;
+                    if message.is_some() {
+                        self.unfinished_since = None;
+                    }
                     match message.map_or(Ok(None), |message| self.take(&message)) {
                         Ok(None) => {}
                         stop => break stop,
@@ -259,164 +331,14 @@ impl Connection {
         outcome.map(|stop| (used, stop))
     }
 
+    fn jobs_len(&self) -> usize {
+        self.jobs.as_ref().map_or(0, |jobs| jobs.len())
+    }
+
     fn is_full(&self) -> bool {
-        let jobs = self.jobs.as_ref().map_or(0, |jobs| jobs.len());
         let settings = &self.shared.settings;
-        self.turn.len() + jobs >= settings.in_flight_max
+        self.turn.len() + self.jobs_len() >= settings.in_flight_max
             || self.outbox.bytes.len() >= settings.unsent_bytes_max
-    }
-
-    fn take(&mut self, message: &Message<'_>) -> Result<Option<Stop>, End> {
-        match message {
-            Message::Data { is_text, payload } => {
-                let mut scratch = Vec::new();
-                match self.outbox.format.read(*is_text, payload, &mut scratch) {
-                    Ok(text) => Ok(self.take_frame(text)),
-                    Err(fault) => {
-                        self.outbox.refuse(None, &Problem::from(&fault));
-                        Ok(None)
-                    }
-                }
-            }
-            Message::Ping(payload) => {
-                write(&mut self.outbox.bytes, Opcode::Pong, payload);
-                Ok(None)
-            }
-            Message::Pong => Ok(None),
-            Message::Close(code) => Err(End::Close(code.unwrap_or(1000), "")),
-        }
-    }
-
-    fn take_frame(&mut self, text: &str) -> Option<Stop> {
-        let frame = match Frame::parse(text) {
-            Ok(frame) => frame,
-            Err(fault) => {
-                self.outbox.refuse(Frame::number(text), &Problem::from(&fault));
-                return None;
-            }
-        };
-        let Some(id) = frame.id else {
-            self.outbox
-                .refuse(None, &Problem::from(&Fault::MissingField { field: "id".to_owned() }));
-            return None;
-        };
-        match self.hand_in(id, frame) {
-            Ok(stop) => stop,
-            Err(problem) => {
-                self.outbox.refuse(Some(id), &problem);
-                None
-            }
-        }
-    }
-
-    fn hand_in(&mut self, id: u64, mut frame: Frame<'_>) -> Result<Option<Stop>, Problem> {
-        let key = frame.idempotency_key.take();
-        self.remember_names(&frame)?;
-        let call = frame.call().map_err(|fault| Problem::from(&fault))?;
-        let wish = match call {
-            Call::Command(command) => Wish::Command(command),
-            Call::Transaction(wish) => wish,
-            Call::Query(query) => return self.look_up(id, query),
-            Call::Watch(wanted) => {
-                let caller = self.caller()?;
-                return Ok(Some(Stop::Watch { caller, wanted, id }));
-            }
-            Call::Unwatch { watch } => {
-                if !self.pushes.end(watch) {
-                    let fault = Fault::field("watch", "there is no watch of this number");
-                    return Err(Problem::from(&fault));
-                }
-                self.outbox.nothing_to_tell(id);
-                return Ok(None);
-            }
-            Call::Ping => {
-                self.outbox.nothing_to_tell(id);
-                return Ok(None);
-            }
-        };
-        let idempotency_key = match key {
-            Some(key) => Some(
-                IdempotencyKey::parse(&key)
-                    .map_err(|error| Problem::from(&Fault::field("idempotency_key", error)))?,
-            ),
-            None => None,
-        };
-        let workspace = named(self.workspace.as_ref())?;
-        let request = Request { wish, idempotency_key };
-        self.submit(&workspace.clone(), &self.agent.clone(), request, id)
-    }
-
-    fn submit(
-        &mut self,
-        workspace: &WorkspaceName,
-        agent: &AgentId,
-        request: Request,
-        id: u64,
-    ) -> Result<Option<Stop>, Problem> {
-        match self.turn.hand_in(&self.shared.baton, workspace, agent, request, id) {
-            Ok(None) => Ok(None),
-            Ok(Some(stalled)) => {
-                let (workspace, agent) = (workspace.clone(), agent.clone());
-                Ok(Some(Stop::Stalled { workspace, agent, stalled }))
-            }
-            Err(error) => Err(Problem::from(&error)),
-        }
-    }
-
-    fn look_up(&mut self, id: u64, query: Query) -> Result<Option<Stop>, Problem> {
-        let workspace = named(self.workspace.as_ref())?;
-        match self.turn.look_up(&self.shared.baton, workspace, &query, id) {
-            Ok(Looked::Handed) => {
-                // What is durable already needs no turn, unless others wait before it.
-                while let Some((id, outcome)) = self.turn.ready() {
-                    self.outbox.answer(id, &outcome);
-                }
-                Ok(None)
-            }
-            Ok(Looked::Past) => {
-                let caller = self.caller()?;
-                self.ask_aside(caller, query, id);
-                Ok(None)
-            }
-            Ok(Looked::Absent) => {
-                let caller = self.caller()?;
-                Ok(Some(Stop::Unloaded { caller, query, id }))
-            }
-            Err(error) => Err(Problem::from(&error)),
-        }
-    }
-
-    /// The past is read from files: on another thread, so that nobody here waits for them.
-    fn ask_aside(&mut self, caller: Caller, query: Query, id: u64) {
-        let baton = self.shared.baton.clone();
-        let job = crate::turn::aside(baton, caller, query);
-        let job: Job = Box::pin(async move { (id, job.await) });
-        self.jobs.get_or_insert_default().push(job);
-    }
-
-    fn remember_names(&mut self, frame: &Frame<'_>) -> Result<(), Problem> {
-        let bad = |field: &str, error| Problem::from(&Fault::field(field, error));
-        match &frame.workspace {
-            None => self.workspace = None,
-            Some(name) if self.workspace.as_ref().is_some_and(|known| known.as_str() == name) => {}
-            Some(name) => {
-                self.workspace =
-                    Some(WorkspaceName::parse(name).map_err(|error| bad("workspace", error))?);
-            }
-        }
-        match &frame.agent {
-            None => self.agent = self.anonymous.clone(),
-            Some(name) if self.agent.as_str() == name => {}
-            Some(name) => {
-                self.agent = AgentId::parse(name).map_err(|error| bad("agent", error))?;
-            }
-        }
-        Ok(())
-    }
-
-    fn caller(&self) -> Result<Caller, Problem> {
-        let workspace = named(self.workspace.as_ref())?.clone();
-        Ok(Caller { workspace, agent: self.agent.clone(), idempotency_key: None })
     }
 
     /// Goes on until all that was received is taken in and answered.
@@ -426,7 +348,8 @@ impl Connection {
                 // Whoever came before does not wait for what this one waits for.
                 self.settle().await?;
                 stop = self.resolve(reason).await;
-            } else if self.inbox.is_empty() {
+            } else if self.inbox.is_empty() || self.is_full() {
+                // What is still full now is so by jobs: it goes on when one of them is done.
                 break;
             } else {
                 stop = self.take_in_rest()?;
@@ -435,7 +358,25 @@ impl Connection {
                 }
             }
         }
+        self.count_received()?;
+        self.watch_the_time();
         self.settle().await
+    }
+
+    /// A message of which a part has come must be there before long.
+    fn watch_the_time(&mut self) {
+        let waits_for_peer =
+            (!self.inbox.is_empty() && !self.is_full()) || self.decoder.has_begun();
+        if waits_for_peer && self.unfinished_since.is_none() {
+            let now = Instant::now();
+            self.unfinished_since = Some(now);
+            let deadline = now + self.shared.settings.body_deadline;
+            if deadline < self.alarm.deadline() {
+                self.alarm.as_mut().reset(deadline);
+            }
+        } else if !waits_for_peer {
+            self.unfinished_since = None;
+        }
     }
 
     /// Does what had to happen first; it may have to happen again.
@@ -486,22 +427,21 @@ impl Connection {
             return Err(Problem::from(&fault));
         }
         let settings = &self.shared.settings;
-        let too_many = |max, whose| Problem::from(Refusal::TooManyWatches { whose, max });
-        if self.pushes.len() >= settings.watches_per_connection_max {
-            return Err(too_many(settings.watches_per_connection_max, "on this connection"));
+        let max = settings.watches_per_connection_max;
+        if self.pushes.len() >= max {
+            return Err(Refusal::TooManyWatches { whose: "on this connection", max }.into());
         }
-        if !self.shared.metrics.watches.enter(settings.watches_max) {
-            return Err(too_many(settings.watches_max, "on this server"));
-        }
-        let watch = match self.shared.baton.watch(caller, wanted).await {
-            Ok(watch) => watch,
-            Err(error) => {
-                self.shared.metrics.watches.leave();
-                return Err(Problem::from(&error));
-            }
+        let place = Watching::enter(&self.shared).map_err(Problem::from)?;
+        let has_snapshot = wanted.snapshot;
+        let watch = self.shared.baton.watch(caller, wanted).await;
+        let watch = watch.map_err(|error| Problem::from(&error))?;
+        // A snapshot stands before its events: they begin after it.
+        let (present, from) = match (has_snapshot, watch.resume_from()) {
+            (true, at) => (at, at.next()),
+            (false, from) => (watch.begun_at(), from),
         };
-        self.outbox.begun(id, watch.resume_from());
-        self.pushes.add(id, watch, Arc::clone(&self.shared));
+        self.outbox.begun(id, present, from);
+        self.pushes.add(id, watch, place);
         Ok(None)
     }
 
@@ -509,8 +449,8 @@ impl Connection {
     async fn settle(&mut self) -> Result<(), End> {
         if !self.turn.is_empty() {
             let shared = Arc::clone(&self.shared);
-            let settled = self.turn.settle(&shared.baton).await;
-            while let Some((id, outcome)) = self.turn.next(&shared.baton, &settled).await {
+            self.turn.settle(&shared.baton).await;
+            while let Some((id, outcome)) = self.turn.next(&shared.baton).await {
                 self.outbox.answer(id, &outcome);
                 if self.outbox.bytes.len() >= shared.settings.unsent_bytes_max {
                     self.flush().await?;
@@ -543,7 +483,11 @@ impl Connection {
 
     /// Time has passed: asks for a sign of life, and leaves if there is none.
     async fn look_after(&mut self) -> Result<(), End> {
-        self.alarm.set(sleep(self.shared.settings.ping_every));
+        let settings = &self.shared.settings;
+        self.alarm.set(sleep(settings.ping_every));
+        if self.unfinished_since.is_some_and(|since| since.elapsed() >= settings.body_deadline) {
+            return Err(End::Close(1008, "the message took too long"));
+        }
         self.silent += 1;
         match self.silent {
             1 => Ok(()),
@@ -555,24 +499,34 @@ impl Connection {
         }
     }
 
-    /// The server ends: watchers learn where to resume, then the connection is closed.
+    /// The server ends: what was asked is answered, watchers learn where to resume, then the
+    /// connection is closed.
     async fn say_farewell(&mut self) -> End {
-        let watching = self.pushes.len() > 0;
-        let farewell = self.shared.settings.farewell;
-        if watching {
-            // The engine ends every watch with the revision to resume from.
-            let rest = async {
-                while self.pushes.len() > 0 {
-                    let push = std::future::poll_fn(|context| self.pushes.poll(context)).await;
-                    self.outbox.push(push);
-                }
-            };
-            let _ = timeout(farewell, rest).await;
+        // The engine is closing: it ends every watch with the revision to resume from.
+        while self.pushes.len() > 0 || self.jobs_len() > 0 {
+            let outcome = std::future::poll_fn(|context| match self.poll_jobs(context) {
+                Poll::Ready(done) => Poll::Ready(Some(done)),
+                Poll::Pending if self.collect_pushes(context) => Poll::Ready(None),
+                Poll::Pending => Poll::Pending,
+            });
+            if let Some((id, outcome)) = outcome.await {
+                self.outbox.answer(id, &outcome);
+            }
+            if let Err(end) = self.flush().await {
+                return end;
+            }
         }
         End::Close(1001, "the server ends")
     }
-}
 
-fn named(workspace: Option<&WorkspaceName>) -> Result<&WorkspaceName, Problem> {
-    workspace.ok_or_else(|| Problem::from(&Fault::MissingField { field: "workspace".to_owned() }))
+    /// Ends the connection from this side, after the answers to what was handed in.
+    async fn close(mut self, code: u16, reason: &str) {
+        if self.settle().await.is_ok() {
+            write_close(&mut self.outbox.bytes, code, reason);
+            if self.flush().await.is_ok() {
+                let mut line = Line::new(self.stream, self.shared.settings.write_deadline);
+                let _ = line.shutdown().await;
+            }
+        }
+    }
 }

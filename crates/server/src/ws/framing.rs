@@ -15,6 +15,9 @@
 //!
 //! Deliberately absent: extensions. Compressing small frames costs more than it saves.
 
+#[cfg(test)]
+mod tests;
+
 /// What a frame is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opcode {
@@ -183,6 +186,11 @@ impl Decoder {
         Self { bytes_max, begun: None, whole: Vec::new() }
     }
 
+    /// Whether a part of a message was taken in, and the rest has yet to come.
+    pub fn has_begun(&self) -> bool {
+        self.begun.is_some()
+    }
+
     /// Bytes of a message that was begun.
     pub fn begun_bytes(&self) -> usize {
         self.begun.as_ref().map_or(0, |(_, bytes)| bytes.len())
@@ -194,6 +202,8 @@ impl Decoder {
         &'a mut self,
         bytes: &'a mut [u8],
     ) -> Result<(usize, Option<Message<'a>>), Broken> {
+        // A message that was put together is done with: no connection keeps its bytes while idle.
+        self.whole = Vec::new();
         let Some(head) = head(bytes, self.bytes_max)? else { return Ok((0, None)) };
         let end = head.start + head.bytes;
         let Some(payload) = bytes.get_mut(head.start..end) else { return Ok((0, None)) };

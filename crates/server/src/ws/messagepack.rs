@@ -22,6 +22,9 @@ use baton_core::wire::{Fault, write_text};
 use rmp::Marker;
 use serde_json::Value;
 
+#[cfg(test)]
+mod tests;
+
 /// Room for what stands around a value of the largest depth.
 const LEVELS_MAX: usize = DEPTH_MAX + 2;
 

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Version, header};
 use axum::response::IntoResponse;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hyper_util::rt::TokioIo;
 use sha1::{Digest, Sha1};
-use tokio::net::TcpStream;
 
+use crate::line::Line;
 use crate::listener::Place;
 use crate::problem::Refused;
 use crate::refusal::Refusal;
@@ -37,8 +37,21 @@ fn says(headers: &HeaderMap, name: header::HeaderName, word: &str) -> bool {
     words.any(|said| said.trim().eq_ignore_ascii_case(word))
 }
 
-fn check(headers: &HeaderMap) -> Result<String, Refused> {
+fn check(request: &Request<Body>) -> Result<String, Refused> {
     let refuse = |reason| Err(Refusal::Handshake { reason }.into());
+    let headers = request.headers();
+    // A router that takes GET takes HEAD too.
+    if request.method() != Method::GET || request.version() < Version::HTTP_11 {
+        return refuse("it must be a GET of HTTP/1.1");
+    }
+    if request.uri().query().is_some_and(|query| !query.is_empty()) {
+        return refuse("the path takes no parameters");
+    }
+    if headers.contains_key(header::TRANSFER_ENCODING)
+        || headers.get(header::CONTENT_LENGTH).is_some_and(|length| length != "0")
+    {
+        return refuse("it must have no body");
+    }
     if !says(headers, header::CONNECTION, "upgrade") || !says(headers, header::UPGRADE, "websocket")
     {
         return refuse("`connection: upgrade` and `upgrade: websocket` are missing");
@@ -46,10 +59,11 @@ fn check(headers: &HeaderMap) -> Result<String, Refused> {
     if !says(headers, header::SEC_WEBSOCKET_VERSION, "13") {
         return refuse("only version 13 is spoken");
     }
-    let key = headers.get(header::SEC_WEBSOCKET_KEY).and_then(|key| key.to_str().ok());
+    let mut keys = headers.get_all(header::SEC_WEBSOCKET_KEY).iter();
+    let key = keys.next().and_then(|key| key.to_str().ok()).filter(|_| keys.next().is_none());
     match key.filter(|key| STANDARD.decode(key).is_ok_and(|key| key.len() == 16)) {
         Some(key) => Ok(STANDARD.encode(Sha1::digest(format!("{key}{ACCEPTED}")))),
-        None => refuse("`sec-websocket-key` is not 16 bytes in Base64"),
+        None => refuse("`sec-websocket-key` is not one key of 16 bytes in Base64"),
     }
 }
 
@@ -58,7 +72,7 @@ pub(crate) async fn open(
     State(shared): State<Arc<Shared>>,
     mut request: Request<Body>,
 ) -> Result<Response<Body>, Refused> {
-    let accepted = check(request.headers())?;
+    let accepted = check(&request)?;
     let offered = request.headers().get_all(header::SEC_WEBSOCKET_PROTOCOL);
     let offered: Vec<&str> =
         offered.iter().filter_map(|value| value.to_str().ok()).flat_map(|v| v.split(',')).collect();
@@ -67,14 +81,16 @@ pub(crate) async fn open(
         return Err(Refusal::Handshake { reason }.into());
     };
     let place = request.extensions().get::<Arc<Place>>().cloned();
+    let place = place.expect("every connection that is served has a place");
     let upgrade = hyper::upgrade::on(&mut request);
-    tokio::spawn(async move {
-        let _place = place;
+    let work = async move {
         // A peer that goes away during the handshake is nobody's concern.
         let Ok(upgraded) = upgrade.await else { return };
-        let Ok(parts) = upgraded.downcast::<TokioIo<TcpStream>>() else { return };
-        connection::serve(shared, parts.io.into_inner(), parts.read_buf, format).await;
-    });
+        let Ok(parts) = upgraded.downcast::<TokioIo<Line>>() else { return };
+        let stream = parts.io.into_inner().into_stream();
+        connection::serve(shared, stream, parts.read_buf, format).await;
+    };
+    tokio::spawn(place.occupied(Box::pin(work)));
     let mut response = StatusCode::SWITCHING_PROTOCOLS.into_response();
     let headers = response.headers_mut();
     headers.insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));

@@ -82,10 +82,9 @@ impl Outbox {
         });
     }
 
-    /// A watch has begun.
-    pub(super) fn begun(&mut self, id: u64, from: Revision) {
+    /// A watch has begun: at this revision, and with events from that one on.
+    pub(super) fn begun(&mut self, id: u64, revision: Revision, from: Revision) {
         self.shared.metrics.answered(Door::WebSocket, None);
-        let revision = from.0.saturating_sub(1);
         self.format.write(&mut self.bytes, |out| {
             begin(out, id);
             let rest =

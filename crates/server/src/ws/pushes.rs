@@ -1,14 +1,13 @@
 //! The watches of one connection.
 
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use baton::{Error, Item, Watch};
 use futures_util::Stream;
 use futures_util::stream::SelectAll;
 
-use crate::shared::Shared;
+use crate::shared::Watching;
 
 /// What a watch brings.
 pub(super) struct Push {
@@ -23,22 +22,13 @@ pub(super) struct Push {
 /// One watch. It lets go of its place when it ends, whichever way.
 pub(super) struct Pushing {
     watch: u64,
-    stream: Option<Watch>,
-    shared: Arc<Shared>,
+    stream: Option<(Watch, Watching)>,
     waker: Option<Waker>,
 }
 
 impl Pushing {
     fn end(&mut self) {
-        if self.stream.take().is_some() {
-            self.shared.metrics.watches.leave();
-        }
-    }
-}
-
-impl Drop for Pushing {
-    fn drop(&mut self) {
-        self.end();
+        self.stream = None;
     }
 }
 
@@ -47,7 +37,7 @@ impl Stream for Pushing {
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Push>> {
         let watch = self.watch;
-        let Some(stream) = &mut self.stream else { return Poll::Ready(None) };
+        let Some((stream, _)) = &mut self.stream else { return Poll::Ready(None) };
         match Pin::new(&mut *stream).poll_next(context) {
             Poll::Pending => {
                 self.waker = Some(context.waker().clone());
@@ -91,8 +81,8 @@ impl Pushes {
     }
 
     /// Adds a watch, whose place was taken.
-    pub(super) fn add(&mut self, watch: u64, stream: Watch, shared: Arc<Shared>) {
-        let pushing = Pushing { watch, stream: Some(stream), shared, waker: None };
+    pub(super) fn add(&mut self, watch: u64, stream: Watch, place: Watching) {
+        let pushing = Pushing { watch, stream: Some((stream, place)), waker: None };
         self.watches.get_or_insert_default().push(pushing);
         self.count += 1;
     }

@@ -1,0 +1,169 @@
+//! Requests of one WebSocket, on their way from a frame to the engine.
+
+use std::sync::Arc;
+
+use baton_core::wire::{Call, Fault, Frame, Problem};
+use baton_core::{AgentId, IdempotencyKey, Query, Request, Wish, WorkspaceName};
+use baton_handle::Caller;
+
+use super::{Connection, End, Job, Stop};
+use crate::turn::{Looked, aside};
+use crate::ws::framing::{Message, Opcode, write};
+
+impl Connection {
+    pub(super) fn take(&mut self, message: &Message<'_>) -> Result<Option<Stop>, End> {
+        match message {
+            Message::Data { is_text, payload } => {
+                let mut scratch = Vec::new();
+                match self.outbox.format.read(*is_text, payload, &mut scratch) {
+                    Ok(text) => Ok(self.take_frame(text)),
+                    Err(fault) => {
+                        self.outbox.refuse(None, &Problem::from(&fault));
+                        Ok(None)
+                    }
+                }
+            }
+            Message::Ping(payload) => {
+                write(&mut self.outbox.bytes, Opcode::Pong, payload);
+                Ok(None)
+            }
+            Message::Pong => Ok(None),
+            Message::Close(code) => Err(End::Close(code.unwrap_or(1000), "")),
+        }
+    }
+
+    fn take_frame(&mut self, text: &str) -> Option<Stop> {
+        let frame = match Frame::parse(text) {
+            Ok(frame) => frame,
+            Err(fault) => {
+                self.outbox.refuse(Frame::number(text), &Problem::from(&fault));
+                return None;
+            }
+        };
+        let Some(id) = frame.id else {
+            self.outbox
+                .refuse(None, &Problem::from(&Fault::MissingField { field: "id".to_owned() }));
+            return None;
+        };
+        match self.hand_in(id, frame) {
+            Ok(stop) => stop,
+            Err(problem) => {
+                self.outbox.refuse(Some(id), &problem);
+                None
+            }
+        }
+    }
+
+    fn hand_in(&mut self, id: u64, mut frame: Frame<'_>) -> Result<Option<Stop>, Problem> {
+        let key = frame.idempotency_key.take();
+        self.remember_names(&frame)?;
+        let call = frame.call().map_err(|fault| Problem::from(&fault))?;
+        let wish = match call {
+            Call::Command(command) => Wish::Command(command),
+            Call::Transaction(wish) => wish,
+            Call::Query(query) => return self.look_up(id, query),
+            Call::Watch(wanted) => {
+                let caller = self.caller()?;
+                return Ok(Some(Stop::Watch { caller, wanted, id }));
+            }
+            Call::Unwatch { watch } => {
+                if !self.pushes.end(watch) {
+                    let fault = Fault::field("watch", "there is no watch of this number");
+                    return Err(Problem::from(&fault));
+                }
+                self.outbox.nothing_to_tell(id);
+                return Ok(None);
+            }
+            Call::Ping => {
+                self.outbox.nothing_to_tell(id);
+                return Ok(None);
+            }
+        };
+        let idempotency_key = match key {
+            Some(key) => Some(
+                IdempotencyKey::parse(&key)
+                    .map_err(|error| Problem::from(&Fault::field("idempotency_key", error)))?,
+            ),
+            None => None,
+        };
+        let workspace = named(self.workspace.as_ref())?;
+        let request = Request { wish, idempotency_key };
+        self.submit(&workspace.clone(), &self.agent.clone(), request, id)
+    }
+
+    pub(super) fn submit(
+        &mut self,
+        workspace: &WorkspaceName,
+        agent: &AgentId,
+        request: Request,
+        id: u64,
+    ) -> Result<Option<Stop>, Problem> {
+        match self.turn.hand_in(&self.shared.baton, workspace, agent, request, id) {
+            Ok(None) => Ok(None),
+            Ok(Some(stalled)) => {
+                let (workspace, agent) = (workspace.clone(), agent.clone());
+                Ok(Some(Stop::Stalled { workspace, agent, stalled }))
+            }
+            Err(error) => Err(Problem::from(&error)),
+        }
+    }
+
+    pub(super) fn look_up(&mut self, id: u64, query: Query) -> Result<Option<Stop>, Problem> {
+        let workspace = named(self.workspace.as_ref())?;
+        match self.turn.look_up(&self.shared.baton, workspace, &query, id) {
+            Ok(Looked::Handed) => {
+                // What is durable already needs no turn, unless others wait before it.
+                while let Some((id, outcome)) = self.turn.ready() {
+                    self.outbox.answer(id, &outcome);
+                }
+                Ok(None)
+            }
+            Ok(Looked::Past) => {
+                let caller = self.caller()?;
+                self.ask_aside(caller, query, id);
+                Ok(None)
+            }
+            Ok(Looked::Absent) => {
+                let caller = self.caller()?;
+                Ok(Some(Stop::Unloaded { caller, query, id }))
+            }
+            Err(error) => Err(Problem::from(&error)),
+        }
+    }
+
+    /// The past is read from files: on another thread, so that nobody here waits for them.
+    fn ask_aside(&mut self, caller: Caller, query: Query, id: u64) {
+        let job = aside(Arc::clone(&self.shared), caller, query);
+        let job: Job = Box::pin(async move { (id, job.await) });
+        self.jobs.get_or_insert_default().push(job);
+    }
+
+    fn remember_names(&mut self, frame: &Frame<'_>) -> Result<(), Problem> {
+        let bad = |field: &str, error| Problem::from(&Fault::field(field, error));
+        match &frame.workspace {
+            None => self.workspace = None,
+            Some(name) if self.workspace.as_ref().is_some_and(|known| known.as_str() == name) => {}
+            Some(name) => {
+                self.workspace =
+                    Some(WorkspaceName::parse(name).map_err(|error| bad("workspace", error))?);
+            }
+        }
+        match &frame.agent {
+            None => self.agent = self.anonymous.clone(),
+            Some(name) if self.agent.as_str() == name => {}
+            Some(name) => {
+                self.agent = AgentId::parse(name).map_err(|error| bad("agent", error))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn caller(&self) -> Result<Caller, Problem> {
+        let workspace = named(self.workspace.as_ref())?.clone();
+        Ok(Caller { workspace, agent: self.agent.clone(), idempotency_key: None })
+    }
+}
+
+fn named(workspace: Option<&WorkspaceName>) -> Result<&WorkspaceName, Problem> {
+    workspace.ok_or_else(|| Problem::from(&Fault::MissingField { field: "workspace".to_owned() }))
+}

@@ -1,0 +1,198 @@
+//! A caller that speaks HTTP/1.1 on a plain socket.
+
+use std::fmt::Write;
+use std::net::SocketAddr;
+
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpSocket, TcpStream};
+
+use crate::stage::within;
+
+/// Headers as lines.
+pub(crate) fn lines(headers: &[(&str, &str)]) -> String {
+    let mut lines = String::new();
+    for (name, value) in headers {
+        write!(lines, "{name}: {value}\r\n").expect("a string takes everything");
+    }
+    lines
+}
+
+/// One connection.
+pub(crate) struct Http {
+    pub(crate) stream: TcpStream,
+    received: Vec<u8>,
+}
+
+/// What was answered.
+#[derive(Debug)]
+pub(crate) struct Told {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Told {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body)
+            .unwrap_or_else(|error| panic!("{error} in {:?}", String::from_utf8_lossy(&self.body)))
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        let of_that_name = |line: &'_ &str| {
+            line.split_once(':').is_some_and(|(given, _)| given.eq_ignore_ascii_case(name))
+        };
+        let line = self.head.lines().skip(1).find(of_that_name)?;
+        line.split_once(':').map(|(_, value)| value.trim())
+    }
+
+    /// Status and code of a problem.
+    #[track_caller]
+    pub(crate) fn problem(&self) -> (u16, String) {
+        assert_eq!(self.header("content-type"), Some("application/problem+json"), "{self:?}");
+        let problem = self.json();
+        assert_eq!(problem["status"], self.status, "{problem}");
+        for field in ["type", "title", "detail", "hint", "kind"] {
+            assert!(problem[field].as_str().is_some_and(|text| !text.is_empty()), "{problem}");
+        }
+        (self.status, problem["code"].as_str().expect("a problem has a code").to_owned())
+    }
+}
+
+fn lines_of_length(bytes: usize) -> String {
+    lines(&[("content-length", &bytes.to_string())])
+}
+
+impl Http {
+    pub(crate) async fn connect(address: SocketAddr) -> Self {
+        Self::over(TcpSocket::new_v4().expect("there is room for a socket"), address).await
+    }
+
+    /// A connection whose receiving end takes little, so that it is soon full if nobody reads.
+    pub(crate) async fn narrow(address: SocketAddr) -> Self {
+        let socket = TcpSocket::new_v4().expect("there is room for a socket");
+        socket.set_recv_buffer_size(8 << 10).expect("it can be small");
+        Self::over(socket, address).await
+    }
+
+    async fn over(socket: TcpSocket, address: SocketAddr) -> Self {
+        let stream = within(socket.connect(address)).await.expect("the server listens");
+        stream.set_nodelay(true).expect("it is a socket");
+        Self { stream, received: Vec::new() }
+    }
+
+    /// Sends bytes as they are. That the server has closed already is no failure here.
+    pub(crate) async fn send(&mut self, bytes: impl AsRef<[u8]>) {
+        let _ = within(self.stream.write_all(bytes.as_ref())).await;
+    }
+
+    pub(crate) async fn request(
+        &mut self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: impl AsRef<[u8]>,
+    ) -> Told {
+        let body = body.as_ref();
+        let lines = lines(headers);
+        let mut text = format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\n{lines}");
+        if !body.is_empty() {
+            text += &lines_of_length(body.len());
+        }
+        let mut bytes = (text + "\r\n").into_bytes();
+        bytes.extend_from_slice(body);
+        self.send(bytes).await;
+        self.told_to(method).await
+    }
+
+    pub(crate) async fn get(&mut self, path: &str) -> Told {
+        self.request("GET", path, &[], "").await
+    }
+
+    pub(crate) async fn delete(&mut self, path: &str) -> Told {
+        self.request("DELETE", path, &[], "").await
+    }
+
+    pub(crate) async fn post(&mut self, path: &str, body: &Value) -> Told {
+        self.request("POST", path, &[("content-type", "application/json")], body.to_string()).await
+    }
+
+    pub(crate) async fn put(&mut self, path: &str, body: &Value) -> Told {
+        self.request("PUT", path, &[], body.to_string()).await
+    }
+
+    /// Carries out one command in the workspace `w`.
+    pub(crate) async fn command(&mut self, command: &Value) -> Told {
+        self.post("/v1/w/commands", command).await
+    }
+
+    /// The next answer.
+    pub(crate) async fn told(&mut self) -> Told {
+        self.told_to("GET").await
+    }
+
+    async fn told_to(&mut self, method: &str) -> Told {
+        let (status, head) = self.head().await;
+        let mut told = Told { status, head, body: Vec::new() };
+        if method == "HEAD" || matches!(status, 101 | 204 | 304) {
+            return told;
+        }
+        if told.header("transfer-encoding") == Some("chunked") {
+            while let Some(chunk) = self.chunk().await {
+                told.body.extend(chunk);
+            }
+            return told;
+        }
+        let length = told.header("content-length").unwrap_or("0");
+        let length = length.parse().expect("a length is a number");
+        told.body = self.exactly(length).await;
+        told
+    }
+
+    /// The next status and head.
+    pub(crate) async fn head(&mut self) -> (u16, String) {
+        let head = self.up_to(b"\r\n\r\n").await;
+        let head = String::from_utf8(head).expect("heads are ASCII");
+        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
+        (status.unwrap_or_else(|| panic!("no status in {head:?}")), head)
+    }
+
+    /// The next chunk of a body; none at its end.
+    pub(crate) async fn chunk(&mut self) -> Option<Vec<u8>> {
+        let length = self.up_to(b"\r\n").await;
+        let length = str::from_utf8(&length).expect("a length is ASCII").trim();
+        let length = usize::from_str_radix(length, 16).expect("a length is a number");
+        let mut chunk = self.exactly(length + 2).await;
+        chunk.truncate(length);
+        (length > 0).then_some(chunk)
+    }
+
+    async fn up_to(&mut self, mark: &[u8]) -> Vec<u8> {
+        loop {
+            let place = self.received.windows(mark.len()).position(|window| window == mark);
+            if let Some(place) = place {
+                return self.received.drain(..place + mark.len()).collect();
+            }
+            assert!(self.receive().await, "it ended within {:?}", self.received);
+        }
+    }
+
+    async fn exactly(&mut self, count: usize) -> Vec<u8> {
+        while self.received.len() < count {
+            assert!(self.receive().await, "it ended within a body");
+        }
+        self.received.drain(..count).collect()
+    }
+
+    /// Whether something came before the end.
+    async fn receive(&mut self) -> bool {
+        self.received.reserve(64 << 10);
+        within(self.stream.read_buf(&mut self.received)).await.is_ok_and(|count| count > 0)
+    }
+
+    /// Whether the server has ended the connection, after whatever it still said.
+    pub(crate) async fn ends(&mut self) -> Vec<u8> {
+        while self.receive().await {}
+        std::mem::take(&mut self.received)
+    }
+}

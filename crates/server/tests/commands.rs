@@ -1,0 +1,210 @@
+//! Every operation by name: alone, in a list, in a transaction.
+
+use serde_json::{Value, json};
+
+use crate::callers::http::Http;
+use crate::stage::Stage;
+
+fn set(key: &str, value: impl Into<Value>) -> Value {
+    json!({"command": "state.set", "namespace": "shared", "key": key, "value": value.into()})
+}
+
+/// The whole vocabulary, in an order in which every command succeeds; with it the field of the
+/// result that shows that it was carried out.
+pub(crate) fn vocabulary() -> Vec<(Value, &'static str)> {
+    let with = |command: &str, fields: Value| {
+        let mut all = json!({ "command": command });
+        for (name, value) in fields.as_object().expect("fields are an object") {
+            all[name] = value.clone();
+        }
+        all
+    };
+    let plan = json!({"namespace": "shared", "key": "plan"});
+    vec![
+        (with("agent.register", json!({"agent": "ada", "ttl_ms": 60_000})), "/id"),
+        (with("agent.heartbeat", json!({"agent": "ada"})), "/id"),
+        (with("agent.get", json!({"agent": "ada"})), "/status"),
+        (with("agent.list", json!({})), "/agents/0/id"),
+        (
+            with("state.set", json!({"namespace": "shared", "key": "plan", "value": {"n": 1}})),
+            "/version",
+        ),
+        (
+            with("state.patch", json!({"namespace": "shared", "key": "plan", "merge": {"m": 2}})),
+            "/value/m",
+        ),
+        (with("state.get", plan.clone()), "/value/n"),
+        (with("state.list", json!({"namespace": "shared"})), "/entries/0/key"),
+        (with("state.snapshot", json!({})), "/entries/0/key"),
+        (with("state.history", json!({"namespace": "shared"})), "/changes/0/operation"),
+        (with("state.diff", json!({"from": 0})), "/changes/0/key"),
+        (with("namespace.create", json!({"name": "team"})), "/name"),
+        (
+            with("namespace.configure", json!({"name": "team", "rules": {"flat": true}})),
+            "/rules/flat",
+        ),
+        (with("namespace.get", json!({"name": "team"})), "/name"),
+        (with("namespace.list", json!({})), "/namespaces/0/name"),
+        (
+            with("state.transfer", json!({"from_namespace": "shared", "to_namespace": "team"})),
+            "/keys/0",
+        ),
+        (with("state.delete", json!({"namespace": "team", "key": "plan"})), ""),
+        (with("namespace.delete", json!({"name": "team"})), ""),
+        (with("workspace.get", json!({})), "/retention"),
+        (
+            with("workspace.configure", json!({"history_count": 5_000, "history_age_ms": 60_000})),
+            "/retention/history_count",
+        ),
+        (with("agent.leave", json!({"agent": "ada"})), ""),
+    ]
+}
+
+#[tokio::test]
+async fn every_operation_works_by_name() {
+    let stage = Stage::new().await;
+    let mut http = stage.http().await;
+    let known: Vec<&str> =
+        baton_core::wire::OPERATIONS.iter().map(|operation| operation.name).collect();
+    let mut used = Vec::new();
+    for (command, shown) in vocabulary() {
+        let told = http.command(&command).await;
+        assert_eq!(told.status, 200, "{command}: {}", told.json());
+        let body = told.json();
+        assert!(body["revision"].is_u64(), "{command}: {body}");
+        assert!(body["result"].pointer(shown).is_some(), "{command}: {body}");
+        used.push(command["command"].as_str().unwrap().to_owned());
+    }
+    for name in known {
+        assert!(used.iter().any(|used| used == name), "{name} was not tried");
+    }
+}
+
+#[tokio::test]
+async fn a_list_is_answered_in_order_each_by_itself() {
+    let stage = Stage::new().await;
+    let mut http = stage.http().await;
+    let commands: Vec<Value> = vocabulary().into_iter().map(|(command, _)| command).collect();
+    let told = http.post("/v1/w/commands", &json!(commands)).await;
+    assert_eq!(told.status, 200);
+    for (answer, (command, shown)) in told.json().as_array().unwrap().iter().zip(vocabulary()) {
+        assert!(answer["result"].pointer(shown).is_some(), "{command}: {answer}");
+    }
+    let mixed = json!([
+        set("a", 1),
+        {"command": "state.get", "namespace": "shared", "key": "nothing"},
+        {"command": "state.fly"},
+        7,
+        {"command": "watch", "pattern": "**"},
+        {"command": "state.get", "namespace": "shared", "key": "a"},
+        {"command": "transaction", "commands": [set("b", 1), set("c", 1)]},
+    ]);
+    let told = http.post("/v1/w/commands", &mixed).await;
+    let answers = told.json();
+    assert_eq!(told.status, 200, "{answers}");
+    assert_eq!(answers[0]["result"]["version"], 1);
+    let code = |place: usize| answers[place]["error"]["code"].as_str().unwrap().to_owned();
+    assert_eq!(code(1), "state.not_found");
+    assert_eq!(code(2), "request.unknown_command");
+    assert_eq!(code(3), "request.malformed");
+    assert_eq!(code(4), "request.malformed");
+    assert_eq!(answers[5]["result"]["value"], 1);
+    assert_eq!(answers[6]["results"][1]["key"], "c");
+    assert_eq!(answers.as_array().unwrap().len(), 7);
+    let told = http.post("/v1/w/commands", &json!([])).await;
+    assert_eq!((told.status, told.json()), (200, json!([])));
+}
+
+#[tokio::test]
+async fn a_refused_command_is_a_problem_with_its_facts() {
+    let stage = Stage::new().await;
+    let mut http = stage.http().await;
+    http.command(&set("plan", "first")).await;
+    let mut second = set("plan", "second");
+    second["expected_version"] = json!(7);
+    let told = http.command(&second).await;
+    assert_eq!(told.problem(), (409, "state.version_conflict".to_owned()));
+    let problem = told.json();
+    assert_eq!(problem["entry"]["value"], "first", "{problem}");
+    assert_eq!(problem["kind"], "conflict");
+    assert_eq!(problem["type"], "/docs/errors#state.version_conflict");
+}
+
+#[tokio::test]
+async fn a_transaction_happens_as_a_whole_or_not_at_all() {
+    let stage = Stage::new().await;
+    let mut http = stage.http().await;
+    let both = json!({"commands": [set("a", 1), set("b", 2)]});
+    let told = http.post("/v1/w/transactions", &both).await.json();
+    assert_eq!((&told["revision"], &told["results"][1]["value"]), (&json!(1), &json!(2)));
+    let entry = json!({"entry": {"namespace": "shared", "key": "a", "version": 1}});
+    let guarded = json!({"require": [entry], "commands": [set("a", 3)]});
+    assert_eq!(http.post("/v1/w/transactions", &guarded).await.status, 200);
+    let told = http.post("/v1/w/transactions", &guarded).await;
+    assert_eq!(told.status, 409, "{}", told.json());
+    let delete = json!({"command": "state.delete", "namespace": "shared", "key": "none"});
+    let half = json!({"commands": [set("x", 1), delete]});
+    let told = http.post("/v1/w/transactions", &half).await;
+    assert!(told.status >= 400, "{}", told.json());
+    assert_eq!(http.get("/v1/w/state/shared/x").await.status, 404);
+    for (body, code) in [
+        (json!({}), "request.missing_field"),
+        (json!({"commands": 7}), "request.bad_field"),
+        (json!({"commands": [], "commands2": []}), "request.unknown_field"),
+        (json!({"command": "state.set", "commands": []}), "request.unknown_field"),
+        (
+            json!({"commands": [{"command": "state.get", "namespace": "a", "key": "b"}]}),
+            "transaction.command_refused",
+        ),
+        (
+            json!({"commands": [{"command": "state.set", "agent": "x"}]}),
+            "transaction.command_refused",
+        ),
+        (json!([]), "request.malformed"),
+    ] {
+        let told = http.post("/v1/w/transactions", &body).await;
+        assert_eq!(told.problem(), (400, code.to_owned()), "{body}");
+    }
+}
+
+async fn written_by(http: &mut Http, headers: &[(&str, &str)], command: &Value) -> Value {
+    let told = http.request("POST", "/v1/w/commands", headers, command.to_string()).await;
+    assert_eq!(told.status, 200, "{}", told.json());
+    told.json()["result"]["updated_by"].clone()
+}
+
+#[tokio::test]
+async fn who_acts_stands_in_the_header_or_in_the_object() {
+    let stage = Stage::new().await;
+    let mut http = stage.http().await;
+    let header = [("Baton-Agent", "ada")];
+    assert_eq!(written_by(&mut http, &[], &set("a", 1)).await, "anonymous");
+    assert_eq!(written_by(&mut http, &header, &set("a", 2)).await, "ada");
+    let mut command = set("a", 3);
+    command["agent"] = json!("bob");
+    assert_eq!(written_by(&mut http, &[], &command).await, "bob");
+    let told = http.request("PUT", "/v1/w/state/shared/a", &header, "4").await;
+    assert_eq!(told.json()["updated_by"], "ada");
+}
+
+#[tokio::test]
+async fn a_repeated_key_is_answered_as_before_and_done_once() {
+    let stage = Stage::new().await;
+    let mut http = stage.http().await;
+    let key = [("Idempotency-Key", "once")];
+    let increment =
+        json!({"command": "state.patch", "namespace": "shared", "key": "n", "increment": 1});
+    http.command(&set("n", 0)).await;
+    for _ in 0..3 {
+        let told = http.request("POST", "/v1/w/commands", &key, increment.to_string()).await;
+        assert_eq!(told.json()["result"]["value"], 1);
+    }
+    let mut inside = increment.clone();
+    inside["idempotency_key"] = json!("twice");
+    for _ in 0..3 {
+        assert_eq!(http.command(&inside).await.json()["result"]["value"], 2);
+    }
+    let list = json!([increment, increment]).to_string();
+    let told = http.request("POST", "/v1/w/commands", &key, &list).await;
+    assert_eq!(told.problem(), (400, "request.bad_field".to_owned()));
+}

@@ -1,0 +1,130 @@
+//! Failures below the server: each is told as what it is, through every door.
+
+use std::net::SocketAddr;
+
+use baton::clock::SystemClock;
+use baton::{Baton, Options};
+use baton_log::faulty::{FaultyDisk, Operation};
+use baton_log::{FileLog, Options as FileOptions, Prepare};
+use serde_json::{Value, json};
+
+use crate::callers::http::Http;
+use crate::stage::{Stage, settings};
+
+fn on_disk(disk: &FaultyDisk) -> Baton {
+    let file = FileOptions {
+        segment_bytes: 256 << 10,
+        prepare: Prepare::Inline,
+        ..FileOptions::new("/baton")
+    };
+    let log = FileLog::open_on(disk.clone(), file).expect("the disk is well");
+    Baton::on(log, SystemClock::default(), Options::default()).expect("the log is well")
+}
+
+fn set(key: &str, value: impl Into<Value>) -> Value {
+    json!({"command": "state.set", "namespace": "shared", "key": key, "value": value.into()})
+}
+
+/// Writes until there is no space left; how often it went well.
+async fn fill(address: SocketAddr) -> u64 {
+    let mut http = Http::connect(address).await;
+    for number in 0..10_000_u64 {
+        let told = http.command(&set(&format!("fill{}", number % 5), "x".repeat(3_000))).await;
+        if told.status != 200 {
+            assert_eq!(told.problem(), (503, "engine.full".to_owned()));
+            assert_eq!(told.header("retry-after"), Some("1"));
+            return number;
+        }
+    }
+    panic!("the disk was never full");
+}
+
+#[tokio::test]
+async fn a_full_disk_refuses_writes_answers_reads_and_recovers() {
+    let disk = FaultyDisk::new(7);
+    let stage = Stage::on(on_disk(&disk), settings()).await;
+    let mut http = stage.http().await;
+    let mut socket = stage.socket().await;
+    assert_eq!(http.command(&set("k", 1)).await.status, 200);
+    disk.set_capacity(Some(disk.bytes_used() + 64 * 1_024));
+    fill(stage.address).await;
+    let ballast = "x".repeat(3_000);
+    let get = json!({"command": "state.get", "namespace": "shared", "key": "k"});
+    let list = json!([set("k", ballast.as_str()), get]);
+    let told = http.post("/v1/w/commands", &list).await.json();
+    assert_eq!(told[0]["error"]["code"], "engine.full", "{told}");
+    let answer = socket.ask(set("k", ballast.as_str())).await;
+    assert_eq!(answer["error"]["code"], "engine.full", "{answer}");
+    assert_eq!(answer["error"]["kind"], "unavailable");
+    assert_eq!(socket.ask(get).await["result"]["value"], 1);
+    assert_eq!(http.get("/readyz").await.status, 200);
+    disk.set_capacity(None);
+    assert_eq!(socket.ask(set("k", 4)).await["result"]["value"], 4);
+    assert_eq!(http.command(&set("k", 5)).await.json()["result"]["value"], 5);
+}
+
+#[tokio::test]
+async fn everyone_in_a_lost_group_is_told_and_nobody_is_told_otherwise() {
+    for round in 0..6_u64 {
+        let disk = FaultyDisk::new(round);
+        let stage = Stage::on(on_disk(&disk), settings()).await;
+        let mut socket = stage.socket().await;
+        socket.ask(set("k", 0)).await;
+        disk.set_capacity(Some(disk.bytes_used() + 20_000 * (round + 1)));
+        let mut bytes = Vec::new();
+        for id in 1..=300_u64 {
+            let mut request = set("k", json!([id, "x".repeat(3_000)]));
+            request["id"] = json!(id);
+            request["workspace"] = json!("w");
+            bytes.extend(socket.framed(&request));
+        }
+        socket.send_bytes(&bytes).await;
+        let mut last = 0;
+        for id in 1..=300 {
+            let answer = socket.answer(id).await;
+            match answer["result"]["revision"].as_u64() {
+                Some(revision) => last = revision,
+                None => assert_eq!(answer["error"]["code"], "engine.full", "{answer}"),
+            }
+            if id == 150 {
+                disk.set_capacity(None);
+            }
+        }
+        let get = json!({"command": "state.get", "namespace": "shared", "key": "k"});
+        let kept = socket.ask(get).await;
+        assert_eq!(kept["result"]["revision"].as_u64(), Some(last.max(1)), "round {round}: {kept}");
+        // What was told must be what is there after a restart.
+        drop(socket);
+        drop(stage.end().await);
+        let baton = on_disk(&disk);
+        let workspace = baton.workspace("w").unwrap();
+        let entry = workspace.state("shared").get("k").await.unwrap();
+        assert_eq!(entry.revision().0, last.max(1), "round {round}");
+    }
+}
+
+#[tokio::test]
+async fn a_failed_sync_is_an_unknown_outcome_and_stops_the_engine() {
+    let disk = FaultyDisk::new(3);
+    disk.refuse_direct(true);
+    let stage = Stage::on(on_disk(&disk), settings()).await;
+    let mut http = stage.http().await;
+    let mut socket = stage.socket().await;
+    let watch = json!({"id": 1, "command": "watch", "pattern": "**"});
+    socket.ask(watch).await;
+    assert_eq!(http.command(&set("k", 1)).await.status, 200);
+    disk.fail_nth(Operation::Sync, disk.counts().sync);
+    let told = http.command(&set("k", 2)).await;
+    assert_eq!(told.problem(), (503, "engine.unknown_outcome".to_owned()));
+    assert_eq!(socket.pushed(1).await["event"]["revision"], 1);
+    let ended = socket.pushed(1).await;
+    assert_eq!(ended["error"]["resume_from"], 2, "{ended}");
+    for door in [http.command(&set("k", 3)).await, http.get("/readyz").await] {
+        assert_eq!(door.problem(), (503, "engine.stopped".to_owned()));
+    }
+    let answer = socket.ask(set("k", 3)).await;
+    assert_eq!(answer["error"]["code"], "engine.stopped", "{answer}");
+    assert_eq!(http.get("/healthz").await.status, 200, "the process itself is well");
+    drop((http, socket));
+    drop(stage.end().await);
+}

@@ -1,0 +1,35 @@
+//! The doors as callers see them: a server in this process, and real sockets.
+//!
+//! | file            | the question                                                            |
+//! |-----------------|-------------------------------------------------------------------------|
+//! | `commands`      | does every operation work by name, alone and in company?                |
+//! | `resources`     | and in HTTP's own manner?                                               |
+//! | `events`        | does a watch over HTTP tell everything once?                            |
+//! | `frames`        | does a WebSocket do all of it, in both sub-protocols?                   |
+//! | `watches`       | and many watches on one?                                                |
+//! | `bad_requests`  | is every malformed request answered, and nobody else disturbed?         |
+//! | `bad_frames`    | and every malformed frame?                                              |
+//! | `strangers`     | can a page from elsewhere come in?                                      |
+//! | `slow_peers`    | are those left who take too long, read nothing, or vanish?              |
+//! | `limits`        | is there an end to what one caller, and all of them, may have?          |
+//! | `ending`        | does a server end without losing what it acknowledged?                  |
+//! | `failing_disk`  | is a failure below told as what it is?                                  |
+//! | `mutated`       | do the fuzz targets hold for some thousand inputs?                      |
+//!
+//! Callers are written by hand on plain sockets, since no well-behaved client can misbehave.
+
+mod bad_frames;
+mod bad_requests;
+mod callers;
+mod commands;
+mod ending;
+mod events;
+mod failing_disk;
+mod frames;
+mod limits;
+mod mutated;
+mod resources;
+mod slow_peers;
+mod stage;
+mod strangers;
+mod watches;

@@ -1,0 +1,143 @@
+//! HTTP's own manner: a path for every thing, a tag for every version.
+
+use serde_json::{Value, json};
+
+use crate::stage::Stage;
+
+#[tokio::test]
+async fn an_entry_has_a_path_and_a_tag() {
+    let stage = Stage::new().await;
+    let mut http = stage.http().await;
+    let path = "/v1/w/state/shared/plans/the%20first%2Fone";
+    let told = http.put(path, &json!({"step": 1})).await;
+    assert_eq!((told.status, told.header("etag")), (200, Some("\"1\"")), "{}", told.json());
+    assert_eq!(told.header("baton-revision"), Some("1"));
+    assert_eq!(told.json()["key"], "plans/the first/one");
+    let told = http.get(path).await;
+    assert_eq!((told.status, told.json()["value"].clone()), (200, json!({"step": 1})));
+    assert_eq!(told.header("etag"), Some("\"1\""));
+    for tag in ["\"1\"", "W/\"1\"", "\"7\", \"1\"", "*"] {
+        let told = http.request("GET", path, &[("If-None-Match", tag)], "").await;
+        assert_eq!((told.status, told.header("etag")), (304, Some("\"1\"")), "{tag}");
+    }
+    let told = http.request("GET", path, &[("If-None-Match", "\"2\"")], "").await;
+    assert_eq!(told.status, 200);
+    let told = http.request("HEAD", path, &[], "").await;
+    assert_eq!((told.status, told.header("etag")), (200, Some("\"1\"")));
+    let told = http.request("PUT", path, &[("If-Match", "\"1\"")], "2").await;
+    assert_eq!((told.status, told.header("etag")), (200, Some("\"2\"")));
+    let told = http.request("PUT", path, &[("If-Match", "\"1\"")], "3").await;
+    assert_eq!(told.problem(), (409, "state.version_conflict".to_owned()));
+    let told = http.request("PUT", path, &[("If-None-Match", "*")], "3").await;
+    assert_eq!(told.problem(), (409, "state.exists".to_owned()));
+    let told = http.request("PUT", "/v1/w/state/shared/new", &[("If-None-Match", "*")], "3").await;
+    assert_eq!(told.status, 200);
+    let told = http.request("DELETE", path, &[("If-Match", "\"1\"")], "").await;
+    assert_eq!(told.status, 409);
+    let told = http.request("DELETE", path, &[("If-Match", "\"2\"")], "").await;
+    assert_eq!(told.status, 200);
+    assert_eq!(http.get(path).await.problem(), (404, "state.not_found".to_owned()));
+}
+
+#[tokio::test]
+async fn a_patch_comes_in_three_forms() {
+    let stage = Stage::new().await;
+    let mut http = stage.http().await;
+    let path = "/v1/w/state/shared/doc";
+    http.put(path, &json!({"a": 1, "list": [1]})).await;
+    let merge = ("application/merge-patch+json", r#"{"b": 2, "a": null}"#);
+    let json_patch = (
+        "Application/JSON-Patch+JSON; charset=utf-8",
+        r#"[{"op":"add","path":"/list/-","value":2}]"#,
+    );
+    let own = ("application/json", r#"{"merge": {"c": 3}}"#);
+    for (kind, body) in [merge, json_patch, own] {
+        let told = http.request("PATCH", path, &[("content-type", kind)], body).await;
+        assert_eq!(told.status, 200, "{kind}: {}", told.json());
+    }
+    assert_eq!(http.get(path).await.json()["value"], json!({"b": 2, "list": [1, 2], "c": 3}));
+    let conditional = [("content-type", merge.0), ("If-Match", "\"1\"")];
+    assert_eq!(http.request("PATCH", path, &conditional, "{}").await.status, 409);
+}
+
+#[tokio::test]
+async fn lists_snapshots_history_and_differences_are_paths() {
+    let stage = Stage::new().await;
+    let mut http = stage.http().await;
+    for number in 0..5 {
+        http.put(&format!("/v1/w/state/shared/key-{number}"), &json!(number)).await;
+    }
+    let page = http.get("/v1/w/state/shared?limit=2&prefix=key-").await.json();
+    assert_eq!(page["entries"].as_array().unwrap().len(), 2, "{page}");
+    let cursor = page["cursor"].as_str().unwrap();
+    let rest = http.get(&format!("/v1/w/state/shared?limit=9&cursor={cursor}&prefix=key-")).await;
+    assert_eq!(rest.json()["entries"].as_array().unwrap().len(), 3);
+    let all = http.get("/v1/w/state").await;
+    assert_eq!(
+        (all.json()["entries"].as_array().unwrap().len(), all.header("baton-revision")),
+        (5, Some("5"))
+    );
+    let then = http.get("/v1/w/state?at=2").await.json();
+    assert_eq!(then["entries"].as_array().unwrap().len(), 2, "{then}");
+    assert_eq!(http.get("/v1/w/state/shared/key-0?at=1").await.json()["value"], 0);
+    assert_eq!(http.get("/v1/w/state/shared/key-1?at=1").await.status, 404);
+    let history = http.get("/v1/w/history?namespace=shared&key=key-3").await.json();
+    assert_eq!(history["changes"][0]["new_value"], 3, "{history}");
+    let diff = http.get("/v1/w/diff?from=1&to=3").await.json();
+    assert_eq!(diff["changes"].as_array().unwrap().len(), 2, "{diff}");
+    let moved = json!({"from_namespace": "shared", "to_namespace": "done", "keys": ["key-1"]});
+    http.post("/v1/w/namespaces", &json!({"name": "done"})).await;
+    let told = http.post("/v1/w/transfers", &moved).await;
+    assert_eq!(told.json()["keys"], json!(["key-1"]));
+}
+
+#[tokio::test]
+async fn namespaces_agents_and_workspaces_are_paths() {
+    let stage = Stage::new().await;
+    let mut http = stage.http().await;
+    let told = http.post("/v1/w/namespaces", &json!({"name": "team"})).await;
+    assert_eq!(told.json()["name"], "team");
+    let told = http.put("/v1/w/namespaces/team", &json!({"append_only": true})).await;
+    assert_eq!(told.json()["rules"]["append_only"], true, "{}", told.json());
+    assert_eq!(http.get("/v1/w/namespaces/team").await.json()["rules"]["append_only"], true);
+    let names = http.get("/v1/w/namespaces").await.json();
+    assert!(names["namespaces"].as_array().unwrap().iter().any(|one| one["name"] == "team"));
+    assert_eq!(http.delete("/v1/w/namespaces/team").await.status, 200);
+    assert_eq!(http.get("/v1/w/namespaces/team").await.status, 404);
+
+    let told = http.post("/v1/w/agents", &json!({"agent": "ada", "capabilities": ["plan"]})).await;
+    assert_eq!(told.json()["status"], "active", "{}", told.json());
+    let told = http.request("POST", "/v1/w/agents/ada/heartbeat", &[], "").await;
+    assert_eq!(told.status, 200, "{}", told.json());
+    assert_eq!(http.get("/v1/w/agents/ada").await.json()["id"], "ada");
+    assert_eq!(http.get("/v1/w/agents").await.json()["agents"][0]["id"], "ada");
+    assert_eq!(http.delete("/v1/w/agents/ada").await.status, 200);
+    assert_eq!(http.get("/v1/w/agents/ada").await.json()["status"], "left");
+
+    let retention: Value = json!({"history_count": 9, "history_age_ms": 60_000});
+    let told = http.request("PATCH", "/v1/w", &[], retention.to_string()).await;
+    assert_eq!(told.status, 200, "{}", told.json());
+    assert_eq!(http.get("/v1/w").await.json()["retention"]["history_count"], 9);
+}
+
+#[tokio::test]
+async fn the_server_tells_about_itself() {
+    let stage = Stage::new().await;
+    let mut http = stage.http().await;
+    assert_eq!(http.get("/healthz").await.json()["status"], "ok");
+    assert_eq!(http.get("/readyz").await.json()["status"], "ready");
+    assert_eq!(http.get("/openapi.json").await.status, 200);
+    http.get("/nowhere").await;
+    let told = http.get("/metrics").await;
+    assert!(told.header("content-type").unwrap().starts_with("text/plain"));
+    let text = String::from_utf8(told.body).unwrap();
+    let not_found = "baton_requests_total{door=\"http\",outcome=\"not_found\"} 1";
+    assert!(text.lines().any(|line| line == not_found), "{text}");
+    assert!(text.lines().any(|line| line == "baton_connections 1"), "{text}");
+    for line in text.lines() {
+        let is_comment = line.starts_with("# HELP ") || line.starts_with("# TYPE ");
+        let is_sample =
+            line.rsplit_once(' ').is_some_and(|(_, count)| count.parse::<u64>().is_ok());
+        assert!(is_comment || is_sample, "{line}");
+    }
+}

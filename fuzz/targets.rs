@@ -1,0 +1,82 @@
+//! What must hold for every input, whoever brings it: the fuzzer, or a test with a seed.
+//!
+//! | target        | the promise                                                                 |
+//! |---------------|-----------------------------------------------------------------------------|
+//! | `frames`      | no bytes panic; however they are split, the same messages come out          |
+//! | `messagepack` | no bytes panic; what is accepted is JSON, and the same value there and back |
+//! | `wire`        | no text panics; a refusal has a code, and what is read can be told          |
+
+use baton_core::wire::{Frame, Problem};
+use baton_server::ws::framing::{Decoder, Message};
+use baton_server::ws::messagepack;
+
+/// Small, so that limits are met often.
+const MESSAGE_BYTES_MAX: usize = 4_096;
+
+/// Everything that a decoder says about these bytes, which come in pieces of this size.
+fn told(bytes: &[u8], piece: usize) -> Vec<String> {
+    let mut decoder = Decoder::new(MESSAGE_BYTES_MAX);
+    let (mut told, mut inbox) = (Vec::new(), Vec::new());
+    for part in bytes.chunks(piece.max(1)) {
+        inbox.extend_from_slice(part);
+        loop {
+            match decoder.next(&mut inbox) {
+                Ok((0, message)) => {
+                    assert_eq!(message, None, "a message takes bytes");
+                    break;
+                }
+                Ok((used, message)) => {
+                    if let Some(Message::Data { is_text: true, payload }) = &message {
+                        assert!(str::from_utf8(payload).is_ok(), "text is UTF-8");
+                    }
+                    told.extend(message.map(|message| format!("{message:?}")));
+                    inbox.drain(..used);
+                }
+                Err(broken) => {
+                    assert!(matches!(broken.code, 1002 | 1007 | 1009), "{broken:?}");
+                    told.push(format!("{broken:?}"));
+                    return told;
+                }
+            }
+            assert!(decoder.begun_bytes() <= MESSAGE_BYTES_MAX, "a message is bounded");
+        }
+        assert!(inbox.len() <= MESSAGE_BYTES_MAX + 14 + piece, "a frame is bounded");
+    }
+    told
+}
+
+/// Frames of a WebSocket. The first byte says how the rest is split.
+pub(crate) fn frames(input: &[u8]) {
+    let Some((split, bytes)) = input.split_first() else { return };
+    let whole = told(bytes, bytes.len());
+    assert_eq!(told(bytes, usize::from(*split)), whole, "how it is split makes no difference");
+}
+
+/// A document in MessagePack.
+pub(crate) fn messagepack(input: &[u8]) {
+    let mut text = Vec::new();
+    if messagepack::to_json(input, &mut text).is_err() {
+        return;
+    }
+    let value: serde_json::Value = serde_json::from_slice(&text).expect("what is accepted is JSON");
+    let (mut packed, mut again) = (Vec::new(), Vec::new());
+    messagepack::from_json(&text, &mut packed);
+    messagepack::to_json(&packed, &mut again).expect("what was written can be read");
+    let again: serde_json::Value = serde_json::from_slice(&again).expect("and is JSON");
+    assert_eq!(again, value, "there and back it is the same value");
+}
+
+/// A request as text.
+pub(crate) fn wire(input: &[u8]) {
+    let Ok(text) = str::from_utf8(input) else { return };
+    let outcome = Frame::parse(text).and_then(Frame::call);
+    if let Err(fault) = outcome {
+        let problem = Problem::from(&fault);
+        assert!(!problem.code.is_empty() && !problem.detail.is_empty());
+        let told = serde_json::to_string(&problem).expect("problems can be encoded");
+        assert_eq!(Problem::parse(&told).as_ref(), Ok(&problem), "{told}");
+    }
+    if let Ok(frame) = Frame::parse(text) {
+        let _ = frame.transaction();
+    }
+}
