@@ -66,7 +66,7 @@ pub(crate) struct Server {
 impl Server {
     pub(crate) fn start() -> Self {
         let home = tempfile::tempdir().unwrap();
-        let (child, stderr, banner, url) = serve(home.path(), "127.0.0.1:0");
+        let (child, stderr, banner, url) = serve(home.path(), "127.0.0.1:0").unwrap();
         Self { home, url, child, stderr, banner }
     }
 
@@ -95,7 +95,12 @@ impl Server {
     /// Starts again where it was, with the data that is there.
     pub(crate) fn restart(&mut self) {
         let address = self.url.strip_prefix("http://").unwrap().to_owned();
-        let (child, stderr, banner, url) = serve(self.home.path(), &address);
+        // The port may serve as the other end of somebody's connection for a moment.
+        let is_taken = |said: &String| said.contains("server.address_taken");
+        let begun = std::iter::repeat_with(|| serve(self.home.path(), &address));
+        let mut begun = begun.take(100).skip_while(|begun| begun.as_ref().is_err_and(is_taken));
+        let (child, stderr, banner, url) = begun.next().unwrap().unwrap();
+        drop(begun);
         assert_eq!(url, self.url);
         (self.child, self.stderr, self.banner) = (child, stderr, banner);
     }
@@ -120,18 +125,23 @@ pub(crate) fn send(child: &Child, signal: Signal) {
     kill_process(Pid::from_child(child), signal).unwrap();
 }
 
-fn serve(home: &Path, listen: &str) -> (Child, BufReader<ChildStderr>, String, String) {
+type Begun = (Child, BufReader<ChildStderr>, String, String);
+
+/// Starts a server and waits until it is ready; otherwise answers with what it said.
+fn serve(home: &Path, listen: &str) -> Result<Begun, String> {
     let mut command = baton(home);
     command.args(["serve", "--data", "data", "--listen", listen]).stdout(Stdio::null());
     let mut child = command.spawn().unwrap();
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
     let mut banner = String::new();
     while !banner.contains("Stop with ctrl-c.\n") {
-        let read = stderr.read_line(&mut banner).unwrap();
-        assert!(read > 0, "the server did not start: {banner}");
+        if stderr.read_line(&mut banner).unwrap() == 0 {
+            child.wait().unwrap();
+            return Err(banner);
+        }
     }
     let url = banner.lines().find_map(|line| line.strip_prefix("  address  ")).unwrap().to_owned();
-    (child, stderr, banner, url)
+    Ok((child, stderr, banner, url))
 }
 
 /// A command that goes on by itself, such as a watch. It is killed when the test is over.

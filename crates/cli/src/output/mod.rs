@@ -137,7 +137,10 @@ impl<W: Write> Output<W> {
                 let text = text(self);
                 self.bytes(text.as_bytes())
             }
-            Mode::Jsonl => things.iter().try_for_each(|thing| self.one(thing)),
+            Mode::Jsonl => {
+                let lines: Vec<String> = things.iter().map(|thing| compact(thing) + "\n").collect();
+                self.bytes(lines.concat().as_bytes())
+            }
             Mode::Json | Mode::Yaml => self.one(&things),
         }
     }
