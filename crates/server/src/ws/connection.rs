@@ -32,7 +32,7 @@ use baton_handle::{Caller, Carrier};
 use bytes::Bytes;
 use futures_util::Stream;
 use futures_util::stream::FuturesUnordered;
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::task::yield_now;
 use tokio::time::{Instant, Sleep, sleep, timeout};
@@ -90,7 +90,7 @@ enum Stop {
 
 /// What a connection waits for.
 enum Woken {
-    Readable,
+    Received(Result<Option<Stop>, End>),
     Pushed,
     Done(u64, Result<Answer, Error>),
     Time,
@@ -176,18 +176,21 @@ impl Connection {
         let shared = Arc::clone(&self.shared);
         let mut closed = pin!(shared.closing.raised());
         let mut ended = self.after_receiving(None).await.err();
+        let mut is_listening = false;
         while ended.is_none() {
             let woken = std::future::poll_fn(|context| {
-                if closed.as_mut().poll(context).is_ready() {
+                // Once it listens it is woken by the signal; until then a look at the flag is all.
+                if (!is_listening || shared.closing.is_raised())
+                    && closed.as_mut().poll(context).is_ready()
+                {
                     return Poll::Ready(Woken::Closing);
                 }
+                is_listening = true;
                 self.poll_woken(context)
             });
             ended = match woken.await {
-                Woken::Readable => match self.receive() {
-                    Ok(stop) => self.after_receiving(stop).await.err(),
-                    Err(end) => Some(end),
-                },
+                Woken::Received(Ok(stop)) => self.after_receiving(stop).await.err(),
+                Woken::Received(Err(end)) => Some(end),
                 Woken::Pushed => self.flush().await.err(),
                 Woken::Done(id, outcome) => {
                     self.outbox.answer(id, &outcome);
@@ -208,17 +211,19 @@ impl Connection {
         if let Poll::Ready((id, outcome)) = self.poll_jobs(context) {
             return Poll::Ready(Woken::Done(id, outcome));
         }
-        if std::mem::take(&mut self.has_pushed) && self.poll_readable(context).is_ready() {
-            return Poll::Ready(Woken::Readable);
+        if std::mem::take(&mut self.has_pushed)
+            && let Poll::Ready(received) = self.poll_received(context)
+        {
+            return Poll::Ready(Woken::Received(received));
         }
         if self.collect_pushes(context) {
             self.has_pushed = true;
             return Poll::Ready(Woken::Pushed);
         }
-        if self.alarm.as_mut().poll(context).is_ready() {
-            return Poll::Ready(Woken::Time);
+        if let Poll::Ready(received) = self.poll_received(context) {
+            return Poll::Ready(Woken::Received(received));
         }
-        self.poll_readable(context).map(|()| Woken::Readable)
+        self.alarm.as_mut().poll(context).map(|()| Woken::Time)
     }
 
     fn poll_jobs(&mut self, context: &mut Context<'_>) -> Poll<(u64, Result<Answer, Error>)> {
@@ -231,12 +236,22 @@ impl Connection {
         }
     }
 
-    fn poll_readable(&mut self, context: &mut Context<'_>) -> Poll<()> {
+    /// Receives what is there and takes it in.
+    fn poll_received(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<Stop>, End>> {
         // Between two turns only jobs can fill it, and the end of one wakes it.
         if self.is_full() {
             return Poll::Pending;
         }
-        self.stream.poll_read_ready(context).map(|_| ())
+        RECEIVED.with_borrow_mut(|buffer| {
+            // Not `try_read`, which would have to be told once more that there is nothing left.
+            let mut room = ReadBuf::new(buffer);
+            let count = match Pin::new(&mut self.stream).poll_read(context, &mut room) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Err(_)) => return Poll::Ready(Err(End::Gone)),
+                Poll::Ready(Ok(())) => room.filled().len(),
+            };
+            Poll::Ready(self.received(buffer, count))
+        })
     }
 
     /// Puts events into the outbox, up to a share of them; whether there were any.
@@ -254,25 +269,19 @@ impl Connection {
         true
     }
 
-    /// Receives what is there and takes it in.
-    fn receive(&mut self) -> Result<Option<Stop>, End> {
-        RECEIVED.with_borrow_mut(|buffer| {
-            let count = match self.stream.try_read(buffer) {
-                Ok(0) => return Err(End::Gone),
-                Ok(count) => count,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(None),
-                Err(_) => return Err(End::Gone),
-            };
-            self.silent = 0;
-            self.has_more = count == buffer.len();
-            if !self.inbox.is_empty() {
-                self.inbox.extend_from_slice(&buffer[..count]);
-                return self.take_in_rest();
-            }
-            let (used, stop) = self.take_in(&mut buffer[..count])?;
-            self.inbox.extend_from_slice(&buffer[used..count]);
-            self.count_unless(stop)
-        })
+    fn received(&mut self, buffer: &mut [u8], count: usize) -> Result<Option<Stop>, End> {
+        if count == 0 {
+            return Err(End::Gone);
+        }
+        self.silent = 0;
+        self.has_more = count == buffer.len();
+        if !self.inbox.is_empty() {
+            self.inbox.extend_from_slice(&buffer[..count]);
+            return self.take_in_rest();
+        }
+        let (used, stop) = self.take_in(&mut buffer[..count])?;
+        self.inbox.extend_from_slice(&buffer[used..count]);
+        self.count_unless(stop)
     }
 
     fn count_received(&mut self) -> Result<(), End> {
@@ -476,8 +485,7 @@ impl Connection {
                 Err(_) => return Err(End::Gone),
             }
         }
-        // An idle connection holds no buffer.
-        self.outbox.bytes = Vec::new();
+        self.outbox.let_go();
         Ok(())
     }
 

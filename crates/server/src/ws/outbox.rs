@@ -1,5 +1,6 @@
 //! What one connection is going to be sent.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use baton::{Error, Item};
@@ -18,12 +19,42 @@ pub(super) struct Outbox {
     pub(super) bytes: Vec<u8>,
 }
 
+/// Buffers that are kept for whoever writes next, by all connections of a thread.
+const SPARE_MAX: usize = 64;
+/// Larger ones are not kept.
+const SPARE_BYTES_MAX: usize = 64 << 10;
+
+thread_local! {
+    static SPARE: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A buffer to write into: its own, or a spare one that has grown already.
+fn room(bytes: &mut Vec<u8>) -> &mut Vec<u8> {
+    if bytes.capacity() == 0
+        && let Some(spare) = SPARE.with_borrow_mut(Vec::pop)
+    {
+        *bytes = spare;
+    }
+    bytes
+}
+
 impl Outbox {
+    /// Everything was sent: an idle connection holds no buffer.
+    pub(super) fn let_go(&mut self) {
+        let mut bytes = std::mem::take(&mut self.bytes);
+        bytes.clear();
+        SPARE.with_borrow_mut(|spare| {
+            if spare.len() < SPARE_MAX && (1..=SPARE_BYTES_MAX).contains(&bytes.capacity()) {
+                spare.push(bytes);
+            }
+        });
+    }
+
     pub(super) fn answer(&mut self, id: u64, outcome: &Result<Answer, Error>) {
         match outcome {
             Ok(answer) => {
                 self.shared.metrics.answered(Door::WebSocket, None);
-                self.format.write(&mut self.bytes, |out| {
+                self.format.write(room(&mut self.bytes), |out| {
                     begin(out, id);
                     write_answer(out, answer);
                     out.push(b'}');
@@ -35,7 +66,7 @@ impl Outbox {
 
     pub(super) fn nothing_to_tell(&mut self, id: u64) {
         self.shared.metrics.answered(Door::WebSocket, None);
-        self.format.write(&mut self.bytes, |out| {
+        self.format.write(room(&mut self.bytes), |out| {
             begin(out, id);
             out.extend_from_slice(b"\"revision\":0,\"result\":{}}");
         });
@@ -43,7 +74,7 @@ impl Outbox {
 
     pub(super) fn refuse(&mut self, id: Option<u64>, problem: &Problem) {
         self.shared.metrics.answered(Door::WebSocket, Some(problem.kind));
-        self.format.write(&mut self.bytes, |out| {
+        self.format.write(room(&mut self.bytes), |out| {
             match id {
                 Some(id) => begin(out, id),
                 None => out.push(b'{'),
@@ -57,7 +88,7 @@ impl Outbox {
     pub(super) fn push(&mut self, push: Push) {
         let Push { watch, item, is_last } = push;
         self.shared.metrics.pushed.add(1);
-        self.format.write(&mut self.bytes, |out| {
+        self.format.write(room(&mut self.bytes), |out| {
             out.extend_from_slice(format!("{{\"watch\":{watch}").as_bytes());
             match item {
                 Ok(Item::Event(notice)) => {
@@ -85,7 +116,7 @@ impl Outbox {
     /// A watch has begun: at this revision, and with events from that one on.
     pub(super) fn begun(&mut self, id: u64, revision: Revision, from: Revision) {
         self.shared.metrics.answered(Door::WebSocket, None);
-        self.format.write(&mut self.bytes, |out| {
+        self.format.write(room(&mut self.bytes), |out| {
             begin(out, id);
             let rest =
                 format!("\"revision\":{revision},\"result\":{{\"watch\":{id},\"from\":{from}}}}}");
