@@ -68,6 +68,12 @@ fn workspace() -> Value {
     in_path("workspace", &reference("WorkspaceName"))
 }
 
+/// What a header can say: plain ASCII, without blanks around it.
+fn plain_text() -> Value {
+    let bytes_max = baton_core::limits::IDEMPOTENCY_KEY_BYTES_MAX;
+    json!({"type": "string", "maxLength": bytes_max, "pattern": "^[!-~]([ -~]*[!-~])?$"})
+}
+
 /// Who acts, and under which key.
 fn caller() -> [Value; 2] {
     [
@@ -75,7 +81,7 @@ fn caller() -> [Value; 2] {
         header(
             "Idempotency-Key",
             "Repeating the request under the same key has no second effect.",
-            &reference("IdempotencyKey"),
+            &plain_text(),
         ),
     ]
 }
@@ -195,11 +201,9 @@ fn conditions(name: &str) -> Vec<Value> {
     let matches = || header("If-Match", "Only if the entry has this version.", &version);
     let star = json!({"const": "*"});
     match name {
-        "state.get" => vec![header(
-            "If-None-Match",
-            "Versions that the caller has already.",
-            &json!({"type": "string"}),
-        )],
+        "state.get" => {
+            vec![header("If-None-Match", "Versions that the caller has already.", &plain_text())]
+        }
         "state.set" => vec![matches(), header("If-None-Match", "Only if there is none.", &star)],
         "state.patch" | "state.delete" => vec![matches()],
         _ => Vec::new(),
@@ -320,8 +324,8 @@ fn watch(vocabulary: &Vocabulary) -> Value {
     let mut described = json!({
         "operationId": "watch",
         "summary": "Events as they happen",
-        "description": "Server-Sent Events: `event` is the type, `data` the event as JSON, `id` the \
-            revision, on the last event of a commit only, so that resuming never splits one.",
+        "description": "Server-Sent Events: `event` is the type, `data` the event as JSON, `id` \
+            the revision, on the last event of a commit only: resuming never splits one.",
         "tags": ["watch"],
         "parameters": parameters,
         "responses": {"200": {
