@@ -69,8 +69,8 @@ impl FromRequest<Arc<Shared>> for Visit {
         }
         let caller = Caller { workspace, agent, idempotency_key };
         let shared = Arc::clone(shared);
-        let (headers, _receiving) = (parts.headers, receiving);
-        Ok(Self { shared, caller, names_agent, headers, body, said, _receiving })
+        let headers = parts.headers;
+        Ok(Self { shared, caller, names_agent, headers, body, said, _receiving: receiving })
     }
 }
 
