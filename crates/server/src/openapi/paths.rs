@@ -17,7 +17,7 @@ const REFUSALS: [(u16, &str); 11] = [
     (409, "It conflicts with what is there, which stands in the answer."),
     (412, "A session has ended, or another has taken its place."),
     (413, "Too much at once."),
-    (415, "A patch in a form that is not known."),
+    (415, "A body in a form that is not known."),
     (429, "A limit has been reached; try again later."),
     (503, "The server cannot answer now; it may have carried the request out."),
 ];
@@ -180,7 +180,7 @@ fn resource(route: &Route, vocabulary: &Vocabulary) -> Value {
     });
     if let Some(body) = body(route, &in_the_path, vocabulary) {
         described["requestBody"] = body;
-        refused(&mut described["responses"], &[408, 413]);
+        refused(&mut described["responses"], &[408, 415]);
     }
     refused(&mut described["responses"], &[400, 403, 404, 405, 413, 429, 503]);
     if changes {
@@ -188,9 +188,6 @@ fn resource(route: &Route, vocabulary: &Vocabulary) -> Value {
     }
     if name == "state.get" {
         described["responses"]["304"] = json!({"description": "The caller has it already."});
-    }
-    if route.rest == Rest::Patch {
-        refused(&mut described["responses"], &[415]);
     }
     described
 }
@@ -258,7 +255,7 @@ fn body(route: &Route, in_the_path: &[&str], vocabulary: &Vocabulary) -> Option<
 }
 
 /// All that commands by name may be refused with.
-const EVERY: [u16; 10] = [400, 403, 404, 405, 408, 409, 412, 413, 429, 503];
+const EVERY: [u16; 11] = [400, 403, 404, 405, 408, 409, 412, 413, 415, 429, 503];
 
 fn commands() -> Value {
     let many = json!({"type": "array", "items": reference("Command"), "maxItems": 1_000});
