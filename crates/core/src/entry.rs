@@ -31,6 +31,7 @@ struct Special {
 
 /// What was taken although it deserves a word.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Warning {
     /// Stable code, such as `state.nested_value`.
     pub code: String,
@@ -173,19 +174,31 @@ impl fmt::Debug for Entry {
 
 /// The entry's form on every wire and in stored answers.
 #[derive(Serialize, Deserialize)]
-struct Fields {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Entry"))]
+pub(crate) struct Fields {
+    /// Where the key lives.
     namespace: NamespaceName,
+    /// Which key.
     key: Key,
+    /// Its value.
     value: Json,
+    /// How often it has changed: 1 when new.
     version: Version,
+    /// The revision that made it what it is.
     revision: Revision,
+    /// When it was last written.
     updated_at: Timestamp,
+    /// Who wrote it last.
     updated_by: AgentId,
+    /// CRC-32 of the value, as `crc32:` and eight hexadecimal digits.
     checksum: String,
+    /// When it goes by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     expires_at: Option<Timestamp>,
+    /// Whether it goes with the session of its author.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     ephemeral: bool,
+    /// What the write that made it should have been told.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<Warning>,
 }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// The one word that decides HTTP status, JSON-RPC code and exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// The request can never succeed as written. Fix it.

@@ -20,6 +20,8 @@ pub mod agent;
 pub mod authors;
 pub mod batch;
 pub mod command;
+#[cfg(feature = "schema")]
+mod described;
 pub mod entries;
 pub mod entry;
 pub mod event;

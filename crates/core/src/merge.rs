@@ -52,6 +52,7 @@ pub const PATCH_COPIED_BYTES_MAX: usize = 1 << 20;
 
 /// How the server combines a written value with what is there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Merge {
     /// The written value replaces the one that is there.

@@ -23,22 +23,35 @@ pub struct PatchEntry {
 
 /// The fields of `state.patch`, of which exactly one says what to do.
 #[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(extend("oneOf" = [
+    {"required": ["merge"]}, {"required": ["json_patch"]}, {"required": ["append"]},
+    {"required": ["union"]}, {"required": ["increment"]}, {"required": ["max"]},
+])))]
 #[serde(deny_unknown_fields)]
-struct PatchFields {
+pub(crate) struct PatchFields {
+    /// Where the key lives.
     namespace: NamespaceName,
+    /// Which key.
     key: Key,
+    /// Only if the entry has this version; 0 means that it is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     expected_version: Option<Version>,
+    /// JSON Merge Patch, RFC 7396.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     merge: Option<Json>,
+    /// JSON Patch, RFC 6902.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     json_patch: Option<Json>,
+    /// Added to the end of the list, one value or the elements of a list.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     append: Option<Json>,
+    /// The same, without values already there.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     union: Option<Json>,
+    /// The number that is added.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     increment: Option<Json>,
+    /// The number that stays if it is larger.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     max: Option<Json>,
 }

@@ -10,6 +10,7 @@ use crate::schema::Schema;
 
 /// What a namespace, or a pattern of its keys, demands of what is written.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Rules {
     /// Add, don't overwrite: existing keys only grow, by `append` and `union`.
@@ -40,6 +41,7 @@ pub struct Rules {
 
 /// Rules for the keys that match a pattern.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct KeyRules {
     /// Which keys.

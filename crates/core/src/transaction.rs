@@ -8,6 +8,7 @@ use crate::numbers::{Revision, Version};
 
 /// Something that must hold.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Precondition {
     /// About an entry. What is not given does not matter.

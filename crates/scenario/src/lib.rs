@@ -9,8 +9,8 @@
 //!                          └─▶ WebSocket, baton.v1.msgpack
 //! ```
 //!
-//! [`script`] reads a file into steps; [`play`] says each of them on a [`Stage`] and compares what
-//! comes with what was expected. The format is described in `spec/scenarios/README.md`.
+//! [`script`] reads a file into steps; [`play()`] says each of them on a [`Stage`] and compares
+//! what comes with what was expected. The format is described in `spec/scenarios/README.md`.
 //!
 //! Invariants:
 //!

@@ -13,6 +13,7 @@ use crate::time::Timestamp;
 
 /// What one may ask of agents so that they change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Command {
     /// `agent.register`
@@ -39,6 +40,7 @@ pub enum Command {
 
 /// Begins a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Register {
     /// Who it is.
@@ -56,6 +58,7 @@ pub struct Register {
 
 /// What one may ask of agents without changing them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Query {
     /// `agent.get`
@@ -82,6 +85,7 @@ pub enum Query {
 
 /// Whether an agent takes part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// It has a session.
@@ -94,6 +98,7 @@ pub enum Status {
 
 /// An agent as callers see it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Agent {
     /// Who it is.
     pub id: AgentId,
@@ -123,6 +128,7 @@ pub struct Agent {
 
 /// Answers of agents.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
     /// One agent.

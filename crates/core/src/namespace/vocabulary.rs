@@ -11,6 +11,7 @@ use crate::time::Timestamp;
 
 /// What one may ask of namespaces so that they change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Command {
     /// `namespace.create`
@@ -54,6 +55,7 @@ impl Command {
 
 /// What one may ask of namespaces without changing them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Query {
     /// `namespace.list`: a page, by name.
@@ -74,6 +76,7 @@ pub enum Query {
 
 /// A namespace as callers see it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Namespace {
     /// Its name.
     pub name: NamespaceName,
@@ -89,6 +92,7 @@ pub struct Namespace {
 
 /// Answers of namespaces.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
     /// One namespace.

@@ -16,6 +16,7 @@ pub use crate::patch_entry::PatchEntry;
 
 /// What one may ask of shared state so that it changes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
     /// `state.set`
@@ -37,6 +38,7 @@ pub enum Command {
 
 /// Writes a value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Set {
     /// Where the key lives.
@@ -80,6 +82,7 @@ impl Set {
 
 /// Removes an entry.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Delete {
     /// Where the key lives.
@@ -93,6 +96,7 @@ pub struct Delete {
 
 /// Moves entries to another namespace, each with a note of where it came from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Transfer {
     /// Where they are.
@@ -109,6 +113,7 @@ pub struct Transfer {
 
 /// What one may ask of shared state without changing it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Query {
     /// `state.get`
@@ -137,6 +142,7 @@ impl Query {
 
 /// What differs between two revisions, by namespace and key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Diff {
     /// Only this namespace.
@@ -151,6 +157,7 @@ pub struct Diff {
 
 /// One entry.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Get {
     /// Where the key lives.
@@ -164,6 +171,7 @@ pub struct Get {
 
 /// A page of entries in key order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct List {
     /// Which namespace.
@@ -207,6 +215,7 @@ impl List {
 
 /// A page of changes, newest first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct History {
     /// Only this namespace.
@@ -229,6 +238,7 @@ pub struct History {
 
 /// Everything at one revision, page by page.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Snapshot {
     /// Only this namespace.
@@ -243,6 +253,7 @@ pub struct Snapshot {
 
 /// Answers of shared state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
     /// The entry that was written, read or removed.
@@ -271,6 +282,7 @@ pub enum Reply {
 
 /// A page of entries.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Page {
     /// The revision at which this is the truth.
     pub revision: Revision,
@@ -283,6 +295,7 @@ pub struct Page {
 
 /// One change of one entry.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Change {
     /// When in the order of things.
     pub revision: Revision,
@@ -385,6 +398,7 @@ pub enum Removal {
 
 /// Where a transferred value came from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Source {
     /// The namespace it was in.
     pub namespace: NamespaceName,

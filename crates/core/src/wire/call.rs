@@ -28,6 +28,7 @@ pub enum Call {
 
 /// Which events.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Watch {
     /// Which subjects, such as `state/shared/**`.

@@ -8,6 +8,7 @@ use crate::limits;
 
 /// What one may ask of the workspace so that it changes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Command {
     /// `workspace.configure`: what is not given stays as it is.
@@ -23,6 +24,7 @@ pub enum Command {
 
 /// What one may ask of the workspace without changing it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Query {
     /// `workspace.get`
@@ -31,6 +33,7 @@ pub enum Query {
 
 /// How much of the past is kept. What is beyond either bound goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Retention {
     /// How many revisions.
     pub history_count: u64,
@@ -49,6 +52,7 @@ impl Default for Retention {
 
 /// Answers of the workspace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
     /// How it is set up.

@@ -1,0 +1,127 @@
+//! What the derived schemas are made of: names, numbers, moments and values, as JSON Schema.
+//!
+//! The limits stand here as the parsers know them, so that a program can check what it sends. Two
+//! things JSON Schema cannot say: a length in bytes (`maxLength` counts characters), and how deep a
+//! value may nest.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+use crate::names::{AgentId, IdempotencyKey, Key, NamespaceName, WorkspaceName};
+use crate::numbers::{Revision, Token, Version};
+use crate::patch_entry::{PatchEntry, PatchFields};
+use crate::time::Timestamp;
+use crate::{Entry, Json, Pattern, entry, limits, pattern, schema};
+
+macro_rules! described {
+    ($($name:ty, $title:literal => $schema:expr;)*) => {$(
+        impl JsonSchema for $name {
+            fn schema_name() -> Cow<'static, str> {
+                $title.into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                $schema
+            }
+        }
+    )*};
+}
+
+/// Letters, digits and a few signs, beginning with a letter or digit.
+fn plain(description: &str, bytes_max: usize, signs: &str) -> Schema {
+    json_schema!({
+        "description": description,
+        "type": "string",
+        "minLength": 1,
+        "maxLength": bytes_max,
+        "pattern": format!("^[A-Za-z0-9][A-Za-z0-9{signs}]*$"),
+    })
+}
+
+/// Any text without control characters.
+fn text(description: &str, bytes_max: usize) -> Schema {
+    json_schema!({
+        "description": description,
+        "type": "string",
+        "minLength": 1,
+        "maxLength": bytes_max,
+        "pattern": "^[^\\x00-\\x1f]+$",
+    })
+}
+
+fn number(description: &str) -> Schema {
+    json_schema!({
+        "description": description,
+        "type": "integer",
+        "minimum": 0,
+        "maximum": u64::MAX,
+    })
+}
+
+described! {
+    WorkspaceName, "WorkspaceName" =>
+        plain("Name of a workspace.", limits::WORKSPACE_BYTES_MAX, "._\\-");
+    NamespaceName, "NamespaceName" =>
+        plain("Name of a namespace of shared state.", limits::NAMESPACE_BYTES_MAX, "._:@\\-");
+    AgentId, "AgentId" => plain("Id of an agent.", limits::AGENT_BYTES_MAX, "._:@\\-");
+    Key, "Key" => text("Key of an entry within its namespace.", limits::KEY_BYTES_MAX);
+    IdempotencyKey, "IdempotencyKey" => text(
+        "A caller's own name for a request, so that repeating it has no second effect.",
+        limits::IDEMPOTENCY_KEY_BYTES_MAX,
+    );
+    Revision, "Revision" =>
+        number("Position of a change in its workspace: +1 for every committed batch.");
+    Version, "Version" =>
+        number("How often an entry has changed: 1 when it is new, +1 for every change.");
+    Token, "Token" => number("Fencing token. Whoever comes later has the larger one.");
+    Timestamp, "Timestamp" => json_schema!({
+        "description": "A moment in UTC, with milliseconds.",
+        "type": "string",
+        "format": "date-time",
+    });
+    Pattern, "Pattern" => json_schema!({
+        "description": "Which keys or subjects: `*` is any text within a segment, `**` any rest.",
+        "type": "string",
+        "minLength": 1,
+        "maxLength": pattern::BYTES_MAX,
+    });
+    schema::Schema, "JsonSchema" => json_schema!({
+        "description": "A JSON Schema without references to elsewhere.",
+        "type": ["object", "boolean"],
+    });
+}
+
+impl JsonSchema for Json {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Json".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        true.into()
+    }
+}
+
+impl JsonSchema for Entry {
+    fn schema_name() -> Cow<'static, str> {
+        "Entry".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        entry::Fields::json_schema(generator)
+    }
+}
+
+impl JsonSchema for PatchEntry {
+    fn schema_name() -> Cow<'static, str> {
+        "PatchEntry".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        PatchFields::json_schema(generator)
+    }
+}

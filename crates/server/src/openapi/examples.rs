@@ -1,0 +1,73 @@
+//! An example of every operation, for people who read the document and programs that try it out.
+
+use serde_json::{Map, Value, json};
+
+/// An example of an operation as a command.
+pub(super) fn example(name: &str) -> Option<Value> {
+    if name == "transaction" {
+        let mut example = transaction();
+        example["command"] = name.into();
+        return Some(example);
+    }
+    let mut example = own(name)?;
+    example["command"] = name.into();
+    Some(example)
+}
+
+/// The fields of an example that are not elsewhere.
+pub(super) fn fields(name: &str, elsewhere: &[&str]) -> Option<Value> {
+    let mut example = own(name)?;
+    example.as_object_mut()?.retain(|field, _| !elsewhere.contains(&field.as_str()));
+    Some(example)
+}
+
+/// Every operation's example, by its name.
+pub(super) fn all() -> Value {
+    let names = baton_core::wire::OPERATIONS.iter().map(|operation| operation.name);
+    let examples = names.chain(["transaction"]).filter_map(|name| {
+        let value = example(name)?;
+        Some((name.to_owned(), json!({"value": value})))
+    });
+    examples.collect::<Map<_, _>>().into()
+}
+
+/// An example of a transaction.
+pub(super) fn transaction() -> Value {
+    json!({
+        "require": [{"entry": {"namespace": "shared", "key": "plan", "exists": true}}],
+        "commands": [
+            {"command": "state.patch", "namespace": "shared", "key": "plan", "merge": {"step": 2}},
+            {"command": "state.set", "namespace": "shared", "key": "by", "value": "ada"},
+        ],
+    })
+}
+
+fn own(name: &str) -> Option<Value> {
+    Some(match name {
+        "state.set" => {
+            json!({"namespace": "shared", "key": "plan", "value": {"step": 1}})
+        }
+        "state.patch" => json!({"namespace": "shared", "key": "plan", "merge": {"step": 2}}),
+        "state.delete" => json!({"namespace": "shared", "key": "plan", "expected_version": 2}),
+        "state.transfer" => {
+            json!({"from_namespace": "agent:ada", "to_namespace": "agent:bob", "keys": ["notes"]})
+        }
+        "state.get" | "state.history" => json!({"namespace": "shared", "key": "plan"}),
+        "state.list" => json!({"namespace": "shared", "pattern": "task:*", "limit": 10}),
+        "state.snapshot" => json!({"limit": 100}),
+        "state.diff" => json!({"from": 0}),
+        "namespace.create" => {
+            json!({"name": "notes", "rules": {"append_only": true}})
+        }
+        "namespace.configure" => json!({"name": "notes", "rules": {"ttl_ms": 86_400_000}}),
+        "namespace.delete" | "namespace.get" => json!({"name": "notes"}),
+        "namespace.list" | "workspace.get" => json!({}),
+        "agent.register" => {
+            json!({"agent": "ada", "capabilities": ["search"], "metadata": {"model": "m1"}})
+        }
+        "agent.heartbeat" | "agent.leave" | "agent.get" => json!({"agent": "ada"}),
+        "agent.list" => json!({"status": "active"}),
+        "workspace.configure" => json!({"history_count": 1_000_000}),
+        _ => return None,
+    })
+}

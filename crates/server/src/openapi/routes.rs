@@ -1,0 +1,74 @@
+//! The routes that stand for an operation, as a table. `http/` serves them.
+
+/// Where the fields come from that are not in the path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rest {
+    /// The query.
+    Query,
+    /// The members of the body, which may be left out if none is needed.
+    Body,
+    /// The body is this field as a whole; the others are in the query.
+    Whole(&'static str),
+    /// The body is a patch in one of several forms.
+    Patch,
+}
+
+/// A route.
+pub(super) struct Route {
+    pub(super) method: &'static str,
+    pub(super) path: &'static str,
+    pub(super) operation: &'static str,
+    pub(super) rest: Rest,
+    pub(super) summary: &'static str,
+}
+
+const fn route(
+    method: &'static str,
+    path: &'static str,
+    operation: &'static str,
+    rest: Rest,
+    summary: &'static str,
+) -> Route {
+    Route { method, path, operation, rest, summary }
+}
+
+const ENTRY: &str = "/v1/{workspace}/state/{namespace}/{key}";
+const NAMESPACES: &str = "/v1/{workspace}/namespaces";
+const NAMESPACE: &str = "/v1/{workspace}/namespaces/{name}";
+const AGENTS: &str = "/v1/{workspace}/agents";
+const AGENT: &str = "/v1/{workspace}/agents/{agent}";
+
+/// Every route that stands for an operation.
+#[rustfmt::skip] // Columns.
+pub(super) const ROUTES: &[Route] = &[
+    route("get",    ENTRY,      "state.get",    Rest::Query,          "Read an entry"),
+    route("put",    ENTRY,      "state.set",    Rest::Whole("value"), "Write an entry"),
+    route("patch",  ENTRY,      "state.patch",  Rest::Patch,          "Change part of an entry"),
+    route("delete", ENTRY,      "state.delete", Rest::Query,          "Remove an entry"),
+    route("get",    "/v1/{workspace}/state/{namespace}", "state.list", Rest::Query,
+        "List the entries of a namespace"),
+    route("get",    "/v1/{workspace}/state",     "state.snapshot", Rest::Query,
+        "Everything at one revision"),
+    route("get",    "/v1/{workspace}/history",   "state.history",  Rest::Query,
+        "Who changed what, newest first"),
+    route("get",    "/v1/{workspace}/diff",      "state.diff",     Rest::Query,
+        "What differs between two revisions"),
+    route("post",   "/v1/{workspace}/transfers", "state.transfer", Rest::Body,
+        "Move entries to another namespace"),
+    route("get",    NAMESPACES, "namespace.list",      Rest::Query, "List namespaces"),
+    route("post",   NAMESPACES, "namespace.create",    Rest::Body,  "Create a namespace"),
+    route("get",    NAMESPACE,  "namespace.get",       Rest::Query, "Read a namespace"),
+    route("put",    NAMESPACE,  "namespace.configure", Rest::Whole("rules"),
+        "Replace the rules of a namespace"),
+    route("delete", NAMESPACE,  "namespace.delete",    Rest::Query,
+        "Remove a namespace with all its entries"),
+    route("get",    AGENTS,     "agent.list",     Rest::Query, "List agents"),
+    route("post",   AGENTS,     "agent.register", Rest::Body,  "Begin a session"),
+    route("get",    AGENT,      "agent.get",      Rest::Query, "Read an agent"),
+    route("delete", AGENT,      "agent.leave",    Rest::Query, "End a session"),
+    route("post",   "/v1/{workspace}/agents/{agent}/heartbeat", "agent.heartbeat", Rest::Body,
+        "Give a sign of life"),
+    route("get",    "/v1/{workspace}", "workspace.get", Rest::Query, "Read the workspace"),
+    route("patch",  "/v1/{workspace}", "workspace.configure", Rest::Body,
+        "Set up the workspace"),
+];

@@ -1,0 +1,90 @@
+//! The document is complete, can be read, and is what it was.
+
+use std::{env, fs};
+
+use baton_core::wire::{Frame, OPERATIONS};
+use serde_json::Value;
+
+use super::document;
+use super::routes::ROUTES;
+
+const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../spec/openapi.json");
+
+#[test]
+fn every_operation_is_described_and_has_an_example_that_can_be_read() {
+    let document = document();
+    let schemas = &document["components"]["schemas"];
+    let forms = schemas["Command"]["oneOf"].as_array().unwrap();
+    let examples = &document["paths"]["/v1/{workspace}/commands"]["post"]["requestBody"]["content"]
+        ["application/json"]["examples"];
+    for operation in OPERATIONS {
+        let name = operation.name;
+        let schema = &schemas[name];
+        assert_eq!(schema["properties"]["command"]["const"], name, "`{name}` is not described");
+        assert_eq!(schema["additionalProperties"], false, "`{name}` takes other fields");
+        let reference = format!("#/components/schemas/{name}");
+        assert!(forms.iter().any(|form| form["$ref"] == reference), "`{name}` is no command");
+        let routed = ROUTES.iter().any(|route| route.operation == name);
+        assert!(routed, "`{name}` has no path of its own");
+        let example = &examples[name]["value"];
+        assert_eq!(schema["examples"][0], *example, "`{name}` has no example");
+        let text = example.to_string();
+        let call = Frame::parse(&text).unwrap().call();
+        assert!(call.is_ok(), "the example of `{name}` cannot be read: {call:?}");
+    }
+    let example = examples["transaction"]["value"].to_string();
+    assert!(Frame::parse(&example).unwrap().call().is_ok());
+}
+
+/// A field of each kind, so that a change of how schemas are made does not go unseen.
+#[test]
+fn fields_and_limits_come_from_the_types() {
+    let document = document();
+    let set = &document["components"]["schemas"]["state.set"]["properties"];
+    for field in ["namespace", "key", "value", "expected_version", "if_absent", "ttl_ms"] {
+        assert!(!set[field].is_null(), "`{field}` is missing");
+    }
+    let schemas = &document["components"]["schemas"];
+    assert_eq!(schemas["Key"]["maxLength"], 512);
+    assert_eq!(schemas["Revision"]["maximum"], u64::MAX);
+    assert_eq!(schemas["state.patch"]["oneOf"].as_array().unwrap().len(), 6);
+    assert!(!schemas["Entry"]["properties"]["checksum"].is_null());
+}
+
+#[test]
+fn every_reference_leads_somewhere() {
+    fn walk<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
+        match value {
+            Value::Object(fields) => {
+                found.extend(fields.get("$ref").and_then(Value::as_str));
+                fields.values().for_each(|value| walk(value, found));
+            }
+            Value::Array(items) => items.iter().for_each(|value| walk(value, found)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+    let document = document();
+    let mut found = Vec::new();
+    walk(&document, &mut found);
+    assert!(found.len() > 100, "{}", found.len());
+    for path in found {
+        let pointer = path.strip_prefix('#').unwrap();
+        assert!(document.pointer(pointer).is_some(), "{path} leads nowhere");
+    }
+}
+
+#[test]
+fn the_document_is_what_it_was() {
+    let text = serde_json::to_string_pretty(&document()).unwrap() + "\n";
+    if env::var("BATON_GOLDEN").is_ok_and(|wish| wish == "write") {
+        fs::write(GOLDEN, &text).unwrap();
+    }
+    let golden = fs::read_to_string(GOLDEN).unwrap_or_default();
+    let differs = golden.lines().zip(text.lines()).position(|(was, is)| was != is);
+    assert!(
+        golden == text,
+        "spec/openapi.json differs from line {} on: run with BATON_GOLDEN=write and review the \
+         difference as a change of the interface",
+        differs.map_or(golden.lines().count(), |line| line + 1)
+    );
+}
