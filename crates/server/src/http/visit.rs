@@ -37,6 +37,8 @@ pub(super) struct Visit {
     pub(super) body: Bytes,
     /// What path and query say, as fields.
     said: Vec<(String, String)>,
+    /// The body counts as being received until it is answered: it is in memory all that time.
+    _receiving: Receiving,
 }
 
 impl FromRequest<Arc<Shared>> for Visit {
@@ -59,14 +61,16 @@ impl FromRequest<Arc<Shared>> for Visit {
             None => None,
         };
         let kind = body_kind(&parts.headers)?;
-        let body = receive(shared, &parts.headers, body).await?;
+        let mut receiving = Receiving::new(Arc::clone(shared));
+        let body = receive(shared, &mut receiving, &parts.headers, body).await?;
         let may_be_patch = parts.method == Method::PATCH;
         if !body.is_empty() && !is_understood(&kind, may_be_patch) {
             return Err(Refusal::UnsupportedMediaType { given: shortened(&kind) }.into());
         }
         let caller = Caller { workspace, agent, idempotency_key };
         let shared = Arc::clone(shared);
-        Ok(Self { shared, caller, names_agent, headers: parts.headers, body, said })
+        let headers = parts.headers;
+        Ok(Self { shared, caller, names_agent, headers, body, said, _receiving: receiving })
     }
 }
 
@@ -132,7 +136,12 @@ pub(super) fn header_text(
 }
 
 /// Receives the body, within its limits of size and time.
-async fn receive(shared: &Arc<Shared>, headers: &HeaderMap, body: Body) -> Result<Bytes, Refused> {
+async fn receive(
+    shared: &Arc<Shared>,
+    receiving: &mut Receiving,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<Bytes, Refused> {
     let max = shared.settings.body_bytes_max;
     let too_large = |given: usize| Fault::TooLarge { what: "bytes in its body", given, max };
     let announced = headers.get(header::CONTENT_LENGTH).and_then(|text| text.to_str().ok());
@@ -141,7 +150,6 @@ async fn receive(shared: &Arc<Shared>, headers: &HeaderMap, body: Body) -> Resul
     {
         return Err(too_large(given).into());
     }
-    let mut receiving = Receiving::new(Arc::clone(shared));
     let whole = async {
         let mut stream = body.into_data_stream();
         let (mut first, mut whole) = (Bytes::new(), BytesMut::new());

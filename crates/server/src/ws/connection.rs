@@ -47,6 +47,8 @@ use crate::shared::{Receiving, Shared, Watching};
 use crate::turn::{Stalled, Turn};
 
 mod intake;
+#[cfg(test)]
+mod tests;
 
 /// How much is received at a time, by all connections of a thread.
 const RECEIVE_BYTES: usize = 64 << 10;
@@ -267,8 +269,7 @@ impl Connection {
             }
             let (used, stop) = self.take_in(&mut buffer[..count])?;
             self.inbox.extend_from_slice(&buffer[used..count]);
-            self.count_received()?;
-            Ok(stop)
+            self.count_unless(stop)
         })
     }
 
@@ -288,7 +289,14 @@ impl Connection {
             // In a buffer of its own size: the one before may have held a large message.
             self.inbox = inbox[used..].to_vec();
         }
-        self.count_received()?;
+        self.count_unless(stop)
+    }
+
+    /// What had to wait stays counted: it is in memory still, though no longer in the inbox.
+    fn count_unless(&mut self, stop: Option<Stop>) -> Result<Option<Stop>, End> {
+        if stop.is_none() {
+            self.count_received()?;
+        }
         Ok(stop)
     }
 
@@ -348,6 +356,7 @@ impl Connection {
                 }
             }
         }
+        self.count_received()?;
         self.watch_the_time();
         self.settle().await
     }

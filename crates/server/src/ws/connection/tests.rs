@@ -1,0 +1,25 @@
+//! What an idle connection costs.
+
+use baton::clock::SystemClock;
+use baton::{Baton, Options};
+use baton_log::MemoryLog;
+use tokio::net::TcpListener;
+
+use super::*;
+use crate::settings::Settings;
+
+/// Ten thousand idle connections shall cost at most 8 KB of ours each, of which this is the largest
+/// part; beside it are a few small boxes and what the runtime keeps of a task and a socket.
+const BYTES_MAX: usize = 4_096;
+
+#[tokio::test]
+async fn a_connection_is_small() {
+    let baton = Baton::on(MemoryLog::default(), SystemClock::default(), Options::default());
+    let shared = Shared::new(baton.expect("memory does not fail"), Settings::default());
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("there is a free port");
+    let address = listener.local_addr().expect("it listens");
+    let stream = TcpStream::connect(address).await.expect("it listens");
+    let serving = serve(shared, stream, Bytes::new(), Format::Json);
+    let bytes = size_of_val(&serving);
+    assert!(bytes <= BYTES_MAX, "a connection takes {bytes} bytes");
+}
