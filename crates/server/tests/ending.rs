@@ -140,6 +140,25 @@ async fn peers_that_do_not_let_go_are_left_behind() {
     drop((http, greedy, pipelining, half));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_engine_is_let_go_of_by_everyone_before_the_server_has_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    for round in 0..20 {
+        let baton = baton::open(folder.path()).await;
+        let baton = baton.unwrap_or_else(|error| panic!("round {round}: {error}"));
+        let stage = Stage::on(baton, settings()).await;
+        let mut http = stage.http().await;
+        assert_eq!(http.put("/v1/w/state/shared/k", &json!(round)).await.status, 200);
+        let mut socket = stage.socket().await;
+        socket.ask(json!({"id": 1, "command": "watch", "pattern": "**"})).await;
+        let (baton, running) = stage.begin_to_end();
+        drop(baton);
+        assert_eq!(socket.closed_with().await, Some(1001));
+        drop((http, socket));
+        within(running).await.unwrap();
+    }
+}
+
 #[tokio::test]
 async fn questions_that_were_asked_before_the_end_are_answered_or_refused() {
     let stage = Stage::with(Settings { past_threads_max: 1, ..settings() }).await;
