@@ -7,6 +7,7 @@ use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
+use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use thiserror::Error;
 
@@ -72,6 +73,21 @@ fn check_key(what: &'static str, text: &str) -> Result<(), NameError> {
         return Err(refuse(what, text, "control characters are not allowed".into()));
     }
     Ok(())
+}
+
+/// Reads a name from where it stands, without a copy in between.
+struct Reading<T>(fn(&str) -> Result<T, NameError>);
+
+impl<T> Visitor<'_> for Reading<T> {
+    type Value = T;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a string")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<T, E> {
+        (self.0)(text).map_err(E::custom)
+    }
 }
 
 macro_rules! name {
@@ -146,8 +162,7 @@ macro_rules! name {
 
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
-                Self::parse(&text).map_err(serde::de::Error::custom)
+                deserializer.deserialize_str(Reading(Self::parse))
             }
         }
     };

@@ -1,7 +1,5 @@
 //! Answers as text.
 
-use std::io::Write;
-
 use serde::Serialize;
 
 use crate::entry::Entry;
@@ -25,8 +23,19 @@ pub fn write_text(out: &mut Vec<u8>, text: &str) {
     }
 }
 
-fn write_number(out: &mut Vec<u8>, number: u64) {
-    write!(out, "{number}").expect("a vector takes everything");
+/// Appends a number. The machinery of `fmt` would cost more than the rest of a small answer.
+pub fn write_number(out: &mut Vec<u8>, mut number: u64) {
+    let mut digits = [0; 20];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + u8::try_from(number % 10).expect("a digit is small");
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[at..]);
 }
 
 /// Appends `"revision":…,"result":…`, or `"results"` for a transaction.

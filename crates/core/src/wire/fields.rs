@@ -203,7 +203,7 @@ impl<'de> VariantAccess<'de> for Tagged<'_, 'de> {
 }
 
 /// A JSON string without escapes, which is nearly every one.
-fn plain_string(text: &str) -> Option<&str> {
+pub(super) fn plain_string(text: &str) -> Option<&str> {
     let inner = text.strip_prefix('"')?.strip_suffix('"')?;
     (!inner.as_bytes().contains(&b'\\')).then_some(inner)
 }

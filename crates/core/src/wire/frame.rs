@@ -6,6 +6,7 @@ use super::call::{Call, Watch};
 use super::fault::Fault;
 use super::fields::{FIELDS_MAX, Fields, Value};
 use super::operations::{Effect, Operation, operation};
+use super::usual;
 use crate::command::{Command, Wish};
 use crate::json::scan::{blank_end, value_end};
 use crate::limits;
@@ -127,6 +128,10 @@ impl Fields<'_> {
 
     /// Reads them as those of an operation.
     pub fn operation(&self, operation: &Operation) -> Result<Call, Fault> {
+        usual::read(operation.name, self).map_or_else(|| self.any_operation(operation), Ok)
+    }
+
+    pub(super) fn any_operation(&self, operation: &Operation) -> Result<Call, Fault> {
         let (primitive, variant) = operation.parts();
         Ok(match operation.effect {
             Effect::Changes => Call::Command(self.variant(primitive, variant)?),

@@ -31,8 +31,9 @@ mod operations;
 mod problem;
 #[cfg(test)]
 mod tests;
+mod usual;
 
-pub use answer::{write_answer, write_reply, write_text};
+pub use answer::{write_answer, write_number, write_reply, write_text};
 pub use call::{Call, Watch};
 pub use fault::Fault;
 pub use fields::Fields;

@@ -446,3 +446,47 @@ fn a_problem_keeps_the_winning_entry_as_it_is() {
     assert_eq!(entry.version(), Version(1));
     assert!(merge::MergeError::Absent.to_string().contains("patch"));
 }
+
+#[test]
+fn the_usual_is_read_as_everything_else_is() {
+    let fields = [
+        r#""namespace":"shared","key":"plan","value":{"a": [1]}"#,
+        r#""value":null,"key":"a/b ö","namespace":"agent:ada","expected_version":0"#,
+        r#""namespace":"shared","key":"plan","value":1,"expected_version":18446744073709551615"#,
+        r#""namespace":"shared","key":"plan","value":1,"expected_version":18446744073709551616"#,
+        r#""namespace":"shared","key":"plan","value":1,"expected_version":null"#,
+        r#""namespace":"shared","key":"plan","value":1,"expected_version":-1"#,
+        r#""namespace":"shared","key":"pl\u0061n","value":1,"ttl_ms":5"#,
+        r#""namespace":"shared","key":"plan","at":7"#,
+        r#""namespace":"shared","key":"plan","at":null"#,
+        r#""namespace":"shared","key":"plan","at":1.0"#,
+        r#""namespace":"shared","key":"""#,
+        r#""namespace":"no spaces","key":"k","value":1"#,
+        r#""namespace":"shared","key":"k","key":"k","value":1"#,
+        r#""namespace":"shared","key":7,"value":1"#,
+        r#""namespace":"shared""#,
+        r#""namespace":"shared","key":"k","value":1,"what":1"#,
+        "",
+    ];
+    let mut usual = 0;
+    for text in fields.map(|fields| format!("{{{fields}}}")) {
+        let fields = Fields::parse(&text).unwrap();
+        for name in ["state.set", "state.get"] {
+            let any = fields.any_operation(operation(name).unwrap());
+            if let Some(read) = usual::read(name, &fields) {
+                assert_eq!(Ok(read), any, "{name} {text}");
+                usual += 1;
+            }
+        }
+    }
+    assert!(usual >= 4, "the usual is usual");
+}
+
+#[test]
+fn numbers_are_written_as_they_are() {
+    for number in [0, 7, 10, 99, 1_000_000, u64::MAX] {
+        let mut out = Vec::new();
+        write_number(&mut out, number);
+        assert_eq!(String::from_utf8(out).unwrap(), number.to_string());
+    }
+}

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use baton::{Error, Item};
-use baton_core::wire::{Problem, write_answer};
+use baton_core::wire::{Problem, write_answer, write_number};
 use baton_core::{Answer, Revision};
 
 use super::format::Format;
@@ -126,6 +126,7 @@ impl Outbox {
 }
 
 fn begin(out: &mut Vec<u8>, id: u64) {
-    use std::io::Write;
-    write!(out, "{{\"id\":{id},").expect("a vector takes everything");
+    out.extend_from_slice(b"{\"id\":");
+    write_number(out, id);
+    out.push(b',');
 }
