@@ -69,7 +69,11 @@ impl<'a> Frame<'a> {
         let mut numbers = Vec::new();
         let _ = members(text, |name, value| {
             if name == "id" {
-                numbers.push(value.parse().ok());
+                let end = value.as_ptr().addr() - text.as_ptr().addr() + value.len();
+                let next = text.as_bytes().get(blank_end(text.as_bytes(), end));
+                // What is cut off after a digit may be the beginning of another number.
+                let is_whole = matches!(next, Some(b',' | b'}'));
+                numbers.push(value.parse().ok().filter(|_| is_whole));
             }
             Ok(())
         });

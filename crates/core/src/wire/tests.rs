@@ -253,6 +253,7 @@ fn a_frame_that_cannot_be_read_is_still_known_by_its_number() {
         (r#"{"agent":5,"id":7}"#, Some(7)),
         (r#"{"id":7,"value":"#, Some(7)),
         (r#"{"value":nonsense,"id":7}"#, None),
+        (r#"{"id":7"#, None),
         (r#"{"id":7,"id":8}"#, None),
         (r#"{"id":-1}"#, None),
         (r#"[{"id":7}]"#, None),
