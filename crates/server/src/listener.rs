@@ -1,11 +1,11 @@
 //! Accepts connections, and sees to it that none of them takes more time or room than its share.
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Body;
 use axum::http::Request;
 use axum::response::IntoResponse;
 use baton::Baton;
@@ -17,7 +17,6 @@ use thiserror::Error;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tower_service::Service;
 
 use crate::http;
 use crate::line::Line;
@@ -178,8 +177,9 @@ impl Place {
     /// The work comes in a box because it would lie in this future twice otherwise.
     pub(crate) async fn occupied(self: Arc<Self>, work: Pin<Box<impl Future<Output = ()>>>) {
         tokio::select! {
-            () = work => {}
+            biased;
             () = self.shared.leaving.raised() => {}
+            () = work => {}
         }
     }
 }
@@ -191,10 +191,11 @@ impl Drop for Place {
 }
 
 async fn serve(shared: Arc<Shared>, router: axum::Router, stream: TcpStream, place: Arc<Place>) {
+    let guarded = Arc::clone(&shared);
     let service = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(Arc::clone(&place));
-        let mut router = router.clone();
-        async move { router.call(request.map(Body::new)).await }
+        let (shared, router) = (Arc::clone(&guarded), router.clone());
+        async move { Ok::<_, Infallible>(http::answer(&shared, router, request).await) }
     });
     let settings = &shared.settings;
     let mut builder = hyper::server::conn::http1::Builder::new();
@@ -205,6 +206,7 @@ async fn serve(shared: Arc<Shared>, router: axum::Router, stream: TcpStream, pla
     let mut connection = std::pin::pin!(connection);
     // What goes wrong on the way is the peer's affair: there is nobody else to tell.
     tokio::select! {
+        biased;
         _ = connection.as_mut() => return,
         () = shared.closing.raised() => connection.as_mut().graceful_shutdown(),
     }

@@ -1,7 +1,9 @@
 //! What every connection of a server has in common.
 
+use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::task::Poll;
 
 use baton::Baton;
 use tokio::sync::{Notify, Semaphore};
@@ -60,15 +62,25 @@ impl Signal {
         self.is_raised.load(Ordering::SeqCst)
     }
 
-    /// Waits until it is raised.
+    /// Waits until it is raised. The task that begins to wait must be the one that goes on.
     pub(crate) async fn raised(&self) {
         let notified = self.waiting.notified();
         tokio::pin!(notified);
         // Listening before looking, so that nothing falls between.
         notified.as_mut().enable();
-        if !self.is_raised() {
-            notified.await;
-        }
+        let mut is_listening = false;
+        std::future::poll_fn(|context| {
+            if self.is_raised() {
+                return Poll::Ready(());
+            }
+            // Whoever listens will be woken. Everyone comes by here whenever a connection wakes, so
+            // that a look at the flag must do.
+            if std::mem::replace(&mut is_listening, true) {
+                return Poll::Pending;
+            }
+            notified.as_mut().poll(context)
+        })
+        .await;
     }
 }
 

@@ -21,10 +21,12 @@ mod workspace;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{Request, State};
-use axum::middleware::{Next, from_fn_with_state};
+use axum::body::Body;
+use axum::http::Request;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use hyper::body::Incoming;
+use tower_service::Service;
 
 use crate::metrics::Door;
 use crate::problem::{Outcome, Refused};
@@ -45,13 +47,21 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .route("/v1/ws", get(ws::open))
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
-        .layer(from_fn_with_state(Arc::clone(&shared), guard))
         .with_state(shared)
 }
 
-async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
+/// Answers a request, if it may come in. Not a layer of the router: those cost a box or two for
+/// every request.
+pub(crate) async fn answer(
+    shared: &Shared,
+    mut router: Router,
+    request: Request<Incoming>,
+) -> Response {
     let response = match shared.hosts.check(request.headers()) {
-        Ok(()) => next.run(request).await,
+        Ok(()) => match router.call(request.map(Body::new)).await {
+            Ok(response) => response,
+            Err(never) => match never {},
+        },
         Err(refusal) => Refused::from(refusal).into_response(),
     };
     let outcome = response.extensions().get::<Outcome>().map(|outcome| outcome.0);

@@ -176,16 +176,11 @@ impl Connection {
         let shared = Arc::clone(&self.shared);
         let mut closed = pin!(shared.closing.raised());
         let mut ended = self.after_receiving(None).await.err();
-        let mut is_listening = false;
         while ended.is_none() {
             let woken = std::future::poll_fn(|context| {
-                // Once it listens it is woken by the signal; until then a look at the flag is all.
-                if (!is_listening || shared.closing.is_raised())
-                    && closed.as_mut().poll(context).is_ready()
-                {
+                if closed.as_mut().poll(context).is_ready() {
                     return Poll::Ready(Woken::Closing);
                 }
-                is_listening = true;
                 self.poll_woken(context)
             });
             ended = match woken.await {
