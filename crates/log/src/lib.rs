@@ -36,6 +36,7 @@ pub mod conformance;
 mod blob_name;
 mod contract;
 mod error;
+mod forward;
 mod memory;
 
 pub use contract::{Blob, BlobWriter, Log, Position, RECORD_BYTES_MAX, Record};

@@ -7,10 +7,7 @@
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use baton_log::faulty::FaultyDisk;
-use baton_log::{
-    AppendError, Blob, BlobError, BlobWriter, FileLog, Log, Position, ReadError, Record,
-    TruncateError,
-};
+use baton_log::{AppendError, FileLog, Log, Position};
 
 /// What went through the tap since it was last emptied.
 #[derive(Default)]
@@ -72,33 +69,7 @@ impl Log for TappedLog {
         appended
     }
 
-    fn read(&self, from: Position, bytes_max: usize) -> Result<Vec<Record>, ReadError> {
-        self.log.read(from, bytes_max)
-    }
-
-    fn read_part(&self, record: Position, offset: u32, buffer: &mut [u8]) -> Result<(), ReadError> {
-        self.log.read_part(record, offset, buffer)
-    }
-
-    fn truncate(&self, before: Position) -> Result<(), TruncateError> {
-        self.log.truncate(before)
-    }
-
-    fn create_blob(&self, name: &str) -> Result<Box<dyn BlobWriter>, BlobError> {
-        self.log.create_blob(name)
-    }
-
-    fn open_blob(&self, name: &str) -> Result<Option<Arc<dyn Blob>>, BlobError> {
-        self.log.open_blob(name)
-    }
-
-    fn list_blobs(&self, prefix: &str) -> Result<Vec<String>, BlobError> {
-        self.log.list_blobs(prefix)
-    }
-
-    fn delete_blob(&self, name: &str) -> Result<(), BlobError> {
-        self.log.delete_blob(name)
-    }
+    baton_log::forward_reads!(log);
 
     fn description(&self) -> String {
         self.log.description()

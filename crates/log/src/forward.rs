@@ -1,0 +1,56 @@
+//! Logs that stand before another one and look only at what is appended.
+
+/// The part of [`Log`](crate::Log) that such a log passes on as it is, to the field that is named.
+#[macro_export]
+macro_rules! forward_reads {
+    ($log:ident) => {
+        fn read(
+            &self,
+            from: $crate::Position,
+            bytes_max: usize,
+        ) -> ::std::result::Result<Vec<$crate::Record>, $crate::ReadError> {
+            self.$log.read(from, bytes_max)
+        }
+
+        fn read_part(
+            &self,
+            record: $crate::Position,
+            offset: u32,
+            buffer: &mut [u8],
+        ) -> ::std::result::Result<(), $crate::ReadError> {
+            self.$log.read_part(record, offset, buffer)
+        }
+
+        fn truncate(
+            &self,
+            before: $crate::Position,
+        ) -> ::std::result::Result<(), $crate::TruncateError> {
+            self.$log.truncate(before)
+        }
+
+        fn create_blob(
+            &self,
+            name: &str,
+        ) -> ::std::result::Result<Box<dyn $crate::BlobWriter>, $crate::BlobError> {
+            self.$log.create_blob(name)
+        }
+
+        fn open_blob(
+            &self,
+            name: &str,
+        ) -> ::std::result::Result<Option<::std::sync::Arc<dyn $crate::Blob>>, $crate::BlobError> {
+            self.$log.open_blob(name)
+        }
+
+        fn list_blobs(
+            &self,
+            prefix: &str,
+        ) -> ::std::result::Result<Vec<String>, $crate::BlobError> {
+            self.$log.list_blobs(prefix)
+        }
+
+        fn delete_blob(&self, name: &str) -> ::std::result::Result<(), $crate::BlobError> {
+            self.$log.delete_blob(name)
+        }
+    };
+}
