@@ -59,14 +59,16 @@ async fn change(visit: Visit) -> Result<Told, Refused> {
         "application/json-patch+json" => Some("json_patch"),
         _ => None,
     };
-    let value = visit.value()?;
+    let value;
     let mut fields = match form {
-        Some(_) => visit.fields(),
+        Some(form) => {
+            value = visit.value()?;
+            let mut fields = visit.fields();
+            fields.json(form, &value);
+            fields
+        }
         None => visit.fields_with_body()?,
     };
-    if let Some(form) = form {
-        fields.json(form, &value);
-    }
     conditions(&visit, &mut fields)?;
     visit.perform("state.patch", &fields).await
 }
