@@ -7,8 +7,7 @@ use baton_server::{ListenError, Server, Settings};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use crate::callers::http::Http;
-use crate::callers::socket::{CLOSE, Socket};
+use crate::callers::socket::CLOSE;
 use crate::stage::{SHORT, Stage, settings, within};
 
 fn set(id: u64, key: &str, value: impl Into<Value>) -> Value {
@@ -121,15 +120,7 @@ async fn peers_that_do_not_let_go_are_left_behind() {
     let stage = Stage::on(baton::open(folder.path()).await.unwrap(), short).await;
     // One that never reads what it asked for, one in the middle of a body, one in a handshake.
     let mut http = stage.http().await;
-    http.put("/v1/w/state/shared/k", &json!("x".repeat(1_000_000))).await;
-    let mut greedy = Socket::narrow(stage.address).await;
-    let get = json!({"id": 1, "workspace": "w", "command": "state.get", "namespace": "shared",
-                     "key": "k"});
-    let gets: Vec<u8> = (0..20).flat_map(|_| greedy.framed(&get)).collect();
-    greedy.send_bytes(&gets).await;
-    let mut pipelining = Http::narrow(stage.address).await;
-    let request = "GET /v1/w/state/shared/k HTTP/1.1\r\nhost: localhost\r\n\r\n";
-    pipelining.send(request.repeat(20)).await;
+    let (greedy, pipelining) = stage.greedy_peers(&mut http).await;
     let mut half = stage.http().await;
     half.send("PUT /v1/w/state/shared/k HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\n")
         .await;

@@ -148,15 +148,7 @@ async fn a_watcher_that_never_reads_is_left() {
 async fn a_caller_that_never_reads_its_answers_is_left() {
     let stage = Stage::with(Settings { write_deadline: SHORT, ..patient() }).await;
     let mut http = stage.http().await;
-    http.put("/v1/w/state/shared/k", &json!("x".repeat(1_000_000))).await;
-    let mut greedy = Socket::narrow(stage.address).await;
-    let get = json!({"id": 1, "workspace": "w", "command": "state.get", "namespace": "shared",
-                     "key": "k"});
-    let gets: Vec<u8> = (0..20).flat_map(|_| greedy.framed(&get)).collect();
-    greedy.send_bytes(&gets).await;
-    let mut pipelining = Http::narrow(stage.address).await;
-    let request = "GET /v1/w/state/shared/k HTTP/1.1\r\nhost: localhost\r\n\r\n";
-    pipelining.send(request.repeat(20)).await;
+    let (greedy, pipelining) = stage.greedy_peers(&mut http).await;
     // Others are served meanwhile.
     for _ in 0..20 {
         assert_eq!(http.get("/healthz").await.status, 200);

@@ -7,6 +7,7 @@ use baton::clock::SystemClock;
 use baton::{Baton, Options};
 use baton_log::MemoryLog;
 use baton_server::{Server, Settings};
+use serde_json::json;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -58,6 +59,20 @@ impl Stage {
             let _ = stopped.await;
         }));
         Self { address, baton, stop, running }
+    }
+
+    /// Two that ask for twenty megabytes each and read none of it, over each of the doors.
+    pub(crate) async fn greedy_peers(&self, http: &mut Http) -> (Socket, Http) {
+        http.put("/v1/w/state/shared/k", &json!("x".repeat(1_000_000))).await;
+        let mut greedy = Socket::narrow(self.address).await;
+        let get = json!({"id": 1, "workspace": "w", "command": "state.get",
+                         "namespace": "shared", "key": "k"});
+        let gets: Vec<u8> = (0..20).flat_map(|_| greedy.framed(&get)).collect();
+        greedy.send_bytes(&gets).await;
+        let mut pipelining = Http::narrow(self.address).await;
+        let request = "GET /v1/w/state/shared/k HTTP/1.1\r\nhost: localhost\r\n\r\n";
+        pipelining.send(request.repeat(20)).await;
+        (greedy, pipelining)
     }
 
     /// A connection that speaks HTTP.
