@@ -77,6 +77,14 @@ pub(crate) fn wish(id: u64, caller: &Caller, key: Option<&IdempotencyKey>, wish:
             spoken.write(&mut out);
             Said { text: finish(out), expects: Expects::One(spoken.name) }
         }
+        Wish::Fenced { token, command } => {
+            let spoken = Spoken::from(&**command);
+            let mut out = envelope(id, caller, names_agent(&spoken));
+            add_key(&mut out, key);
+            out.extend_from_slice(format!("\"token\":{token},").as_bytes());
+            spoken.write(&mut out);
+            Said { text: finish(out), expects: Expects::One(spoken.name) }
+        }
         Wish::Transaction { require, commands } => {
             let mut out = envelope(id, caller, false);
             add_key(&mut out, key);

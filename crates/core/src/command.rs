@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::names::IdempotencyKey;
+use crate::numbers::Token;
 use crate::transaction::Precondition;
-use crate::{agent, namespace, state, workspace};
+use crate::{agent, lock, namespace, state, workspace};
 
 /// A wish to change something.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -17,6 +18,8 @@ pub enum Command {
     Namespace(namespace::Command),
     /// About agents.
     Agent(agent::Command),
+    /// About locks.
+    Lock(lock::Command),
     /// About the workspace itself.
     Workspace(workspace::Command),
 }
@@ -32,6 +35,8 @@ pub enum Query {
     Namespace(namespace::Query),
     /// About agents.
     Agent(agent::Query),
+    /// About locks.
+    Lock(lock::Query),
     /// About the workspace itself.
     Workspace(workspace::Query),
 }
@@ -42,6 +47,13 @@ pub enum Query {
 pub enum Wish {
     /// One command.
     Command(Command),
+    /// One command, only if whoever acts still may under this token.
+    Fenced {
+        /// Of a lease, a hold, a permit or a session.
+        token: Token,
+        /// What to do.
+        command: Box<Command>,
+    },
     /// Several commands with preconditions, all or nothing.
     Transaction {
         /// What must hold before.
@@ -71,7 +83,7 @@ impl Query {
     pub fn is_about_the_past(&self) -> bool {
         match self {
             Self::State(query) => query.is_about_the_past(),
-            Self::Namespace(_) | Self::Agent(_) | Self::Workspace(_) => false,
+            Self::Namespace(_) | Self::Agent(_) | Self::Lock(_) | Self::Workspace(_) => false,
         }
     }
 }
@@ -90,4 +102,6 @@ macro_rules! sums {
         }
     )*};
 }
-sums!(state => State, namespace => Namespace, agent => Agent, workspace => Workspace);
+sums!(
+    state => State, namespace => Namespace, agent => Agent, lock => Lock, workspace => Workspace
+);

@@ -8,8 +8,8 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use crate::names::{AgentId, IdempotencyKey, Key, NamespaceName, WorkspaceName};
-use crate::numbers::{Revision, Token, Version};
+use crate::names::{AgentId, IdempotencyKey, Key, LockName, NamespaceName, WorkspaceName};
+use crate::numbers::{Revision, Token, Version, WaitId};
 use crate::patch_entry::{PatchEntry, PatchFields};
 use crate::time::Timestamp;
 use crate::{Entry, Json, Pattern, entry, limits, pattern, schema};
@@ -66,6 +66,7 @@ described! {
         plain("Name of a namespace of shared state.", limits::NAMESPACE_BYTES_MAX, "._:@\\-");
     AgentId, "AgentId" => plain("Id of an agent.", limits::AGENT_BYTES_MAX, "._:@\\-");
     Key, "Key" => text("Key of an entry within its namespace.", limits::KEY_BYTES_MAX);
+    LockName, "LockName" => text("Name of a lock.", limits::HOLD_NAME_BYTES_MAX);
     IdempotencyKey, "IdempotencyKey" => text(
         "A caller's own name for a request, so that repeating it has no second effect.",
         limits::IDEMPOTENCY_KEY_BYTES_MAX,
@@ -75,6 +76,7 @@ described! {
     Version, "Version" =>
         number("How often an entry has changed: 1 when it is new, +1 for every change.");
     Token, "Token" => number("Fencing token. Whoever comes later has the larger one.");
+    WaitId, "WaitId" => number("A call that waits.");
     Timestamp, "Timestamp" => json_schema!({
         "description": "A moment in UTC, with milliseconds.",
         "type": "string",

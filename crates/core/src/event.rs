@@ -2,9 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::numbers::Token;
 use crate::pattern::Pattern;
 use crate::receipt::Receipt;
-use crate::{agent, namespace, state, workspace};
+use crate::wait::{Keyed, Step};
+use crate::{agent, lock, namespace, state, workspace};
 
 /// A fact. Past tense, self-contained: applying one needs the space and nothing else.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,10 +18,14 @@ pub enum Event {
     Namespace(namespace::Event),
     /// About agents.
     Agent(agent::Event),
+    /// About locks.
+    Lock(lock::Event),
     /// About the workspace itself.
     Workspace(workspace::Event),
     /// An answer that will be repeated if the request is.
     Receipt(Receipt),
+    /// A call waits, and whoever repeats it takes its place.
+    Awaited(Keyed),
 }
 
 impl Event {
@@ -29,8 +35,10 @@ impl Event {
             Self::State(event) => event.kind(),
             Self::Namespace(event) => event.kind(),
             Self::Agent(event) => event.kind(),
+            Self::Lock(event) => event.kind(),
             Self::Workspace(event) => event.kind(),
             Self::Receipt(_) => "receipt.kept",
+            Self::Awaited(_) => "receipt.awaited",
         }
     }
 
@@ -50,8 +58,10 @@ impl Event {
             }
             Self::Namespace(event) => ["namespaces/", event.name().as_str(), "", ""],
             Self::Agent(event) => ["agents/", event.agent().as_str(), "", ""],
+            Self::Lock(event) => ["locks/", event.name().as_str(), "", ""],
             Self::Workspace(_) => ["workspace", "", "", ""],
             Self::Receipt(receipt) => ["receipts/", receipt.key.as_str(), "", ""],
+            Self::Awaited(keyed) => ["receipts/", keyed.key.as_str(), "", ""],
         }
     }
 
@@ -75,16 +85,50 @@ impl Event {
             Self::State(_)
             | Self::Namespace(_)
             | Self::Agent(_)
+            | Self::Lock(_)
             | Self::Workspace(_)
-            | Self::Receipt(_) => false,
+            | Self::Receipt(_)
+            | Self::Awaited(_) => false,
         }
     }
 
     /// Whether watchers are told. Receipts are bookkeeping between a caller and the engine.
     pub fn is_public(&self) -> bool {
         match self {
-            Self::State(_) | Self::Namespace(_) | Self::Agent(_) | Self::Workspace(_) => true,
-            Self::Receipt(_) => false,
+            Self::State(_)
+            | Self::Namespace(_)
+            | Self::Agent(_)
+            | Self::Lock(_)
+            | Self::Workspace(_) => true,
+            Self::Receipt(_) | Self::Awaited(_) => false,
+        }
+    }
+
+    /// What it means for a call that waits.
+    #[inline]
+    pub fn wait(&self) -> Option<Step> {
+        match self {
+            Self::Lock(event) => event.wait(),
+            Self::State(_)
+            | Self::Namespace(_)
+            | Self::Agent(_)
+            | Self::Workspace(_)
+            | Self::Receipt(_)
+            | Self::Awaited(_) => None,
+        }
+    }
+
+    /// The token it gives to somebody.
+    #[inline]
+    pub fn token(&self) -> Option<Token> {
+        match self {
+            Self::Lock(event) => event.token(),
+            Self::Agent(event) => event.token(),
+            Self::State(_)
+            | Self::Namespace(_)
+            | Self::Workspace(_)
+            | Self::Receipt(_)
+            | Self::Awaited(_) => None,
         }
     }
 
@@ -116,7 +160,12 @@ impl Event {
                 let names = capabilities.iter().map(|name| name.len() + 5).sum::<usize>();
                 names + metadata.as_ref().map_or(0, |metadata| metadata.as_bytes().len())
             }
-            Self::Receipt(receipt) => receipt.answer.len(),
+            Self::Lock(event) => event.load(),
+            Self::Receipt(receipt) => {
+                let agent = receipt.agent.as_ref().map_or(0, |agent| agent.as_str().len());
+                receipt.answer.len() + agent
+            }
+            Self::Awaited(keyed) => keyed.agent.as_str().len(),
             Self::State(state::Event::Deleted { .. })
             | Self::Namespace(namespace::Event::Deleted { .. })
             | Self::Agent(

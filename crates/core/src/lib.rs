@@ -19,6 +19,7 @@
 pub mod agent;
 pub mod authors;
 pub mod batch;
+mod circle;
 pub mod command;
 #[cfg(feature = "schema")]
 mod described;
@@ -28,6 +29,7 @@ pub mod event;
 pub mod json;
 pub mod kind;
 pub mod limits;
+pub mod lock;
 pub mod merge;
 pub mod names;
 pub mod namespace;
@@ -38,6 +40,7 @@ pub mod pattern;
 #[cfg(feature = "planted")]
 pub mod planted;
 pub mod policy;
+pub mod range;
 pub mod receipt;
 pub mod rejection;
 pub mod reply;
@@ -50,6 +53,7 @@ pub mod state;
 mod testing;
 pub mod time;
 pub mod transaction;
+pub mod wait;
 pub mod wire;
 pub mod workspace;
 
@@ -59,13 +63,13 @@ pub use entry::Entry;
 pub use event::Event;
 pub use json::Json;
 pub use kind::Kind;
-pub use names::{AgentId, IdempotencyKey, Key, NamespaceName, WorkspaceName};
+pub use names::{AgentId, IdempotencyKey, Key, LockName, NamespaceName, WorkspaceName};
 pub use notice::Notice;
-pub use numbers::{Revision, Token, Version};
+pub use numbers::{Revision, Token, Version, WaitId};
 pub use pattern::Pattern;
 pub use rejection::Rejection;
 pub use reply::{Answer, Reply};
 pub use rules::Rules;
-pub use space::{Committed, Space};
+pub use space::{Committed, Ended, Outcome, Space};
 pub use time::Timestamp;
 pub use transaction::Precondition;

@@ -36,6 +36,23 @@ pub const CAPABILITY_BYTES_MAX: usize = 128;
 pub const METADATA_BYTES_MAX: usize = 64 << 10;
 /// Most ephemeral entries of one agent: its death removes them all in one batch.
 pub const EPHEMERAL_PER_AGENT_MAX: usize = 1_000;
+/// Longest name of a lock, a semaphore or a barrier, in bytes.
+pub const HOLD_NAME_BYTES_MAX: usize = 256;
+/// Most locks one agent may hold, or wait for: its death frees them all in one batch.
+pub const HOLDS_PER_AGENT_MAX: usize = 500;
+/// Most locks that are held in a workspace at a time. Each is a record in memory.
+pub const LOCKS_MAX: usize = 100_000;
+/// Most calls of one kind that wait in a workspace at a time.
+pub const WAITS_MAX: usize = 10_000;
+/// Longest wait: an hour. Whoever needs more asks again, so that nothing waits for ever.
+pub const WAIT_MS_MAX: u64 = 3_600_000;
+/// Shortest time to live of a hold.
+pub const HOLD_TTL_MS_MIN: u64 = 100;
+/// Longest time to live of a hold.
+pub const HOLD_TTL_MS_MAX: u64 = 24 * 3_600_000;
+/// Time to live of a hold unless the holder says otherwise: several model calls, since a hold that
+/// is lost in the middle of one costs more than one that lingers.
+pub const HOLD_TTL_MS_DEFAULT: u64 = 300_000;
 /// Most entries that expire in one batch; the rest follow in the next.
 pub const EXPIRIES_PER_BATCH_MAX: usize = 1_000;
 /// Most agents that are lost in one batch; the rest follow in the next. Each may let go of as much

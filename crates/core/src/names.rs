@@ -104,6 +104,11 @@ macro_rules! name {
                 Ok(Self(text.into()))
             }
 
+            /// Comes before every name there can be, and is none: where a range begins.
+            pub fn least() -> Self {
+                Self(Arc::default())
+            }
+
             /// The text.
             pub fn as_str(&self) -> &str {
                 &self.0
@@ -191,6 +196,15 @@ name!(
     Key,
     "key",
     check_key
+);
+name!(
+    /// Name of a lock.
+    LockName,
+    "lock",
+    |what, text| {
+        check_length(what, text, limits::HOLD_NAME_BYTES_MAX)?;
+        check_key(what, text)
+    }
 );
 name!(
     /// A caller's own name for a request, so that repeating it has no second effect.

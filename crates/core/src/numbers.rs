@@ -48,3 +48,7 @@ number!(
     /// Fencing token. Whoever comes later has the larger one.
     Token
 );
+number!(
+    /// A call that waits. It is the revision of the commit that queued it, so no two are alike.
+    WaitId
+);

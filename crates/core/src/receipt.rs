@@ -18,6 +18,7 @@ use crate::limits;
 use crate::names::{AgentId, IdempotencyKey};
 use crate::reply::Answer;
 use crate::time::Timestamp;
+use crate::wait::Keyed;
 
 /// A kept answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +30,9 @@ pub struct Receipt {
     /// The encoded answer.
     #[serde(with = "serde_bytes")]
     pub answer: Vec<u8>,
+    /// Who asked, if the answer came by another's commit: the call had waited for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentId>,
 }
 
 /// What is remembered of a receipt.
@@ -54,7 +58,13 @@ impl Receipt {
     /// Keeps an answer.
     pub fn of(key: IdempotencyKey, digest: u64, answer: &Answer) -> Self {
         let answer = rmp_serde::to_vec_named(answer).expect("answers can be encoded");
-        Self { key, digest, answer }
+        Self { key, digest, answer, agent: None }
+    }
+
+    /// Keeps the answer of a call that had waited.
+    pub fn awaited(keyed: &Keyed, answer: &Answer) -> Self {
+        let receipt = Self::of(keyed.key.clone(), keyed.digest, answer);
+        Self { agent: Some(keyed.agent.clone()), ..receipt }
     }
 
     /// The answer that was kept.
@@ -79,8 +89,8 @@ impl Receipts {
 
     /// Applies the fact that a receipt was kept, and forgets those whose time is over.
     pub fn evolve(&mut self, receipt: &Receipt, moment: &Moment<'_>) {
-        let kept =
-            Kept { agent: moment.agent.clone(), time: moment.time, receipt: receipt.clone() };
+        let agent = receipt.agent.as_ref().unwrap_or(moment.agent).clone();
+        let kept = Kept { agent, time: moment.time, receipt: receipt.clone() };
         self.keep(kept);
         self.forget(moment.time);
     }

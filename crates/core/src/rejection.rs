@@ -6,9 +6,9 @@ use thiserror::Error;
 use crate::entry::Entry;
 use crate::kind::Kind;
 use crate::names::{IdempotencyKey, NameError};
-use crate::numbers::Revision;
+use crate::numbers::{Revision, Token};
 use crate::transaction::Precondition;
-use crate::{agent, namespace, state, workspace};
+use crate::{agent, lock, namespace, state, workspace};
 
 /// The rules said no. Refusals are answers, not failures: nothing was written.
 #[derive(Clone, Debug, PartialEq, Error, Serialize)]
@@ -23,6 +23,9 @@ pub enum Rejection {
     /// By agents.
     #[error(transparent)]
     Agent(#[from] agent::Rejection),
+    /// By locks.
+    #[error(transparent)]
+    Lock(#[from] lock::Rejection),
     /// By the workspace itself.
     #[error(transparent)]
     Workspace(#[from] workspace::Rejection),
@@ -51,6 +54,15 @@ pub enum Rejection {
     /// Nothing to do.
     #[error("the transaction has no commands")]
     EmptyTransaction {},
+    /// Whoever acts under the token must not any more.
+    #[error("no lease, hold, permit or session has token {given} any more")]
+    StaleToken {
+        /// What was given.
+        given: Token,
+    },
+    /// What is decided together cannot wait.
+    #[error("a command of a transaction cannot wait")]
+    CannotWait {},
     /// More than one commit may hold.
     #[error("the commit would have {given} {what}, at most {max} are allowed")]
     TooLarge {
@@ -94,10 +106,13 @@ impl Rejection {
             Self::State(rejection) => rejection.code(),
             Self::Namespace(rejection) => rejection.code(),
             Self::Agent(rejection) => rejection.code(),
+            Self::Lock(rejection) => rejection.code(),
             Self::Workspace(rejection) => rejection.code(),
             Self::InTransaction { .. } => "transaction.command_refused",
             Self::PreconditionFailed { .. } => "transaction.precondition_failed",
             Self::EmptyTransaction {} => "transaction.empty",
+            Self::StaleToken { .. } => "request.stale_token",
+            Self::CannotWait {} => "transaction.cannot_wait",
             Self::TooLarge { .. } => "transaction.too_large",
             Self::PolicyRounds { .. } => "policy.too_many_rounds",
             Self::KeyReused { .. } => "idempotency.key_reused",
@@ -114,14 +129,17 @@ impl Rejection {
             Self::State(rejection) => rejection.kind(),
             Self::Namespace(rejection) => rejection.kind(),
             Self::Agent(rejection) => rejection.kind(),
+            Self::Lock(rejection) => rejection.kind(),
             Self::Workspace(rejection) => rejection.kind(),
             Self::InTransaction { cause, .. } => cause.kind(),
             Self::PreconditionFailed { .. } | Self::KeyReused { .. } => Kind::Conflict,
             Self::EmptyTransaction {}
+            | Self::CannotWait {}
             | Self::Name(_)
             | Self::Json(_)
             | Self::Pattern(_)
             | Self::SchemaText(_) => Kind::Invalid,
+            Self::StaleToken { .. } => Kind::Stale,
             Self::TooLarge { .. } => Kind::TooLarge,
             Self::PolicyRounds { .. } => Kind::Exhausted,
         }
@@ -133,10 +151,15 @@ impl Rejection {
             Self::State(rejection) => rejection.hint(),
             Self::Namespace(rejection) => rejection.hint(),
             Self::Agent(rejection) => rejection.hint(),
+            Self::Lock(rejection) => rejection.hint(),
             Self::Workspace(rejection) => rejection.hint(),
             Self::InTransaction { cause, .. } => cause.hint(),
             Self::PreconditionFailed { .. } => "read again, decide again, then repeat",
             Self::EmptyTransaction {} => "send at least one command",
+            Self::StaleToken { .. } => {
+                "stop what was begun under it: it is over, or another has it"
+            }
+            Self::CannotWait {} => "leave out wait_ms, or send the command by itself",
             Self::TooLarge { .. } => "split it into several commits",
             Self::PolicyRounds { .. } => "look for policies or reactions that cause each other",
             Self::KeyReused { .. } => "use a fresh key for every new request",

@@ -1,26 +1,26 @@
 //! A workspace in memory: its tables, and the one way to change them.
 
-use serde::{Deserialize, Serialize};
-
 use crate::batch::{Batch, Moment};
-use crate::command::{Command, Query, Request, Wish};
-use crate::entries::Entries;
-use crate::entry::Warning;
+use crate::command::{Command, Request, Wish};
 use crate::event::Event;
-use crate::names::{AgentId, Key, NamespaceName};
-use crate::numbers::Revision;
-use crate::receipt::{Kept, Receipt, Receipts, digest};
+use crate::names::{AgentId, IdempotencyKey};
+use crate::numbers::{Revision, Token, WaitId};
+use crate::receipt::{Receipt, Receipts, digest};
 use crate::rejection::Rejection;
 use crate::reply::{Answer, Reply};
-use crate::rules::Rules;
 use crate::stamp::Stamp;
-use crate::state::{Ending, Surroundings};
 use crate::time::Timestamp;
-use crate::transaction::Precondition;
-use crate::{agent, limits, namespace, policy, state, workspace};
+use crate::wait::{Keyed, KeyedWaits, Step};
+use crate::{agent, limits, lock, namespace, policy, state, workspace};
 
+mod head;
+mod tables;
 #[cfg(test)]
 mod tests;
+mod timing;
+
+pub use head::Head;
+use tables::{Plan, Undo};
 
 /// One workspace: an ordered history, and what it adds up to.
 #[derive(Default)]
@@ -31,11 +31,16 @@ pub struct Space {
     pub namespace: namespace::Table,
     /// Agents.
     pub agent: agent::Table,
+    /// Locks.
+    pub lock: lock::Table,
     /// The workspace about itself.
     pub workspace: workspace::Table,
     receipts: Receipts,
+    keyed_waits: KeyedWaits,
     revision: Revision,
     time: Timestamp,
+    /// The last one given.
+    token: Token,
     journal: Vec<Undo>,
 }
 
@@ -43,16 +48,31 @@ pub struct Space {
 #[derive(Debug)]
 pub struct Committed {
     /// What to tell the caller, once it is durable.
-    pub answer: Answer,
+    pub outcome: Outcome,
     /// What happened; none if nothing changed.
     pub batch: Option<Batch>,
+    /// Calls that had waited until now, and what to tell them, once it is durable.
+    pub ended: Vec<Ended>,
 }
 
-enum Undo {
-    State(state::Undo),
-    Namespace(namespace::Undo),
-    Agent(agent::Undo),
-    Workspace(workspace::Undo),
+/// What becomes of a call.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// It is answered.
+    Answered(Answer),
+    /// It waits: a later commit ends that.
+    Waits(WaitId),
+}
+
+/// A call that waits no longer.
+#[derive(Debug)]
+pub struct Ended {
+    /// Which.
+    pub wait: WaitId,
+    /// Whether it has what it waited for.
+    pub is_granted: bool,
+    /// What to tell the caller.
+    pub reply: Result<Reply, Rejection>,
 }
 
 /// The events of a commit that is being decided.
@@ -63,35 +83,13 @@ struct Happened {
     goes_on: bool,
     /// Whether something happened that nobody can take back.
     is_final: bool,
+    ended: Vec<Ended>,
 }
 
-/// What to answer once the events of a command have happened.
-enum Plan {
-    /// The entry that this event is about.
-    Written {
-        event: usize,
-        warnings: Vec<Warning>,
-    },
-    Namespace(NamespaceName),
-    Agent(AgentId),
-    Workspace,
-    Reply(Reply),
-}
-
-/// What shared state may know of the other tables.
-struct Neighbours<'a> {
-    namespace: &'a namespace::Table,
-    agent: &'a agent::Table,
-}
-
-impl Surroundings for Neighbours<'_> {
-    fn rules(&self, namespace: &NamespaceName) -> Option<&Rules> {
-        self.namespace.get(namespace).map(|namespace| &namespace.rules)
-    }
-
-    fn has_session(&self, agent: &AgentId) -> bool {
-        self.agent.is_active(agent)
-    }
+/// What a command came to.
+enum Done {
+    Replied(Reply),
+    Waits(WaitId),
 }
 
 impl Space {
@@ -115,105 +113,155 @@ impl Space {
         let Request { wish, idempotency_key } = request;
         let keyed = idempotency_key.map(|key| (key, digest(&wish)));
         if let Some((key, digest)) = &keyed
-            && let Some(receipt) = self.receipts.find(agent, key)
+            && let Some(outcome) = self.repeated(agent, key, *digest)?
         {
-            if receipt.digest != *digest {
-                return Err(Rejection::KeyReused { key: key.clone() });
-            }
-            return Ok(Committed { answer: receipt.answer(), batch: None });
+            return Ok(Committed { outcome, batch: None, ended: Vec::new() });
         }
-        let stamp = Stamp {
+        let mut stamp = Stamp {
             // A clock that was set back must not make time run backwards in the log.
             now: now.max(self.time),
             agent: agent.clone(),
             revision: self.revision.next(),
+            next_token: Token::default(),
         };
         let goes_on = keyed.is_some() || matches!(wish, Wish::Transaction { .. });
         // Nearly every commit is one event, gone as soon as it is encoded.
         let events = Vec::with_capacity(1);
-        let mut happened = Happened { events, weight: 0, goes_on, is_final: false };
-        let reply = match self.fulfil(wish, &stamp, &mut happened) {
-            Ok(reply) => reply,
+        let mut happened =
+            Happened { events, weight: 0, goes_on, is_final: false, ended: Vec::new() };
+        let last_token = self.token;
+        let done = match self.fulfil(wish, &mut stamp, &mut happened) {
+            Ok(done) => done,
             Err(rejection) => {
                 assert!(!happened.is_final, "what cannot be taken back is not refused");
-                self.take_back();
+                self.take_back(last_token);
                 return Err(rejection);
             }
         };
+        let revision = if happened.events.is_empty() { self.revision } else { stamp.revision };
+        let outcome = match done {
+            Done::Replied(reply) => Outcome::Answered(Answer { revision, reply }),
+            Done::Waits(wait) => Outcome::Waits(wait),
+        };
         if happened.events.is_empty() {
-            return Ok(Committed {
-                answer: Answer { revision: self.revision, reply },
-                batch: None,
-            });
+            return Ok(Committed { outcome, batch: None, ended: Vec::new() });
         }
-        let answer = Answer { revision: stamp.revision, reply };
-        let Stamp { now: time, agent, revision } = stamp;
         #[cfg(feature = "planted")]
         let keyed = keyed.filter(|_| !crate::planted::is("space.receipt_not_kept"));
-        if let Some((key, digest)) = keyed {
-            let receipt = Receipt::of(key, digest, &answer);
-            happened.events.push(Event::Receipt(receipt.clone()));
-            if let Err(rejection) = happened.weigh(happened.events.len() - 1) {
-                self.take_back();
-                return Err(rejection);
-            }
-            self.receipts.evolve(&receipt, &Moment { revision, time, agent: &agent });
+        if let Err(rejection) = self.keep_answers(keyed, &outcome, &stamp, &mut happened) {
+            self.take_back(last_token);
+            return Err(rejection);
         }
+        let Stamp { now: time, agent, revision, .. } = stamp;
         self.advance(revision, time);
-        let events = happened.events;
-        Ok(Committed { answer, batch: Some(Batch { revision, time, agent, events }) })
+        let Happened { events, ended, .. } = happened;
+        Ok(Committed { outcome, batch: Some(Batch { revision, time, agent, events }), ended })
+    }
+
+    /// What became of a request, if it was made before.
+    fn repeated(
+        &self,
+        agent: &AgentId,
+        key: &IdempotencyKey,
+        digest: u64,
+    ) -> Result<Option<Outcome>, Rejection> {
+        let (before, outcome) = if let Some(receipt) = self.receipts.find(agent, key) {
+            (receipt.digest, Outcome::Answered(receipt.answer()))
+        } else if let Some(keyed) = self.keyed_waits.find(agent, key) {
+            (keyed.digest, Outcome::Waits(keyed.wait))
+        } else {
+            return Ok(None);
+        };
+        if before == digest {
+            return Ok(Some(outcome));
+        }
+        Err(Rejection::KeyReused { key: key.clone() })
+    }
+
+    /// Notes what must be repeated if this request is, or one whose wait it has ended.
+    fn keep_answers(
+        &mut self,
+        keyed: Option<(IdempotencyKey, u64)>,
+        outcome: &Outcome,
+        stamp: &Stamp,
+        happened: &mut Happened,
+    ) -> Result<(), Rejection> {
+        let first = happened.events.len();
+        // Only effects are kept: whoever waited for nothing may wait again.
+        for Ended { wait, reply, .. } in happened.ended.iter().filter(|ended| ended.is_granted) {
+            if let (Some(keyed), Ok(reply)) = (self.keyed_waits.get(*wait), reply) {
+                let answer = Answer { revision: stamp.revision, reply: reply.clone() };
+                happened.events.push(Event::Receipt(Receipt::awaited(keyed, &answer)));
+            }
+        }
+        if let Some((key, digest)) = keyed {
+            let agent = stamp.agent.clone();
+            happened.events.push(match outcome {
+                Outcome::Answered(answer) => Event::Receipt(Receipt::of(key, digest, answer)),
+                Outcome::Waits(wait) => Event::Awaited(Keyed { wait: *wait, agent, key, digest }),
+            });
+        }
+        happened.weigh(first)?;
+        let moment = Moment { revision: stamp.revision, time: stamp.now, agent: &stamp.agent };
+        for event in &happened.events {
+            self.remember(event, &moment);
+        }
+        Ok(())
+    }
+
+    /// Applies what an event means for requests that are repeated. Happens last, when nothing can
+    /// be refused any more: there is nothing to take back.
+    fn remember(&mut self, event: &Event, moment: &Moment<'_>) {
+        match event {
+            Event::Receipt(receipt) => self.receipts.evolve(receipt, moment),
+            Event::Awaited(keyed) => self.keyed_waits.begin(keyed),
+            Event::State(_)
+            | Event::Namespace(_)
+            | Event::Agent(_)
+            | Event::Lock(_)
+            | Event::Workspace(_) => {
+                if let Some(wait) = event.wait().and_then(Step::ended) {
+                    self.keyed_waits.end(wait);
+                }
+            }
+        }
     }
 
     /// Applies what was decided before. The batch must be the next one.
     pub fn replay(&mut self, batch: &Batch) {
         assert_eq!(batch.revision, self.revision.next(), "batches are replayed in order");
+        let moment = batch.moment();
         for event in &batch.events {
             #[cfg(feature = "planted")]
             if crate::planted::is("space.replay_skips") && batch.revision.0.is_multiple_of(13) {
                 continue;
             }
-            self.evolve(event, &batch.moment(), false);
+            self.evolve(event, &moment, false);
         }
+        batch.events.iter().for_each(|event| self.remember(event, &moment));
         self.advance(batch.revision, batch.time);
     }
 
     fn advance(&mut self, revision: Revision, time: Timestamp) {
         self.revision = revision;
         self.time = self.time.max(time);
-        if self.journal.is_empty() {
-            return;
-        }
-        for undo in self.journal.drain(..) {
-            match undo {
-                Undo::State(undo) => self.state.settle(undo),
-                Undo::Namespace(_) | Undo::Agent(_) | Undo::Workspace(_) => {}
-            }
-        }
-    }
-
-    fn take_back(&mut self) {
-        #[cfg(feature = "planted")]
-        if crate::planted::is("space.forget_undo") {
-            self.journal.clear();
-        }
-        while let Some(undo) = self.journal.pop() {
-            match undo {
-                Undo::State(undo) => self.state.undo(undo),
-                Undo::Namespace(undo) => self.namespace.undo(undo),
-                Undo::Agent(undo) => self.agent.undo(undo),
-                Undo::Workspace(undo) => self.workspace.undo(&undo),
-            }
-        }
+        self.settle();
     }
 
     fn fulfil(
         &mut self,
         wish: Wish,
-        stamp: &Stamp,
+        stamp: &mut Stamp,
         happened: &mut Happened,
-    ) -> Result<Reply, Rejection> {
+    ) -> Result<Done, Rejection> {
         let (require, commands) = match wish {
             Wish::Command(command) => return self.run(command, stamp, happened),
+            Wish::Fenced { token, command } => {
+                if !self.is_live(token) {
+                    return Err(Rejection::StaleToken { given: token });
+                }
+                return self.run(*command, stamp, happened);
+            }
             Wish::Transaction { require, commands } => (require, commands),
         };
         if commands.is_empty() {
@@ -230,33 +278,37 @@ impl Space {
             self.check_precondition(index, precondition)?;
         }
         let replies = commands.into_iter().enumerate().map(|(index, command)| {
-            self.run(command, stamp, happened).map_err(|cause| {
+            let refused = |cause: Rejection| {
                 let cause_code = cause.code();
                 Rejection::InTransaction { index, cause_code, cause: Box::new(cause) }
-            })
+            };
+            match self.run(command, stamp, happened).map_err(refused)? {
+                Done::Replied(reply) => Ok(reply),
+                Done::Waits(_) => Err(refused(Rejection::CannotWait {})),
+            }
         });
-        Ok(Reply::Transaction(replies.collect::<Result<_, _>>()?))
+        Ok(Done::Replied(Reply::Transaction(replies.collect::<Result<_, _>>()?)))
     }
 
     /// Decides one command, and then what follows from it, round after round.
     fn run(
         &mut self,
         command: Command,
-        stamp: &Stamp,
+        stamp: &mut Stamp,
         happened: &mut Happened,
-    ) -> Result<Reply, Rejection> {
+    ) -> Result<Done, Rejection> {
         let mut first = happened.events.len();
         let plan = self.step(command, stamp, happened)?;
         for _ in 0..limits::POLICY_ROUNDS_MAX {
             let last = happened.events.len();
             let fresh = &happened.events[first..];
-            if !fresh.iter().any(policy::may_follow) {
-                return Ok(self.reply(plan, &happened.events));
-            }
             let following: Vec<Command> =
                 fresh.iter().flat_map(|event| policy::follow(self, event)).collect();
             if following.is_empty() {
-                return Ok(self.reply(plan, &happened.events));
+                return Ok(match plan {
+                    Plan::Waits => Done::Waits(stamp.wait()),
+                    plan => Done::Replied(self.reply(plan, &happened.events)),
+                });
             }
             for command in following {
                 self.step(command, stamp, happened)?;
@@ -270,247 +322,26 @@ impl Space {
     fn step(
         &mut self,
         command: Command,
-        stamp: &Stamp,
+        stamp: &mut Stamp,
         happened: &mut Happened,
     ) -> Result<Plan, Rejection> {
         let first = happened.events.len();
+        stamp.next_token = Token(stamp.revision.0).max(self.token.next());
         let plan = self.decide(command, stamp, &mut happened.events)?;
         happened.weigh(first)?;
         let moment = Moment { revision: stamp.revision, time: stamp.now, agent: &stamp.agent };
         let fresh = &happened.events[first..];
         // Whatever follows is decided after this, and may be refused.
-        happened.goes_on |= fresh.iter().any(policy::may_follow);
+        happened.goes_on |= fresh.iter().any(|event| policy::may_follow(self, event));
         happened.is_final |= !happened.goes_on;
         for event in fresh {
             self.evolve(event, &moment, happened.goes_on);
+            if let Some(wait) = event.wait().and_then(Step::ended) {
+                let is_granted = event.wait() == Some(Step::Granted(wait));
+                happened.ended.push(Ended { wait, is_granted, reply: self.ending(event) });
+            }
         }
         Ok(plan)
-    }
-
-    #[inline]
-    fn decide(
-        &self,
-        command: Command,
-        stamp: &Stamp,
-        events: &mut Vec<Event>,
-    ) -> Result<Plan, Rejection> {
-        match command {
-            Command::State(command) => {
-                let around = Neighbours { namespace: &self.namespace, agent: &self.agent };
-                let first = events.len();
-                let happen = &mut |event| events.push(Event::State(event));
-                match state::decide(&self.state, &around, command, stamp, happen)? {
-                    state::Answer::Written(warnings) => {
-                        Ok(Plan::Written { event: first, warnings })
-                    }
-                    state::Answer::Reply(reply) => Ok(Plan::Reply(Reply::State(reply))),
-                }
-            }
-            Command::Namespace(command) => {
-                let name = command.name().clone();
-                let decided = namespace::decide(&self.namespace, command)?;
-                events.extend(decided.events.into_iter().map(Event::Namespace));
-                Ok(match decided.reply {
-                    Some(reply) => Plan::Reply(Reply::Namespace(reply)),
-                    None => Plan::Namespace(name),
-                })
-            }
-            Command::Agent(command) => {
-                let decided = agent::decide(&self.agent, command, stamp)?;
-                events.extend(decided.events.into_iter().map(Event::Agent));
-                let done = Plan::Reply(Reply::Agent(agent::Reply::Done));
-                Ok(decided.about.map_or(done, Plan::Agent))
-            }
-            Command::Workspace(command) => {
-                let decided = workspace::decide(&self.workspace, &command)?;
-                events.extend(decided.into_iter().map(Event::Workspace));
-                Ok(Plan::Workspace)
-            }
-        }
-    }
-
-    /// Applies a fact, and notes how to take it back: always if that may be necessary, else only if
-    /// there is something to settle.
-    #[inline]
-    fn evolve(&mut self, event: &Event, moment: &Moment<'_>, goes_on: bool) {
-        let undo = match event {
-            Event::State(event) => {
-                let before = self.state.evolve(event, moment);
-                if !goes_on {
-                    return;
-                }
-                Undo::State(before.undo(event))
-            }
-            Event::Namespace(event) => {
-                if let namespace::Event::Deleted { name } = event {
-                    let gone = self.state.forget(name, moment.revision);
-                    self.journal.extend(gone.map(Undo::State));
-                }
-                Undo::Namespace(self.namespace.evolve(event, moment))
-            }
-            Event::Agent(event) => Undo::Agent(self.agent.evolve(event, moment)),
-            Event::Workspace(event) => Undo::Workspace(self.workspace.evolve(event)),
-            // Written last, when nothing can be refused any more: there is nothing to take back.
-            Event::Receipt(receipt) => return self.receipts.evolve(receipt, moment),
-        };
-        self.journal.push(undo);
-    }
-
-    #[inline]
-    fn reply(&self, plan: Plan, events: &[Event]) -> Reply {
-        match plan {
-            Plan::Written { event, warnings } => {
-                let Event::State(event) = &events[event] else {
-                    panic!("a write makes an event of shared state");
-                };
-                let (namespace, key) = event.place();
-                let entry = self.state.entry(namespace, key).expect("it was just written");
-                Reply::State(state::Reply::Entry(entry.warned(warnings)))
-            }
-            Plan::Namespace(name) => {
-                let namespace = self.namespace.get(&name).expect("it was just written");
-                Reply::Namespace(namespace::Reply::Namespace(namespace.clone()))
-            }
-            Plan::Agent(agent) => {
-                let agent = self.agent.get(&agent).expect("only known agents are answered with");
-                Reply::Agent(agent::Reply::Agent(agent.clone()))
-            }
-            Plan::Workspace => self.about_itself(&workspace::Query::Get),
-            Plan::Reply(reply) => reply,
-        }
-    }
-
-    fn check_precondition(
-        &self,
-        index: usize,
-        precondition: Precondition,
-    ) -> Result<(), Rejection> {
-        let mut entry = None;
-        let holds = match &precondition {
-            Precondition::Entry { namespace, key, version, exists, value } => {
-                entry = self.state.entry(namespace, key);
-                let found = entry.as_ref();
-                let present = found.map_or(0, |entry| entry.version().0);
-                version.is_none_or(|version| version.0 == present)
-                    && exists.is_none_or(|exists| exists == found.is_some())
-                    && value.as_ref().is_none_or(|value| {
-                        found.is_some_and(|entry| entry.json().same_value(value))
-                    })
-            }
-            Precondition::Namespace { name, exists } => {
-                self.namespace.get(name).is_some() == *exists
-            }
-            Precondition::Agent { agent, active } => self.agent.is_active(agent) == *active,
-            Precondition::Revision(revision) => *revision == self.revision,
-        };
-        if holds {
-            return Ok(());
-        }
-        Err(Rejection::PreconditionFailed {
-            index,
-            precondition: Box::new(precondition),
-            entry: entry.map(Box::new),
-            revision: self.revision,
-        })
-    }
-
-    /// Answers a question about the present; none if it is about the past.
-    pub fn query(&self, query: &Query) -> Option<Result<Reply, Rejection>> {
-        match query {
-            Query::State(query) => {
-                let around = Neighbours { namespace: &self.namespace, agent: &self.agent };
-                let reply = state::query(&self.state, &around, query, self.revision)?;
-                Some(reply.map(Reply::State).map_err(Rejection::State))
-            }
-            Query::Namespace(query) => {
-                let reply = namespace::query(&self.namespace, query);
-                Some(reply.map(Reply::Namespace).map_err(Rejection::Namespace))
-            }
-            Query::Agent(query) => {
-                let reply = agent::query(&self.agent, query);
-                Some(reply.map(Reply::Agent).map_err(Rejection::Agent))
-            }
-            Query::Workspace(query) => Some(Ok(self.about_itself(query))),
-        }
-    }
-
-    fn about_itself(&self, query: &workspace::Query) -> Reply {
-        let entries = self.state.namespaces().map(|(_, entries)| entries.len()).sum();
-        let counts = [entries, self.namespace.len(), self.agent.len()];
-        let counts = counts.map(|count: usize| count as u64);
-        Reply::Workspace(workspace::query(&self.workspace, query, counts))
-    }
-
-    /// The commands that time has caused by this moment.
-    pub fn due(&self, now: Timestamp) -> Vec<Command> {
-        let mut commands = Vec::new();
-        if self.state.next_deadline().is_some_and(|moment| moment <= now) {
-            commands.push(state::Command::Expire.into());
-        }
-        if self.agent.next_deadline().is_some_and(|moment| moment <= now) {
-            commands.push(agent::Command::Expire.into());
-        }
-        commands
-    }
-
-    /// When time next causes a command.
-    pub fn next_deadline(&self) -> Option<Timestamp> {
-        self.state.next_deadline().into_iter().chain(self.agent.next_deadline()).min()
-    }
-
-    /// The workspace is served again from this moment on.
-    pub fn wake(&mut self, moment: Timestamp) {
-        self.agent.wake(moment.max(self.time));
-    }
-
-    /// Asserts what must always be true.
-    pub fn check(&self) {
-        assert!(self.journal.is_empty(), "nothing is left to take back between commits");
-        self.state.check(self.revision);
-        self.namespace.check();
-        self.agent.check();
-        self.workspace.check();
-        for (namespace, _) in self.state.namespaces() {
-            assert!(self.namespace.get(namespace).is_some(), "entries live in a namespace");
-        }
-        for (_, _, ending) in self.state.endings() {
-            let bound_to = ending.bound_to.as_ref();
-            let alive = bound_to.is_none_or(|agent| self.agent.is_active(agent));
-            assert!(alive, "what is bound to a session ends with it");
-        }
-    }
-
-    /// Everything but the entries, as it is now.
-    pub fn head(&self) -> Head {
-        let endings = self.state.endings();
-        Head {
-            revision: self.revision,
-            time: self.time,
-            last_removal: self.state.last_removal(),
-            authors: self.state.authors().names().to_vec(),
-            endings: endings
-                .map(|(namespace, key, ending)| (namespace.clone(), key.clone(), ending.clone()))
-                .collect(),
-            namespaces: self.namespace.after(None).cloned().collect(),
-            agents: self.agent.after(None).cloned().collect(),
-            retention: self.workspace.retention(),
-            receipts: self.receipts.all().cloned().collect(),
-        }
-    }
-
-    /// Puts a space together from what a snapshot holds.
-    pub fn restore(head: Head, entries: Vec<(NamespaceName, Entries)>) -> Self {
-        let authors = head.authors.into_iter().collect();
-        Self {
-            state: state::Table::restore(authors, entries, head.endings, head.last_removal),
-            namespace: namespace::Table::restore(head.namespaces),
-            agent: agent::Table::restore(head.agents),
-            workspace: workspace::Table::restore(head.retention),
-            receipts: Receipts::restore(head.receipts),
-            revision: head.revision,
-            time: head.time,
-            journal: Vec::new(),
-        }
     }
 }
 
@@ -528,27 +359,4 @@ impl Happened {
             None => Ok(()),
         }
     }
-}
-
-/// Everything of a space but the entries: small, and therefore copied at once.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Head {
-    /// The revision of the last change.
-    pub revision: Revision,
-    /// When it was decided.
-    pub time: Timestamp,
-    /// The revision of the last removal of an entry.
-    pub last_removal: Revision,
-    /// Authors of entries, by number.
-    pub authors: Vec<AgentId>,
-    /// When and with whom entries go.
-    pub endings: Vec<(NamespaceName, Key, Ending)>,
-    /// Namespaces.
-    pub namespaces: Vec<namespace::Namespace>,
-    /// Agents.
-    pub agents: Vec<agent::Agent>,
-    /// How much of the past is kept.
-    pub retention: workspace::Retention,
-    /// Kept answers, oldest first.
-    pub receipts: Vec<Kept>,
 }

@@ -1,7 +1,7 @@
 //! What the engine stamps onto a command: time, actor and place in the order of things.
 
 use crate::names::AgentId;
-use crate::numbers::{Revision, Token};
+use crate::numbers::{Revision, Token, WaitId};
 use crate::time::Timestamp;
 
 /// Time, identity and order as data. The rules know no other clock.
@@ -13,11 +13,23 @@ pub struct Stamp {
     pub agent: AgentId,
     /// The revision the batch will have if it is committed.
     pub revision: Revision,
+    /// Larger than any token given before in this workspace.
+    pub next_token: Token,
 }
 
 impl Stamp {
     /// A token larger than any given before in this workspace.
     pub fn token(&self) -> Token {
-        Token(self.revision.0)
+        self.next_token
+    }
+
+    /// As many of them as one command has to give, each larger than the one before.
+    pub fn tokens(&self) -> impl Iterator<Item = Token> + use<> {
+        (self.next_token.0..).map(Token)
+    }
+
+    /// The number of the call, if it has to wait.
+    pub fn wait(&self) -> WaitId {
+        WaitId(self.revision.0)
     }
 }

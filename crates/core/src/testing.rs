@@ -15,6 +15,8 @@
 //! | `all: if entry shared/a version=1 & state.set shared/a 2` | a transaction |
 //! | `many 3 state.set shared/k{} {}` | a transaction of three, with 0, 1 and 2 for `{}` |
 //! | `#k1 state.set shared/a 1` | a request with the idempotency key `k1` |
+//! | `under 7 state.set shared/a 1` | a command under the token 7 |
+//! | `gone` | every caller that waits is gone |
 //! | `time` | everything that is due by now |
 //! | `wake` | the workspace is served again |
 //! | `bytes:9` in place of a value | a JSON string of nine bytes |
@@ -43,8 +45,8 @@ use crate::entry::Entry;
 use crate::event::Event;
 use crate::names::AgentId;
 use crate::rejection::Rejection;
-use crate::reply::{Answer, Reply};
-use crate::space::{Head, Space};
+use crate::reply::Reply;
+use crate::space::{Committed, Ended, Head, Outcome, Space};
 use crate::state;
 use crate::time::Timestamp;
 pub(crate) use asked::read_command;
@@ -190,6 +192,15 @@ impl World {
                 }
                 if told.is_empty() { "nothing".into() } else { told.join(" | ") }
             }
+            "gone" => {
+                let waits: Vec<_> = self.space.waits().collect();
+                let mut told = Vec::new();
+                for wait in waits {
+                    let command = self.space.give_up(wait).expect("it waits");
+                    told.push(self.commit(command.into(), &AgentId::engine(), now));
+                }
+                told.join(" | ")
+            }
             "wake" => {
                 self.space.wake(now);
                 self.space.check();
@@ -223,18 +234,20 @@ impl World {
         }
         if committed.as_ref().is_ok_and(|committed| committed.batch.is_some()) {
             let committed = committed.unwrap();
-            return self.happened(committed.batch.unwrap(), &committed.answer, before.head.time);
+            return self.happened(committed, before.head.time);
         }
         assert_eq!(Picture::of(&self.space), before, "what did not happen left a trace");
         assert_eq!(self.space.next_deadline(), deadline, "a deadline moved");
         match committed {
-            Ok(committed) => told_again(&committed.answer),
+            Ok(Committed { outcome: Outcome::Answered(answer), .. }) => told_again(&answer),
+            Ok(Committed { outcome: Outcome::Waits(wait), .. }) => format!("call {wait} waits on"),
             Err(rejection) => self.refused(&rejection),
         }
     }
 
-    fn happened(&mut self, batch: Batch, answer: &Answer, before: Timestamp) -> String {
-        assert_eq!(answer.revision, self.space.revision());
+    fn happened(&mut self, committed: Committed, before: Timestamp) -> String {
+        let Committed { outcome, batch, ended } = committed;
+        let batch = batch.expect("something happened");
         assert_eq!(batch.revision, self.space.revision());
         assert!(batch.time >= before, "time ran backwards");
         assert!(!batch.events.is_empty());
@@ -243,17 +256,33 @@ impl World {
             let bytes = rmp_serde::to_vec_named(event).unwrap().len();
             assert!(bytes <= event.weight(), "{} weighs {bytes}", told(event));
         }
-        check_encoding(&answer.reply);
         let mut lines: Vec<String> = batch.events.iter().map(told).collect();
         if lines.len() > 9 {
             let kinds: BTreeSet<&str> = batch.events.iter().map(Event::kind).collect();
             let count = |kind: &str| batch.events.iter().filter(|e| e.kind() == kind).count();
             lines = kinds.into_iter().map(|kind| format!("{} {kind}", count(kind))).collect();
         }
-        if let Reply::State(state::Reply::Entry(entry)) = &answer.reply {
-            lines
-                .extend(entry.warnings().iter().map(|warning| format!("warning {}", warning.code)));
-            self.check_entry(entry, &batch);
+        match &outcome {
+            Outcome::Answered(answer) => {
+                assert_eq!(answer.revision, self.space.revision());
+                check_encoding(&answer.reply);
+                if let Reply::State(state::Reply::Entry(entry)) = &answer.reply {
+                    let warnings = entry.warnings().iter();
+                    lines.extend(warnings.map(|warning| format!("warning {}", warning.code)));
+                    self.check_entry(entry, &batch);
+                }
+            }
+            Outcome::Waits(wait) => lines.push(format!("call {wait} waits")),
+        }
+        for Ended { wait, reply, .. } in ended {
+            let reply = match reply {
+                Ok(reply) => {
+                    check_encoding(&reply);
+                    shown(&reply)
+                }
+                Err(rejection) => self.refused(&rejection),
+            };
+            lines.push(format!("call {wait}: {reply}"));
         }
         self.batches.push(batch);
         lines.join("; ")
@@ -263,7 +292,12 @@ impl World {
     fn check_entry(&self, entry: &Entry, batch: &Batch) {
         let (name, key) = match &batch.events[0] {
             Event::State(event) => event.place(),
-            Event::Namespace(_) | Event::Agent(_) | Event::Workspace(_) | Event::Receipt(_) => {
+            Event::Namespace(_)
+            | Event::Agent(_)
+            | Event::Lock(_)
+            | Event::Workspace(_)
+            | Event::Receipt(_)
+            | Event::Awaited(_) => {
                 panic!("an entry is answered with although none changed first")
             }
         };
@@ -299,7 +333,10 @@ impl World {
             Rejection::State(_)
             | Rejection::Namespace(_)
             | Rejection::Agent(_)
+            | Rejection::Lock(_)
             | Rejection::Workspace(_)
+            | Rejection::StaleToken { .. }
+            | Rejection::CannotWait {}
             | Rejection::EmptyTransaction {}
             | Rejection::PolicyRounds { .. }
             | Rejection::KeyReused { .. }

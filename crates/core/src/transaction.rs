@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::json::Json;
 use crate::names::{AgentId, Key, NamespaceName};
-use crate::numbers::{Revision, Version};
+use crate::numbers::{Revision, Token, Version};
 
 /// Something that must hold.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -45,6 +45,8 @@ pub enum Precondition {
         /// Whether it has one.
         active: bool,
     },
+    /// A lease, a hold, a permit or a session under this token is not over.
+    Token(Token),
     /// The workspace has not changed since this revision.
     Revision(Revision),
 }

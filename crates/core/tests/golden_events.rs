@@ -23,9 +23,10 @@ use baton_core::receipt::Receipt;
 use baton_core::rules::{KeyRules, Rules};
 use baton_core::schema::Schema;
 use baton_core::state::{self, Operation, Removal, Source};
+use baton_core::wait::{Keyed, Left};
 use baton_core::{
-    AgentId, Event, IdempotencyKey, Json, Key, NamespaceName, Revision, Timestamp, Token, Version,
-    agent, namespace, workspace,
+    AgentId, Event, IdempotencyKey, Json, Key, LockName, NamespaceName, Revision, Timestamp, Token,
+    Version, WaitId, agent, lock, namespace, workspace,
 };
 use serde::{Deserialize, Serialize};
 
@@ -67,7 +68,15 @@ fn variant(event: &Event) -> &'static str {
         Event::Agent(agent::Event::Lost { .. }) => "lost",
         Event::Agent(agent::Event::Forgotten { .. }) => "forgotten",
         Event::Workspace(workspace::Event::Configured { .. }) => "workspace configured",
+        Event::Lock(lock::Event::Acquired { .. }) => "lock acquired",
+        Event::Lock(lock::Event::Renewed { .. }) => "lock renewed",
+        Event::Lock(lock::Event::Released { .. }) => "lock released",
+        Event::Lock(lock::Event::Expired { .. }) => "lock expired",
+        Event::Lock(lock::Event::Dropped { .. }) => "lock dropped",
+        Event::Lock(lock::Event::Queued { .. }) => "lock queued",
+        Event::Lock(lock::Event::GaveUp { .. }) => "lock gave up",
         Event::Receipt(_) => "receipt",
+        Event::Awaited(_) => "awaited",
     }
 }
 
@@ -152,7 +161,7 @@ fn joined_with_nothing() -> agent::Event {
 
 fn receipt() -> Receipt {
     let key = IdempotencyKey::parse("request 1").unwrap();
-    Receipt { key, digest: 0xcbf2_9ce4_8422_2325, answer: vec![0x80, 0x00, 0xff] }
+    Receipt { key, digest: 0xcbf2_9ce4_8422_2325, answer: vec![0x80, 0x00, 0xff], agent: None }
 }
 
 /// What is written today, each under its name in the golden file.
@@ -182,7 +191,45 @@ fn examples() -> Vec<(&'static str, Event)> {
         ("agent.forgotten", Event::Agent(agent::Event::Forgotten { agent: ada() })),
         ("workspace.configured", Event::Workspace(workspace::Event::Configured { retention })),
         ("receipt.kept", Event::Receipt(receipt())),
+        (
+            "receipt.kept with a wait before it",
+            Event::Receipt(Receipt { agent: Some(ada()), ..receipt() }),
+        ),
+        (
+            "receipt.awaited",
+            Event::Awaited(Keyed {
+                wait: WaitId(70_000),
+                agent: ada(),
+                key: receipt().key,
+                digest: receipt().digest,
+            }),
+        ),
     ]
+    .into_iter()
+    .chain(locks())
+    .collect()
+}
+
+fn locks() -> Vec<(&'static str, Event)> {
+    let name = || LockName::parse("repository/main").unwrap();
+    let (token, wait, ttl_ms) = (Token(300), WaitId(70_000), 300_000);
+    let until = Timestamp(1_794_700_800_123);
+    let acquired =
+        |wait| lock::Event::Acquired { name: name(), holder: ada(), token, ttl_ms, wait };
+    let gave_up = |left| lock::Event::GaveUp { name: name(), agent: ada(), wait, left };
+    let events = vec![
+        ("lock.acquired", acquired(None)),
+        ("lock.acquired with a wait before it", acquired(Some(wait))),
+        ("lock.renewed", lock::Event::Renewed { name: name(), ttl_ms }),
+        ("lock.released", lock::Event::Released { name: name(), token }),
+        ("lock.expired", lock::Event::Expired { name: name(), token }),
+        ("lock.dropped", lock::Event::Dropped { name: name(), token }),
+        ("lock.queued", lock::Event::Queued { name: name(), agent: ada(), wait, ttl_ms, until }),
+        ("lock.gave_up", gave_up(Left::Timeout)),
+        ("lock.gave_up with the caller gone", gave_up(Left::Gone)),
+        ("lock.gave_up with the session ended", gave_up(Left::SessionEnded)),
+    ];
+    events.into_iter().map(|(name, event)| (name, Event::Lock(event))).collect()
 }
 
 fn encoded(event: &Event) -> String {

@@ -27,9 +27,10 @@ use std::time::Duration;
 use baton_core::{AgentId, Answer, Rejection, Request, WorkspaceName};
 use baton_log::Log;
 
+use crate::call::{Call, Waiting};
 use crate::clock::Clock;
 use crate::error::Error;
-use crate::machine::{Absent, Held};
+use crate::machine::{Absent, Held, Taken};
 use crate::options::Options;
 use crate::shard::{Flushed, Shard};
 use crate::ticket::Ticket;
@@ -146,6 +147,8 @@ enum Errand {
 pub enum Submitted {
     /// It was decided.
     Held(Held<Result<Answer, Rejection>>),
+    /// It waits for what others do.
+    Waits(Waiting),
     /// The workspace must be loaded first.
     Absent(Request),
     /// The group is full; wait for it.
@@ -326,7 +329,7 @@ impl Crank {
 
     /// Decides a request, if there is room in the group and the workspace is in memory.
     pub(crate) fn submit(
-        &self,
+        self: &Arc<Self>,
         workspace: &WorkspaceName,
         request: Request,
         agent: &AgentId,
@@ -347,9 +350,19 @@ impl Crank {
             self.sync.ring();
         }
         Ok(match submitted {
-            Ok(held) => Submitted::Held(held),
+            Ok(Taken::Decided(held)) => Submitted::Held(held),
+            Ok(Taken::Waits(call, group)) => {
+                Submitted::Waits(Waiting::new(Arc::clone(self), call, group))
+            }
             Err(Absent(request)) => Submitted::Absent(request),
         })
+    }
+
+    /// The caller of a waiting call is gone.
+    pub(crate) fn give_up(&self, call: &Arc<Call>) {
+        self.shard.machine().give_up(call, self.shard.clock.now());
+        // What that leads to is written by somebody, though nobody waits for it.
+        self.sync.ring();
     }
 
     /// Sees to the gathered group: writes it here if it is small and the disk quick, else wakes
@@ -426,6 +439,7 @@ impl Threads {
             let _ = job.join();
         }
         crank.shard.settled().close();
+        crank.shard.close_calls();
         crank.shard.close_watches();
     }
 }

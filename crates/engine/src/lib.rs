@@ -41,6 +41,7 @@
 //! callers' futures and a few threads. [`history`], [`snapshot`] and [`frames`] are the past and
 //! its files; [`keeping`] looks after them.
 
+pub mod call;
 pub mod clock;
 pub mod codec;
 mod crank;
@@ -61,6 +62,7 @@ pub mod watch;
 
 pub use baton_core as core;
 pub use baton_log as log;
+pub use call::Waiting;
 pub use crank::Submitted;
 pub use error::Error;
 pub use handle::{

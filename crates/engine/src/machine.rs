@@ -21,16 +21,18 @@
 //! 1. A batch is durable only if all batches of its workspace before it are.
 //! 2. A tail holds durable batches only, so nobody reads from the log what may yet be lost.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use baton_core::{
-    AgentId, Answer, Batch, Query, Rejection, Reply, Request, Revision, Space, Timestamp,
-    WorkspaceName, state,
+    AgentId, Answer, Batch, Ended, Outcome, Query, Rejection, Reply, Request, Revision, Space,
+    Timestamp, WaitId, Wish, WorkspaceName, limits, state,
 };
 use baton_log::Position;
 
+use crate::call::{Call, Told};
 use crate::codec;
+use crate::error::Error;
 use crate::history::{History, Place, Tail, subject_hash};
 use crate::watch::{Notices, Wakers, Watchers};
 
@@ -59,6 +61,25 @@ impl<T> Held<T> {
     }
 }
 
+/// What became of a request.
+#[must_use]
+pub enum Taken {
+    /// It was decided.
+    Decided(Held<Result<Answer, Rejection>>),
+    /// It waits; others may see that once this group is durable.
+    Waits(Arc<Call>, u64),
+}
+
+impl Taken {
+    /// What was decided, for those who did not ask to wait.
+    pub fn decided(self) -> Held<Result<Answer, Rejection>> {
+        match self {
+            Self::Decided(held) => held,
+            Self::Waits(..) => panic!("nobody asked to wait"),
+        }
+    }
+}
+
 /// What became of a question.
 pub enum Asked {
     /// The answer, once it is durable.
@@ -79,6 +100,8 @@ pub struct Resident {
     pub history: History,
     /// Who watches it.
     pub watchers: Watchers,
+    /// Who waits in it.
+    calls: BTreeMap<WaitId, Arc<Call>>,
     /// When it was last used.
     pub used_at: Timestamp,
     /// The revision of its newest snapshot on disk.
@@ -114,6 +137,8 @@ struct Group {
     batches: Vec<Grouped>,
     hashes: Vec<u32>,
     watched: Vec<(WorkspaceName, Arc<Batch>)>,
+    /// Calls that wait no longer once it is durable, and what they are told then.
+    ended: Vec<(Arc<Call>, Told)>,
 }
 
 struct Grouped {
@@ -167,7 +192,7 @@ impl Machine {
         request: Request,
         agent: &AgentId,
         now: Timestamp,
-    ) -> Result<Held<Result<Answer, Rejection>>, Absent<Request>> {
+    ) -> Result<Taken, Absent<Request>> {
         let Some(resident) = self.residents.get_mut(workspace) else {
             return Err(Absent(request));
         };
@@ -177,12 +202,13 @@ impl Machine {
             Ok(committed) => committed,
             // It was decided against what may yet be lost, so it waits like any other answer.
             Err(rejection) => {
-                return Ok(Held::new(Err(rejection), resident.undurable(before, self.durable)));
+                let group = resident.undurable(before, self.durable);
+                return Ok(Taken::Decided(Held::new(Err(rejection), group)));
             }
         };
         let Some(batch) = committed.batch else {
             let group = resident.undurable(before, self.durable);
-            return Ok(Held::new(Ok(committed.answer), group));
+            return Ok(resident.taken(workspace, committed.outcome, group, &mut self.open));
         };
         if resident.newest.group != self.open.number {
             resident.earlier = resident.newest;
@@ -198,11 +224,54 @@ impl Machine {
         if deadline != resident.deadline {
             move_deadline(&mut self.deadlines, workspace, &mut resident.deadline, deadline);
         }
+        let revision = resident.space.revision();
+        for Ended { wait, reply, .. } in committed.ended {
+            // Whoever is not on the list is gone.
+            if let Some(call) = resident.calls.remove(&wait) {
+                let answer = reply.map(|reply| Answer { revision, reply });
+                self.open.ended.push((call, Ok(answer)));
+            }
+        }
         let group = self.open.number;
         #[cfg(feature = "planted")]
         let group =
             if baton_core::planted::is("machine.answer_before_durable") { 0 } else { group };
-        Ok(Held::new(Ok(committed.answer), group))
+        Ok(resident.taken(workspace, committed.outcome, group, &mut self.open))
+    }
+
+    /// The caller of a waiting call is gone.
+    pub fn give_up(&mut self, call: &Arc<Call>, now: Timestamp) {
+        let Some(resident) = self.residents.get_mut(&call.workspace) else { return };
+        let is_registered = |there: &Arc<Call>| Arc::ptr_eq(there, call);
+        // Another caller may have taken its place, or the answer is on its way.
+        if !resident.calls.get(&call.wait).is_some_and(is_registered) {
+            return;
+        }
+        resident.calls.remove(&call.wait);
+        if let Some(command) = resident.space.give_up(call.wait) {
+            let taken = self.submit(&call.workspace, command.into(), &AgentId::engine(), now);
+            assert!(taken.is_ok(), "the workspace is in memory");
+        }
+    }
+
+    /// Nobody waits in a workspace that was just loaded: callers do not survive the process.
+    fn forsake(&mut self, workspace: &WorkspaceName, now: Timestamp) {
+        let Some(resident) = self.residents.get(workspace) else { return };
+        let space = &resident.space;
+        let commands: Vec<_> = space.waits().filter_map(|wait| space.give_up(wait)).collect();
+        for commands in commands.chunks(limits::TRANSACTION_COMMANDS_MAX) {
+            let wish = Wish::Transaction { require: Vec::new(), commands: commands.to_vec() };
+            let request = Request { wish, idempotency_key: None };
+            let taken = self.submit(workspace, request, &AgentId::engine(), now);
+            assert!(taken.is_ok(), "the workspace is in memory");
+        }
+    }
+
+    /// Lets go of everyone who waits; the driver tells them why.
+    pub fn dismiss(&mut self) -> Vec<Arc<Call>> {
+        let residents = self.residents.values_mut();
+        let waiting = residents.flat_map(|there| std::mem::take(&mut there.calls).into_values());
+        waiting.collect()
     }
 
     /// Answers a question, or says that it is about the past.
@@ -296,6 +365,7 @@ impl Machine {
                 resident.watchers.deliver(&Notices::of(&batch), &mut wakers);
             }
         }
+        wakers.calls.append(&mut group.ended);
         group.bytes = buffer;
         group.clear();
         self.spare = group;
@@ -304,11 +374,20 @@ impl Machine {
 
     /// What is not durable is lost, or its fate is unknown: forgets everything in memory, so that
     /// it is loaded again from the log. Answers with the groups that are lost.
-    pub fn abandon(&mut self, now: Timestamp) -> (std::ops::RangeInclusive<u64>, Wakers) {
+    pub fn abandon(
+        &mut self,
+        now: Timestamp,
+        error: &Error,
+    ) -> (std::ops::RangeInclusive<u64>, Wakers) {
         // Heartbeats may be among what was lost.
         self.served_since = now;
         let lost = self.durable + 1..=self.open.number;
         let mut wakers = Wakers::default();
+        let flying = self.flying.as_mut().map(|group| std::mem::take(&mut group.ended));
+        let ended = flying.into_iter().flatten().chain(self.open.ended.drain(..));
+        let mut calls: Vec<Arc<Call>> = ended.map(|(call, _)| call).collect();
+        calls.extend(self.dismiss());
+        wakers.calls.extend(calls.into_iter().map(|call| (call, Err(error.clone()))));
         for (workspace, mut resident) in self.residents.drain() {
             resident.watchers.close(resident.history.tail.next(), &mut wakers);
             // It is loaded again at once if anything there has a deadline.
@@ -360,7 +439,7 @@ impl Machine {
             space.wake(now);
         } else {
             // That it was not in memory is no excuse: whoever had spoken would have woken it.
-            space.agent.wake(self.served_since);
+            space.served_since(self.served_since);
         }
         self.stays += 1;
         let mut resident = Resident {
@@ -370,6 +449,7 @@ impl Machine {
             space,
             history,
             watchers: Watchers::default(),
+            calls: BTreeMap::new(),
             used_at: now,
             snapshot,
             bytes_since_snapshot,
@@ -382,6 +462,7 @@ impl Machine {
         move_deadline(&mut self.deadlines, workspace, &mut resident.deadline, deadline);
         let before = self.residents.insert(workspace.clone(), Box::new(resident));
         assert!(before.is_none(), "a workspace is loaded once");
+        self.forsake(workspace, now);
     }
 
     /// Drops a workspace from memory if all of it is durable and nobody watches or reads its past.
@@ -390,7 +471,8 @@ impl Machine {
         let durable = self.durable;
         let Some(resident) = self.residents.get(workspace) else { return false };
         let is_read = Arc::strong_count(&resident.reading) > 1;
-        if resident.newest.group > durable || !resident.watchers.is_empty() || is_read {
+        let is_awaited = !resident.watchers.is_empty() || !resident.calls.is_empty();
+        if resident.newest.group > durable || is_awaited || is_read {
             return false;
         }
         let resident = self.residents.remove(workspace).expect("it was just there");
@@ -465,6 +547,27 @@ pub struct Loaded {
 }
 
 impl Resident {
+    /// What becomes of a request. Whoever has to wait is registered; if somebody waits already, it
+    /// was the same request under the same key, and its place is taken.
+    fn taken(
+        &mut self,
+        workspace: &WorkspaceName,
+        outcome: Outcome,
+        group: u64,
+        open: &mut Group,
+    ) -> Taken {
+        let wait = match outcome {
+            Outcome::Answered(answer) => return Taken::Decided(Held::new(Ok(answer), group)),
+            Outcome::Waits(wait) => wait,
+        };
+        let call = Call::new(workspace.clone(), wait);
+        if let Some(before) = self.calls.insert(wait, Arc::clone(&call)) {
+            let reason = "the same request came again and waits in its place".to_owned();
+            open.ended.push((before, Err(Error::Unknown { reason })));
+        }
+        Taken::Waits(call, group)
+    }
+
     /// The newest revision that is durable once this group is.
     fn revision_after(&self, group: u64) -> Revision {
         let later = [self.earlier, self.newest].into_iter().find(|mark| mark.group > group);

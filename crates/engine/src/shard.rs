@@ -7,9 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use baton_core::{
-    AgentId, Answer, Entry, Pattern, Query, Rejection, Request, Revision, Timestamp, WorkspaceName,
-};
+use baton_core::{AgentId, Entry, Pattern, Query, Request, Revision, Timestamp, WorkspaceName};
 use baton_log::{AppendError, Log, Position, ReadError};
 
 use crate::clock::{Clock, Stopwatch};
@@ -17,7 +15,7 @@ use crate::codec;
 use crate::error::Error;
 use crate::files::{self, File};
 use crate::history::{Place, Tail, Whereabouts};
-use crate::machine::{Absent, Asked, Held, Machine};
+use crate::machine::{Absent, Asked, Held, Machine, Taken};
 use crate::options::Options;
 use crate::settled::Settled;
 use crate::watch::{Filter, Queue, Wakers};
@@ -119,7 +117,7 @@ impl<L: Log> Shard<L> {
         workspace: &WorkspaceName,
         request: Request,
         agent: &AgentId,
-    ) -> Result<Held<Result<Answer, Rejection>>, Absent<Request>> {
+    ) -> Result<Taken, Absent<Request>> {
         let now = self.clock.now();
         self.machine().submit(workspace, request, agent, now)
     }
@@ -150,7 +148,7 @@ impl<L: Log> Shard<L> {
                 Error::Unknown { reason: error.to_string() }
             }
         };
-        let (lost, wakers) = self.machine().abandon(self.clock.now());
+        let (lost, wakers) = self.machine().abandon(self.clock.now(), &failed);
         self.settled.lose(lost, failed);
         wakers.wake();
         Flushed::Lost
@@ -187,6 +185,12 @@ impl<L: Log> Shard<L> {
         let revision = resident.space.revision();
         let group = resident.undurable(revision, durable);
         Ok(Held::new((queue, revision), group))
+    }
+
+    /// Tells everyone who waits that there is nothing to wait for any more.
+    pub fn close_calls(&self) {
+        let calls = self.machine().dismiss();
+        calls.into_iter().for_each(|call| call.settle(Err(Error::Closed)));
     }
 
     /// Tells everyone who watches where to resume.

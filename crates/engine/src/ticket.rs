@@ -35,6 +35,11 @@ impl<T> Ticket<T> {
         }
     }
 
+    /// The answer, if it was given.
+    pub(crate) fn take(&self) -> Option<T> {
+        self.lock().answer.take()
+    }
+
     /// Awaits the answer.
     pub(crate) async fn answer(&self) -> T {
         std::future::poll_fn(|context| self.poll(context)).await

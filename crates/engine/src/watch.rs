@@ -17,6 +17,8 @@ use std::task::{Context, Poll, Waker};
 pub use baton_core::Notice;
 use baton_core::{Batch, Pattern, Revision};
 
+use crate::call::{Call, Told};
+
 /// The public events of one batch.
 pub struct Notices(Vec<Arc<Notice>>);
 
@@ -50,14 +52,19 @@ impl Filter {
     }
 }
 
-/// Who must be woken once no lock is held.
+/// Who must be woken or answered once no lock is held.
 #[derive(Default)]
-pub struct Wakers(Vec<Waker>);
+pub struct Wakers {
+    wakers: Vec<Waker>,
+    /// Calls that wait no longer, and what to tell them.
+    pub(crate) calls: Vec<(Arc<Call>, Told)>,
+}
 
 impl Wakers {
-    /// Wakes them.
+    /// Wakes and answers them.
     pub fn wake(self) {
-        self.0.into_iter().for_each(Waker::wake);
+        self.calls.into_iter().for_each(|(call, told)| call.settle(told));
+        self.wakers.into_iter().for_each(Waker::wake);
     }
 }
 
@@ -155,7 +162,7 @@ impl Queue {
         if inner.notices.len() == before {
             return true;
         }
-        wakers.0.extend(inner.waker.take());
+        wakers.wakers.extend(inner.waker.take());
         if inner.notices.len() <= self.capacity || before == 0 {
             return true;
         }
@@ -175,7 +182,7 @@ impl Queue {
     fn end(&self, ended: Ended, wakers: &mut Wakers) {
         let mut inner = self.lock();
         inner.ended.get_or_insert(ended);
-        wakers.0.extend(inner.waker.take());
+        wakers.wakers.extend(inner.waker.take());
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use baton::machine::{Absent, Asked, Held};
-use baton::{Baton, Error, Submitted};
+use baton::{Baton, Error, Submitted, Waiting};
 use baton_core::{AgentId, Answer, Query, Rejection, Request, WorkspaceName};
 use baton_handle::{Caller, Carrier};
 
@@ -24,6 +24,16 @@ pub(crate) enum Stalled<R> {
     Absent(R),
     /// The group is full; wait for it.
     Crowded(R, u64),
+}
+
+/// What became of a request.
+pub(crate) enum Handed<R> {
+    /// The answer comes with the turn.
+    In,
+    /// Something has to happen first.
+    Stalled(Stalled<R>),
+    /// It waits for what others do, and is answered by itself.
+    Waits(Waiting),
 }
 
 /// What became of a question.
@@ -57,17 +67,18 @@ impl<T> Turn<T> {
         agent: &AgentId,
         request: Request,
         mark: T,
-    ) -> Result<Option<Stalled<(Request, T)>>, Error> {
-        match baton.hand_in(workspace, request, agent)? {
+    ) -> Result<Handed<(Request, T)>, Error> {
+        Ok(match baton.hand_in(workspace, request, agent)? {
             Submitted::Held(held) => {
                 self.waiting.push_back((mark, held));
-                Ok(None)
+                Handed::In
             }
-            Submitted::Absent(request) => Ok(Some(Stalled::Absent((request, mark)))),
+            Submitted::Waits(waiting) => Handed::Waits(waiting),
+            Submitted::Absent(request) => Handed::Stalled(Stalled::Absent((request, mark))),
             Submitted::Crowded(request, group) => {
-                Ok(Some(Stalled::Crowded((request, mark), group)))
+                Handed::Stalled(Stalled::Crowded((request, mark), group))
             }
-        }
+        })
     }
 
     /// Hands in a question.

@@ -75,10 +75,10 @@ impl World {
                         return Err(broken("a loaded workspace does not know its revision"));
                     }
                 };
-                let Ok(answer) = shard.submit(&workspace, request.clone(), &id) else {
+                let Ok(taken) = shard.submit(&workspace, request.clone(), &id) else {
                     return Err(broken("a loaded workspace is not in memory"));
                 };
-                Waiting::Request { probe, answer }
+                Waiting::Request { probe, answer: taken.decided() }
             }
             Action::Ask(query) => match shard.ask(&workspace, query) {
                 Ok(Asked::Present(held)) => Waiting::Present(held),

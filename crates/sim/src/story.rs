@@ -24,6 +24,7 @@ pub(crate) fn wanted(action: &Action) -> String {
 fn requested(request: &Request) -> String {
     let mut line = match &request.wish {
         Wish::Command(command) => commanded(command),
+        Wish::Fenced { token, command } => format!("under {token} {}", commanded(command)),
         Wish::Transaction { require, commands } => {
             let commands: Vec<String> = commands.iter().map(commanded).collect();
             let all = commands.join(", and ");
@@ -88,6 +89,7 @@ fn commanded(command: &Command) -> String {
             agent::Command::Leave { token, .. } => format!("leaves with token {token:?}"),
             agent::Command::Expire => "looks for the silent".to_owned(),
         },
+        Command::Lock(command) => format!("asks {command:?}"),
         Command::Workspace(workspace::Command::Configure { history_count, history_age_ms }) => {
             match (history_count, history_age_ms) {
                 (Some(count), _) => format!("keeps {count} revisions of history"),
@@ -131,6 +133,7 @@ fn asked(query: &Query) -> String {
         }
         Query::Namespace(_) => "asks for namespaces".to_owned(),
         Query::Agent(_) => "asks for agents".to_owned(),
+        Query::Lock(_) => "asks for locks".to_owned(),
         Query::Workspace(_) => "asks about the workspace".to_owned(),
     }
 }
@@ -159,6 +162,7 @@ fn shown(reply: &Reply) -> String {
         Reply::Namespace(namespace::Reply::Namespaces { namespaces, .. }) => {
             format!("{} namespaces", namespaces.len())
         }
+        Reply::Lock(reply) => format!("{reply:?}"),
         Reply::Workspace(workspace::Reply::Workspace { retention, entries, .. }) => {
             format!("{entries} entries, history of {} revisions", retention.history_count)
         }

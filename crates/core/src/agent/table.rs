@@ -7,6 +7,7 @@ use super::vocabulary::{Agent, Event, Status};
 use crate::batch::Moment;
 use crate::limits;
 use crate::names::AgentId;
+use crate::numbers::Token;
 use crate::time::Timestamp;
 
 /// Every agent a workspace knows. Changes only by [`Table::evolve`] and [`Table::undo`].
@@ -15,6 +16,8 @@ pub struct Table {
     by_id: BTreeMap<AgentId, Agent>,
     // When each active agent's silence becomes too long.
     deadlines: BTreeSet<(Timestamp, AgentId)>,
+    // Active agents by the token of their session.
+    sessions: BTreeSet<(Token, AgentId)>,
     // Not a fact of the log: since when there has been a server to hear a heartbeat.
     awake_since: Timestamp,
     // Ended agents by the end of their session: the first to be forgotten stands first.
@@ -71,18 +74,21 @@ impl Table {
             if let Some(moment) = before.ended_at {
                 self.ended.remove(&(moment, id.clone()));
             } else {
-                let moment = self.deadline(before);
+                let (moment, token) = (self.deadline(before), before.token);
                 self.deadlines.remove(&(moment, id.clone()));
+                self.sessions.remove(&(token, id.clone()));
             }
         }
         let Some(after) = after else {
             self.by_id.remove(id);
             return;
         };
-        match after.ended_at {
-            Some(moment) => self.ended.insert((moment, id.clone())),
-            None => self.deadlines.insert((self.deadline(&after), id.clone())),
-        };
+        if let Some(moment) = after.ended_at {
+            self.ended.insert((moment, id.clone()));
+        } else {
+            self.deadlines.insert((self.deadline(&after), id.clone()));
+            self.sessions.insert((after.token, id.clone()));
+        }
         self.by_id.insert(id.clone(), after);
     }
 
@@ -104,6 +110,12 @@ impl Table {
     /// Whether an agent has a session.
     pub fn is_active(&self, id: &AgentId) -> bool {
         self.get(id).is_some_and(|agent| agent.status == Status::Active)
+    }
+
+    /// Whether a session has this token.
+    pub fn holds(&self, token: Token) -> bool {
+        let mut from = self.sessions.range((token, AgentId::least())..);
+        from.next().is_some_and(|(found, _)| *found == token)
     }
 
     /// Agents by id, after one of them.
@@ -163,6 +175,7 @@ impl Table {
     pub fn check(&self) {
         let active = self.by_id.values().filter(|agent| agent.status == Status::Active).count();
         assert_eq!(active, self.deadlines.len(), "exactly the active agents have a deadline");
+        assert_eq!(active, self.sessions.len(), "every session has a token");
         assert_eq!(self.by_id.len() - active, self.ended.len(), "all others have ended");
         for (_, id) in &self.deadlines {
             assert!(self.is_active(id), "whoever has a deadline is active");

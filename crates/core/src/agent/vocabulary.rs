@@ -202,6 +202,16 @@ impl Event {
         }
     }
 
+    /// The token it gives.
+    pub fn token(&self) -> Option<Token> {
+        match self {
+            Self::Joined { token, .. } => Some(*token),
+            Self::Seen { .. } | Self::Left { .. } | Self::Lost { .. } | Self::Forgotten { .. } => {
+                None
+            }
+        }
+    }
+
     /// The agent it is about.
     pub fn agent(&self) -> &AgentId {
         match self {

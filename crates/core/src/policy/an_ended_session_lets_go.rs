@@ -2,7 +2,8 @@
 
 use crate::agent::Event;
 use crate::command::Command;
-use crate::state;
+use crate::names::AgentId;
+use crate::{lock, state};
 
 /// Every primitive that ties something to a session adds its command here, so that everything
 /// goes in the one batch that ends the session.
@@ -12,7 +13,11 @@ pub(super) fn an_ended_session_lets_go(event: &Event) -> Vec<Command> {
         Event::Lost { .. } if crate::planted::is("policy.lost_agent_keeps") => Vec::new(),
         // A new session ends the one before, if there was one: what that held is not inherited.
         Event::Joined { agent, .. } | Event::Left { agent } | Event::Lost { agent } => {
-            vec![state::Command::LetGo { agent: agent.clone() }.into()]
+            let agent = || -> AgentId { agent.clone() };
+            vec![
+                state::Command::LetGo { agent: agent() }.into(),
+                lock::Command::LetGo { agent: agent() }.into(),
+            ]
         }
         Event::Seen { .. } | Event::Forgotten { .. } => Vec::new(),
     }

@@ -6,10 +6,14 @@
 //! other; the whole coupling of the domain stands in this folder.
 
 mod a_forgotten_agent_leaves_no_empty_namespace;
+mod a_free_lock_goes_to_the_first_in_line;
 mod an_agent_has_a_namespace;
 mod an_ended_session_lets_go;
 
 use a_forgotten_agent_leaves_no_empty_namespace::a_forgotten_agent_leaves_no_empty_namespace;
+use a_free_lock_goes_to_the_first_in_line::{
+    a_free_lock_goes_to_the_first_in_line, is_the_end_of_a_hold,
+};
 use an_agent_has_a_namespace::an_agent_has_a_namespace;
 use an_ended_session_lets_go::an_ended_session_lets_go;
 
@@ -26,17 +30,27 @@ pub fn follow(space: &Space, event: &Event) -> Vec<Command> {
             commands.extend(a_forgotten_agent_leaves_no_empty_namespace(space, event));
             commands
         }
-        Event::State(_) | Event::Namespace(_) | Event::Workspace(_) | Event::Receipt(_) => {
-            Vec::new()
-        }
+        Event::Lock(event) => a_free_lock_goes_to_the_first_in_line(space, event),
+        Event::State(_)
+        | Event::Namespace(_)
+        | Event::Workspace(_)
+        | Event::Receipt(_)
+        | Event::Awaited(_) => Vec::new(),
     }
 }
 
-/// Whether anything can follow from an event. What nothing follows from cannot be refused any more
-/// once it has happened by itself.
-pub fn may_follow(event: &Event) -> bool {
+/// Whether anything can follow from an event that is about to happen. What nothing follows from
+/// cannot be refused any more once it has happened by itself.
+pub fn may_follow(space: &Space, event: &Event) -> bool {
     match event {
         Event::Agent(_) => true,
-        Event::State(_) | Event::Namespace(_) | Event::Workspace(_) | Event::Receipt(_) => false,
+        Event::Lock(event) => {
+            is_the_end_of_a_hold(event) && space.lock.first_in_line(event.name()).is_some()
+        }
+        Event::State(_)
+        | Event::Namespace(_)
+        | Event::Workspace(_)
+        | Event::Receipt(_)
+        | Event::Awaited(_) => false,
     }
 }

@@ -36,6 +36,14 @@ scenarios! {
         (0, "ada", "all: if revision 2",  "refused transaction.empty"),
     ]
 
+    what_is_decided_together_cannot_wait => [
+        (0, "ada", "lock.acquire door",   "lock.acquired door by ada token=1"),
+        (0, "bob", "all: state.set shared/a 1 & lock.acquire door wait_ms=5",
+            "refused transaction.command_refused 1 transaction.cannot_wait"),
+        (0, "ada", "under 2 state.set shared/a 1", "refused request.stale_token"),
+        (0, "ada", "under 1 state.set shared/a 1", "state.set shared/a v1 = 1"),
+    ]
+
     a_later_command_sees_what_an_earlier_one_did => [
         (0, "ada", "all: namespace.create n & state.set n/a 1 & agent.register ada \
             & state.set n/b 1 ephemeral & state.transfer n shared",

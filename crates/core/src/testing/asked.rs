@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::command::{Command, Query, Request, Wish};
 use crate::names::IdempotencyKey;
+use crate::numbers::Token;
 use crate::transaction::Precondition;
 
 /// A request: a command or a transaction, perhaps with an idempotency key.
@@ -26,6 +27,11 @@ pub(super) fn read_request(asked: &str) -> Request {
         let numbers = 0..count.parse::<usize>().unwrap();
         let command = |number: usize| read_command(&what.replace("{}", &number.to_string()));
         Wish::Transaction { require: Vec::new(), commands: numbers.map(command).collect() }
+    } else if let Some((token, what)) =
+        asked.strip_prefix("under ").and_then(|rest| rest.split_once(' '))
+    {
+        let token = Token(token.parse().unwrap());
+        Wish::Fenced { token, command: Box::new(read_command(what)) }
     } else {
         Wish::Command(read_command(asked))
     };
@@ -57,6 +63,7 @@ fn tree(asked: &str) -> Value {
         ("state", "list") => &["namespace"],
         ("namespace", "create" | "configure" | "delete" | "get" | "ensure") => &["name"],
         ("agent", "register" | "heartbeat" | "leave" | "get") => &["agent"],
+        ("lock", "acquire" | "renew" | "release" | "get") => &["name"],
         _ => &[],
     };
     let fields = read_fields(names, words);
@@ -110,7 +117,7 @@ fn read_precondition(asked: &str) -> Precondition {
     let mut words = words(asked).into_iter().skip(1);
     let noun = words.next().unwrap();
     let tree = match noun {
-        "revision" => json!({ noun: read_value(words.next().unwrap()) }),
+        "revision" | "token" => json!({ noun: read_value(words.next().unwrap()) }),
         "entry" => json!({ noun: read_fields(&["place"], words) }),
         "namespace" => json!({ noun: read_fields(&["name"], words) }),
         _ => json!({ noun: read_fields(&["agent"], words) }),

@@ -6,12 +6,14 @@ use crate::entry::Entry;
 use crate::event::Event;
 use crate::json::Json;
 use crate::reply::{Answer, Reply};
-use crate::{agent, namespace, state, workspace};
+use crate::{agent, lock, namespace, state, workspace};
 
 /// The answer to a request that changed nothing, perhaps because it was made before.
 pub(super) fn told_again(answer: &Answer) -> String {
     match &answer.reply {
-        Reply::Agent(agent::Reply::Done) | Reply::State(state::Reply::Done) => "nothing".into(),
+        Reply::Agent(agent::Reply::Done)
+        | Reply::State(state::Reply::Done)
+        | Reply::Lock(lock::Reply::Done) => "nothing".into(),
         reply => format!("r{}: {}", answer.revision, shown(reply)),
     }
 }
@@ -54,7 +56,55 @@ pub(super) fn told(event: &Event) -> String {
             let workspace::Retention { history_count, history_age_ms } = retention;
             format!("{kind} count={history_count} age={history_age_ms}")
         }
+        Event::Lock(event) => told_of_lock(event),
         Event::Receipt(receipt) => format!("{kind} {}", receipt.key),
+        Event::Awaited(keyed) => format!("{kind} {}", keyed.key),
+    }
+}
+
+fn told_of_lock(event: &lock::Event) -> String {
+    let line = format!("{} {}", event.kind(), event.name());
+    match event {
+        lock::Event::Acquired { holder, token, wait, .. } => {
+            let call = wait.map_or(String::new(), |wait| format!(" call={wait}"));
+            format!("{line} by {holder} token={token}{call}")
+        }
+        lock::Event::Queued { agent, wait, until, .. } => {
+            format!("{line} by {agent} call={wait} until {}", until.0)
+        }
+        lock::Event::GaveUp { agent, wait, left, .. } => {
+            format!("{line} by {agent} call={wait} {left:?}")
+        }
+        lock::Event::Renewed { ttl_ms, .. } => format!("{line} ttl={ttl_ms}"),
+        lock::Event::Released { token, .. }
+        | lock::Event::Expired { token, .. }
+        | lock::Event::Dropped { token, .. } => format!("{line} token={token}"),
+    }
+}
+
+fn shown_lock(reply: &lock::Reply) -> String {
+    let held = |hold: &lock::Hold| {
+        format!("{} by {} token={} until {}", hold.name, hold.holder, hold.token, hold.expires_at.0)
+    };
+    let whole = |lock: &lock::Lock| {
+        let held = lock.hold.as_ref().map_or(format!("{} free", lock.name), held);
+        let waiters: Vec<_> = lock.waiters.iter().map(|wait| wait.agent.as_str()).collect();
+        format!("{held} line=[{}]", waiters.join(", "))
+    };
+    match reply {
+        lock::Reply::Hold(hold) => hold.as_ref().map_or("null".into(), held),
+        lock::Reply::Lock(lock) => whole(lock),
+        lock::Reply::Locks { locks, deadlocks, cursor } => {
+            let locks: Vec<_> = locks.iter().map(whole).collect();
+            let circle = |links: &Vec<lock::Link>| {
+                let links = links.iter().map(|link| format!("{}>{}", link.agent, link.waits_for));
+                links.collect::<Vec<_>>().join(" ")
+            };
+            let circles: Vec<_> = deadlocks.iter().map(circle).collect();
+            let next = cursor.as_ref().map_or(String::new(), |cursor| format!(" next={cursor}"));
+            format!("[{}] circles=[{}]{next}", locks.join("; "), circles.join("; "))
+        }
+        lock::Reply::Done => "nothing".into(),
     }
 }
 
@@ -92,6 +142,7 @@ pub(super) fn shown(reply: &Reply) -> String {
             let names = agents.iter().map(|found| found.id.to_string());
             page(names.collect(), cursor.as_ref().map(ToString::to_string))
         }
+        Reply::Lock(reply) => shown_lock(reply),
         Reply::Workspace(workspace::Reply::Workspace {
             retention: workspace::Retention { history_count, history_age_ms },
             entries,

@@ -13,7 +13,7 @@ pub enum Call {
     Command(Command),
     /// An answer.
     Query(Query),
-    /// Several changes, all or nothing.
+    /// Changes under conditions: several, all or nothing, or one while a token is not stale.
     Transaction(Wish),
     /// Events from now on, or from a revision on.
     Watch(Watch),

@@ -10,6 +10,7 @@ use super::usual;
 use crate::command::{Command, Wish};
 use crate::json::scan::{blank_end, value_end};
 use crate::limits;
+use crate::numbers::Token;
 
 /// A request as it was written down, taken apart but not yet understood.
 #[derive(Clone, Debug, Default)]
@@ -132,7 +133,36 @@ impl Fields<'_> {
 
     /// Reads them as those of an operation.
     pub fn operation(&self, operation: &Operation) -> Result<Call, Fault> {
-        usual::read(operation.name, self).map_or_else(|| self.any_operation(operation), Ok)
+        if let Some(call) = usual::read(operation.name, self) {
+            return Ok(call);
+        }
+        let is_fenced = operation.effect == Effect::Changes && !operation.names_token;
+        let is_token = |(name, _): &&(Cow<'_, str>, Value<'_>)| name == "token";
+        match self.0.iter().find(is_token).filter(|_| is_fenced) {
+            Some((_, token)) => self.fenced(operation, token),
+            None => self.any_operation(operation),
+        }
+    }
+
+    /// Reads an operation that is carried out only if a token is not stale.
+    fn fenced(&self, operation: &Operation, token: &Value<'_>) -> Result<Call, Fault> {
+        let text = match token {
+            Value::Json(text) => text,
+            Value::Text(text) => text.as_ref(),
+        };
+        let token = text.parse().map_err(|_| Fault::field("token", "it must be a number"))?;
+        let rest = self.0.iter().filter(|(name, _)| name != "token").cloned().collect();
+        let fields = Fields(rest);
+        if fields.0.len() + 1 < self.0.len() {
+            return Err(Fault::DuplicateField { field: "token".to_owned() });
+        }
+        match fields.any_operation(operation)? {
+            Call::Command(command) => {
+                let command = Box::new(command);
+                Ok(Call::Transaction(Wish::Fenced { token: Token(token), command }))
+            }
+            call => Ok(call),
+        }
     }
 
     pub(super) fn any_operation(&self, operation: &Operation) -> Result<Call, Fault> {
@@ -221,6 +251,9 @@ fn command_of(text: &str) -> Result<Command, Fault> {
     let name = frame.command.clone().unwrap_or_default().into_owned();
     match frame.call()? {
         Call::Command(command) => Ok(command),
+        Call::Transaction(Wish::Fenced { .. }) => {
+            Err(Fault::field("token", "give it in `require` of the transaction"))
+        }
         Call::Query(_)
         | Call::Transaction(_)
         | Call::Watch(_)

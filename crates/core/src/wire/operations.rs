@@ -27,18 +27,25 @@ pub struct Operation {
     pub reply: &'static str,
     /// Whether `agent` is a field of its own, besides saying who acts.
     pub names_agent: bool,
+    /// Whether `token` is a field of its own. Elsewhere it is what the caller acts under, and
+    /// whoever has a stale one is refused.
+    pub names_token: bool,
 }
 
 const fn changes(name: &'static str, reply: &'static str) -> Operation {
-    Operation { name, effect: Effect::Changes, reply, names_agent: false }
+    Operation { name, effect: Effect::Changes, reply, names_agent: false, names_token: false }
 }
 
 const fn asks(name: &'static str, reply: &'static str) -> Operation {
-    Operation { name, effect: Effect::Asks, reply, names_agent: false }
+    Operation { name, effect: Effect::Asks, reply, names_agent: false, names_token: false }
 }
 
 const fn of_agent(operation: Operation) -> Operation {
     Operation { names_agent: true, ..operation }
+}
+
+const fn with_token(operation: Operation) -> Operation {
+    Operation { names_token: true, ..operation }
 }
 
 /// Every operation. What is not here cannot be asked for from outside.
@@ -58,10 +65,15 @@ pub const OPERATIONS: &[Operation] = &[
     asks("namespace.list", "namespaces"),
     asks("namespace.get", "namespace"),
     of_agent(changes("agent.register", "agent")),
-    of_agent(changes("agent.heartbeat", "agent")),
-    of_agent(changes("agent.leave", "agent")),
+    with_token(of_agent(changes("agent.heartbeat", "agent"))),
+    with_token(of_agent(changes("agent.leave", "agent"))),
     of_agent(asks("agent.get", "agent")),
     asks("agent.list", "agents"),
+    changes("lock.acquire", "hold"),
+    with_token(changes("lock.renew", "hold")),
+    with_token(changes("lock.release", "lock")),
+    asks("lock.get", "lock"),
+    asks("lock.list", "locks"),
     changes("workspace.configure", "workspace"),
     asks("workspace.get", "workspace"),
 ];

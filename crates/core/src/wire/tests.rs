@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::*;
 use crate::batch::Batch;
 use crate::{
-    AgentId, Answer, Command, Entry, Event, Json, Key, Kind, NamespaceName, Notice, Query,
+    AgentId, Answer, Command, Entry, Event, Json, Key, Kind, NamespaceName, Notice, Outcome, Query,
     Rejection, Reply, Revision, Space, Timestamp, Version, Wish, agent, merge, state,
 };
 
@@ -310,7 +310,8 @@ fn happened(commands: &[&str]) -> (Space, Vec<Answer>, Vec<Batch>) {
         let agent = AgentId::parse("ada").unwrap();
         let now = Timestamp(1_794_700_800_123);
         let committed = space.commit(command.into(), &agent, now).expect(text);
-        answers.push(committed.answer);
+        let Outcome::Answered(answer) = committed.outcome else { panic!("{text} waits") };
+        answers.push(answer);
         batches.extend(committed.batch);
     }
     (space, answers, batches)

@@ -164,13 +164,14 @@ impl Carrier for Baton {
 
     async fn fulfil(&self, caller: &Caller, wish: Wish) -> Result<Answer, Error> {
         let mut request = Request { wish, idempotency_key: caller.idempotency_key.clone() };
-        let crank = &*self.crank;
+        let crank = &self.crank;
         loop {
             match crank.submit(&caller.workspace, request, &caller.agent)? {
                 Submitted::Held(held) => {
                     let durable = crank.durable(held.group()).await?;
                     return Ok(held.open(durable)?);
                 }
+                Submitted::Waits(waiting) => return waiting.answer().await,
                 Submitted::Absent(back) => {
                     request = back;
                     crank.loaded(&caller.workspace).await?;

@@ -40,7 +40,7 @@ fn submit<L: Log>(
     command: impl Into<Command>,
 ) -> Held<Result<Answer, Rejection>> {
     let ada = AgentId::parse("ada").unwrap();
-    shard.submit(&name(), command.into().into(), &ada).unwrap()
+    shard.submit(&name(), command.into().into(), &ada).ok().unwrap().decided()
 }
 
 fn write<L: Log>(shard: &Shard<L>, namespace: NamespaceName, text: &str) {
@@ -207,7 +207,7 @@ fn history_knows_that_a_namespace_went_within_the_same_commit() {
     let commands = vec![delete, create(Rules::default()), set("2")];
     let wish = Wish::Transaction { require: Vec::new(), commands };
     let request = Request { wish, idempotency_key: None };
-    let _ = shard.submit(&name(), request, &AgentId::parse("ada").unwrap()).unwrap();
+    let _ = shard.submit(&name(), request, &AgentId::parse("ada").unwrap()).ok().unwrap();
     assert!(matches!(shard.flush(), Flushed::Durable(_)));
 
     let name = name();

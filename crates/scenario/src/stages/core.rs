@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use baton_core::wire::Call;
-use baton_core::{AgentId, Answer, Batch, Notice, Request, Space, Timestamp, Wish};
+use baton_core::{AgentId, Answer, Batch, Notice, Outcome, Request, Space, Timestamp, Wish};
 use serde_json::Value;
 
 use super::BEGINNING;
@@ -31,7 +31,10 @@ impl CoreStage {
         match outcome {
             Ok(committed) => {
                 self.batches.extend(committed.batch.map(Arc::new));
-                told(&committed.answer)
+                match committed.outcome {
+                    Outcome::Answered(answer) => told(&answer),
+                    Outcome::Waits(_) => panic!("no scenario waits yet"),
+                }
             }
             Err(rejection) => refused(&rejection),
         }

@@ -14,7 +14,7 @@ use baton_handle::Caller;
 use super::visit::{Visit, json};
 use crate::problem::Refused;
 use crate::shared::Shared;
-use crate::turn::{self, Looked, Stalled, Turn};
+use crate::turn::{self, Handed, Looked, Stalled, Turn};
 
 pub(super) fn routes() -> Router<Arc<Shared>> {
     Router::new()
@@ -158,12 +158,16 @@ async fn hand_in(
     let mut request = Request { wish, idempotency_key: caller.idempotency_key };
     loop {
         let waited = match turn.hand_in(baton, &caller.workspace, &caller.agent, request, place) {
-            Ok(None) => return None,
-            Ok(Some(Stalled::Absent((back, _)))) => {
+            Ok(Handed::In) => return None,
+            Ok(Handed::Waits(waiting)) => {
+                let answer = waiting.answer().await;
+                return Some(answer.map_err(|error| Problem::from(&error)));
+            }
+            Ok(Handed::Stalled(Stalled::Absent((back, _)))) => {
                 request = back;
                 baton.load(&caller.workspace).await
             }
-            Ok(Some(Stalled::Crowded((back, _), group))) => {
+            Ok(Handed::Stalled(Stalled::Crowded((back, _), group))) => {
                 request = back;
                 baton.settled(group).await.map(drop)
             }

@@ -41,7 +41,7 @@ async fn what_is_lost_is_told_though_a_later_group_is_well() {
     disk.set_capacity(Some(disk.bytes_used()));
     let mut before = 0;
     loop {
-        assert!(hand_in(&mut turn, set("before", 100_000), "before").is_none());
+        assert!(matches!(hand_in(&mut turn, set("before", 100_000), "before"), Handed::In));
         turn.settle(&baton).await;
         match turn.next(&baton).await {
             Some((_, Ok(answer))) => before = answer.revision.0,
@@ -50,13 +50,16 @@ async fn what_is_lost_is_told_though_a_later_group_is_well() {
         }
     }
     baton.load(&workspace).await.expect("the log is well");
-    assert!(hand_in(&mut turn, set("lost", 100_000), "lost").is_none());
+    assert!(matches!(hand_in(&mut turn, set("lost", 100_000), "lost"), Handed::In));
     turn.settle(&baton).await;
     disk.set_capacity(None);
     let stalled = hand_in(&mut turn, set("kept", 1), "kept");
-    assert!(matches!(stalled, Some(Stalled::Absent(_))), "memory forgets what was not written");
+    assert!(
+        matches!(stalled, Handed::Stalled(Stalled::Absent(_))),
+        "memory forgets what was not written"
+    );
     baton.load(&workspace).await.expect("the log is well");
-    assert!(hand_in(&mut turn, set("kept", 1), "kept").is_none());
+    assert!(matches!(hand_in(&mut turn, set("kept", 1), "kept"), Handed::In));
 
     turn.settle(&baton).await;
     let (mark, outcome) = turn.next(&baton).await.expect("two were handed in");

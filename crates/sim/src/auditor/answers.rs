@@ -203,6 +203,7 @@ impl Ledger {
             Precondition::Agent { agent, active } => {
                 self.session(agent, at).is_some_and(|session| session.active) == *active
             }
+            Precondition::Token(_) => unreachable!("nobody here fences a transaction yet"),
             Precondition::Revision(revision) => revision.0 == at,
         }
     }

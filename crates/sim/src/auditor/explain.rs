@@ -57,6 +57,7 @@ impl<'a> Reading<'a> {
         demand!(self.batch.agent == *agent, "it is by somebody else");
         let commands = match &request.wish {
             Wish::Command(command) => std::slice::from_ref(command),
+            Wish::Fenced { command, .. } => std::slice::from_ref(&**command),
             Wish::Transaction { commands, .. } => commands,
         };
         for command in commands {
@@ -91,6 +92,7 @@ impl<'a> Reading<'a> {
             Command::State(StateCommand::Expire | StateCommand::LetGo { .. }) => Ok(()),
             Command::Namespace(command) => self.namespace(command),
             Command::Agent(command) => self.agent(command),
+            Command::Lock(_) => unreachable!("nobody here takes locks yet"),
             Command::Workspace(WorkspaceCommand::Configure { history_count, .. }) => {
                 match self.take()? {
                     Event::Workspace(WorkspaceEvent::Configured { retention }) => demand!(

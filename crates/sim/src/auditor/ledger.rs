@@ -217,6 +217,9 @@ impl Ledger {
                     Ok(())
                 }
                 Event::Receipt(receipt) => self.add_receipt(&batch, &receipt.key),
+                Event::Lock(_) | Event::Awaited(_) => {
+                    unreachable!("nobody here takes locks yet")
+                }
             };
             checked.map_err(|breach| {
                 super::Breach(format!("`{name}` revision {revision}: {}", breach.0))

@@ -110,8 +110,12 @@ impl Ledger {
                     values.retain(|(namespace, _), _| namespace != name);
                     deleted.insert(name.clone());
                 }
-                Event::Namespace(_) | Event::Agent(_) | Event::Workspace(_) | Event::Receipt(_) => {
-                }
+                Event::Namespace(_)
+                | Event::Agent(_)
+                | Event::Lock(_)
+                | Event::Workspace(_)
+                | Event::Receipt(_)
+                | Event::Awaited(_) => {}
             }
         }
         changes

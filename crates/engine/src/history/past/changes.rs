@@ -216,7 +216,12 @@ impl<L: Log> Past<'_, L> {
                     places.insert((name.clone(), Key::parse(&key?)?));
                 }
             }
-            Event::Namespace(_) | Event::Agent(_) | Event::Workspace(_) | Event::Receipt(_) => {}
+            Event::Namespace(_)
+            | Event::Agent(_)
+            | Event::Lock(_)
+            | Event::Workspace(_)
+            | Event::Receipt(_)
+            | Event::Awaited(_) => {}
         }
         Ok(())
     }

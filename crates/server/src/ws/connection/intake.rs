@@ -1,13 +1,16 @@
 //! Requests of one WebSocket, on their way from a frame to the engine.
 
+use std::future::Future;
 use std::sync::Arc;
 
+use baton::Error;
+
 use baton_core::wire::{Call, Fault, Frame, Problem};
-use baton_core::{AgentId, IdempotencyKey, Query, Request, Wish, WorkspaceName};
+use baton_core::{AgentId, Answer, IdempotencyKey, Query, Request, Wish, WorkspaceName};
 use baton_handle::Caller;
 
 use super::{Connection, End, Job, Stop};
-use crate::turn::{Looked, aside};
+use crate::turn::{Handed, Looked, aside};
 use crate::ws::framing::{Message, Opcode, write};
 
 impl Connection {
@@ -99,8 +102,12 @@ impl Connection {
         id: u64,
     ) -> Result<Option<Stop>, Problem> {
         match self.turn.hand_in(&self.shared.baton, workspace, agent, request, id) {
-            Ok(None) => Ok(None),
-            Ok(Some(stalled)) => {
+            Ok(Handed::In) => Ok(None),
+            Ok(Handed::Waits(waiting)) => {
+                self.wait_for(id, waiting.answer());
+                Ok(None)
+            }
+            Ok(Handed::Stalled(stalled)) => {
                 let (workspace, agent) = (workspace.clone(), agent.clone());
                 Ok(Some(Stop::Stalled { workspace, agent, stalled }))
             }
@@ -134,7 +141,15 @@ impl Connection {
     /// The past is read from files: on another thread, so that nobody here waits for them.
     fn ask_aside(&mut self, caller: Caller, query: Query, id: u64) {
         let job = aside(Arc::clone(&self.shared), caller, query);
-        let job: Job = Box::pin(async move { (id, job.await) });
+        self.wait_for(id, job);
+    }
+
+    fn wait_for(
+        &mut self,
+        id: u64,
+        answer: impl Future<Output = Result<Answer, Error>> + Send + 'static,
+    ) {
+        let job: Job = Box::pin(async move { (id, answer.await) });
         self.jobs.get_or_insert_default().push(job);
     }
 

@@ -1,0 +1,25 @@
+//! A lock that becomes free goes to the first in line, in the same commit.
+
+use crate::command::Command;
+use crate::lock::{self, Event};
+use crate::space::Space;
+
+/// Between a release and the next hold there is no moment at which anyone could slip in.
+pub(super) fn a_free_lock_goes_to_the_first_in_line(space: &Space, event: &Event) -> Vec<Command> {
+    let name = event.name();
+    if !is_the_end_of_a_hold(event) || space.lock.first_in_line(name).is_none() {
+        return Vec::new();
+    }
+    vec![lock::Command::HandOver { name: name.clone() }.into()]
+}
+
+/// Whether the lock is free after this.
+pub(super) fn is_the_end_of_a_hold(event: &Event) -> bool {
+    match event {
+        Event::Released { .. } | Event::Expired { .. } | Event::Dropped { .. } => true,
+        Event::Acquired { .. }
+        | Event::Renewed { .. }
+        | Event::Queued { .. }
+        | Event::GaveUp { .. } => false,
+    }
+}

@@ -1,0 +1,104 @@
+//! A space as a snapshot holds it, and what must always be true of one.
+
+use serde::{Deserialize, Serialize};
+
+use super::Space;
+use crate::entries::Entries;
+use crate::names::{AgentId, Key, NamespaceName};
+use crate::numbers::{Revision, Token};
+use crate::receipt::{Kept, Receipts};
+use crate::state::Ending;
+use crate::time::Timestamp;
+use crate::wait::{Keyed, KeyedWaits};
+use crate::{agent, lock, namespace, state, workspace};
+
+/// Everything of a space but the entries: small, and therefore copied at once.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Head {
+    /// The revision of the last change.
+    pub revision: Revision,
+    /// When it was decided.
+    pub time: Timestamp,
+    /// The revision of the last removal of an entry.
+    pub last_removal: Revision,
+    /// Authors of entries, by number.
+    pub authors: Vec<AgentId>,
+    /// When and with whom entries go.
+    pub endings: Vec<(NamespaceName, Key, Ending)>,
+    /// Namespaces.
+    pub namespaces: Vec<namespace::Namespace>,
+    /// Agents.
+    pub agents: Vec<agent::Agent>,
+    /// How much of the past is kept.
+    pub retention: workspace::Retention,
+    /// Kept answers, oldest first.
+    pub receipts: Vec<Kept>,
+    /// The last token given.
+    #[serde(default)]
+    pub token: Token,
+    /// Calls that wait under an idempotency key.
+    #[serde(default)]
+    pub keyed_waits: Vec<Keyed>,
+    /// Locks: who holds them, and who waits.
+    #[serde(default)]
+    pub locks: (Vec<lock::Hold>, Vec<lock::Waiter>),
+}
+
+impl Space {
+    /// Asserts what must always be true.
+    pub fn check(&self) {
+        assert!(self.journal.is_empty(), "nothing is left to take back between commits");
+        self.state.check(self.revision);
+        self.namespace.check();
+        self.agent.check();
+        self.lock.check();
+        self.workspace.check();
+        for (namespace, _) in self.state.namespaces() {
+            assert!(self.namespace.get(namespace).is_some(), "entries live in a namespace");
+        }
+        for (_, _, ending) in self.state.endings() {
+            let bound_to = ending.bound_to.as_ref();
+            let alive = bound_to.is_none_or(|agent| self.agent.is_active(agent));
+            assert!(alive, "what is bound to a session ends with it");
+        }
+    }
+
+    /// Everything but the entries, as it is now.
+    pub fn head(&self) -> Head {
+        let endings = self.state.endings();
+        Head {
+            revision: self.revision,
+            time: self.time,
+            last_removal: self.state.last_removal(),
+            authors: self.state.authors().names().to_vec(),
+            endings: endings
+                .map(|(namespace, key, ending)| (namespace.clone(), key.clone(), ending.clone()))
+                .collect(),
+            namespaces: self.namespace.after(None).cloned().collect(),
+            agents: self.agent.after(None).cloned().collect(),
+            retention: self.workspace.retention(),
+            receipts: self.receipts.all().cloned().collect(),
+            token: self.token,
+            keyed_waits: self.keyed_waits.all().cloned().collect(),
+            locks: self.lock.facts(),
+        }
+    }
+
+    /// Puts a space together from what a snapshot holds.
+    pub fn restore(head: Head, entries: Vec<(NamespaceName, Entries)>) -> Self {
+        let authors = head.authors.into_iter().collect();
+        Self {
+            state: state::Table::restore(authors, entries, head.endings, head.last_removal),
+            namespace: namespace::Table::restore(head.namespaces),
+            agent: agent::Table::restore(head.agents),
+            workspace: workspace::Table::restore(head.retention),
+            receipts: Receipts::restore(head.receipts),
+            keyed_waits: KeyedWaits::restore(&head.keyed_waits),
+            lock: lock::Table::restore(head.locks),
+            token: head.token,
+            revision: head.revision,
+            time: head.time,
+            journal: Vec::new(),
+        }
+    }
+}

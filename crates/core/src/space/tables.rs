@@ -1,0 +1,283 @@
+//! The tables of a space: who decides what, who applies what, and how it is taken back.
+
+use super::Space;
+use crate::batch::Moment;
+use crate::command::{Command, Query};
+use crate::entry::Warning;
+use crate::event::Event;
+use crate::names::{AgentId, LockName, NamespaceName};
+use crate::numbers::Token;
+use crate::rejection::Rejection;
+use crate::reply::Reply;
+use crate::rules::Rules;
+use crate::stamp::Stamp;
+use crate::state::Surroundings;
+use crate::transaction::Precondition;
+use crate::{agent, lock, namespace, state, workspace};
+
+/// How to take back one change.
+pub(super) enum Undo {
+    State(state::Undo),
+    Namespace(namespace::Undo),
+    Agent(agent::Undo),
+    Lock(lock::Undo),
+    Workspace(workspace::Undo),
+}
+
+/// What to answer once the events of a command have happened.
+pub(super) enum Plan {
+    /// The entry that this event is about.
+    Written {
+        event: usize,
+        warnings: Vec<Warning>,
+    },
+    Namespace(NamespaceName),
+    Agent(AgentId),
+    Hold(LockName),
+    Lock(LockName),
+    Workspace,
+    Reply(Reply),
+    /// Nothing yet: the call waits.
+    Waits,
+}
+
+/// What shared state may know of the other tables.
+struct Neighbours<'a> {
+    namespace: &'a namespace::Table,
+    agent: &'a agent::Table,
+}
+
+impl Surroundings for Neighbours<'_> {
+    fn rules(&self, namespace: &NamespaceName) -> Option<&Rules> {
+        self.namespace.get(namespace).map(|namespace| &namespace.rules)
+    }
+
+    fn has_session(&self, agent: &AgentId) -> bool {
+        self.agent.is_active(agent)
+    }
+}
+
+impl Space {
+    /// The changes of a commit stand: lets go of what taking them back would have needed.
+    pub(super) fn settle(&mut self) {
+        for undo in self.journal.drain(..) {
+            match undo {
+                Undo::State(undo) => self.state.settle(undo),
+                Undo::Namespace(_) | Undo::Agent(_) | Undo::Lock(_) | Undo::Workspace(_) => {}
+            }
+        }
+    }
+
+    /// Takes back everything since the last commit.
+    pub(super) fn take_back(&mut self, last_token: Token) {
+        #[cfg(feature = "planted")]
+        if crate::planted::is("space.forget_undo") {
+            self.journal.clear();
+        }
+        self.token = last_token;
+        while let Some(undo) = self.journal.pop() {
+            match undo {
+                Undo::State(undo) => self.state.undo(undo),
+                Undo::Namespace(undo) => self.namespace.undo(undo),
+                Undo::Agent(undo) => self.agent.undo(undo),
+                Undo::Lock(undo) => self.lock.undo(undo),
+                Undo::Workspace(undo) => self.workspace.undo(&undo),
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn decide(
+        &self,
+        command: Command,
+        stamp: &Stamp,
+        events: &mut Vec<Event>,
+    ) -> Result<Plan, Rejection> {
+        match command {
+            Command::State(command) => {
+                let around = Neighbours { namespace: &self.namespace, agent: &self.agent };
+                let first = events.len();
+                let happen = &mut |event| events.push(Event::State(event));
+                match state::decide(&self.state, &around, command, stamp, happen)? {
+                    state::Answer::Written(warnings) => {
+                        Ok(Plan::Written { event: first, warnings })
+                    }
+                    state::Answer::Reply(reply) => Ok(Plan::Reply(Reply::State(reply))),
+                }
+            }
+            Command::Namespace(command) => {
+                let name = command.name().clone();
+                let decided = namespace::decide(&self.namespace, command)?;
+                events.extend(decided.events.into_iter().map(Event::Namespace));
+                Ok(match decided.reply {
+                    Some(reply) => Plan::Reply(Reply::Namespace(reply)),
+                    None => Plan::Namespace(name),
+                })
+            }
+            Command::Agent(command) => {
+                let decided = agent::decide(&self.agent, command, stamp)?;
+                events.extend(decided.events.into_iter().map(Event::Agent));
+                let done = Plan::Reply(Reply::Agent(agent::Reply::Done));
+                Ok(decided.about.map_or(done, Plan::Agent))
+            }
+            Command::Lock(command) => {
+                let decided = lock::decide(&self.lock, command, stamp)?;
+                events.extend(decided.events.into_iter().map(Event::Lock));
+                Ok(match decided.about {
+                    lock::About::Hold(name) => Plan::Hold(name),
+                    lock::About::Lock(name) => Plan::Lock(name),
+                    lock::About::Nothing => Plan::Reply(Reply::Lock(lock::Reply::Hold(None))),
+                    lock::About::Done => Plan::Reply(Reply::Lock(lock::Reply::Done)),
+                    lock::About::Later => Plan::Waits,
+                })
+            }
+            Command::Workspace(command) => {
+                let decided = workspace::decide(&self.workspace, &command)?;
+                events.extend(decided.into_iter().map(Event::Workspace));
+                Ok(Plan::Workspace)
+            }
+        }
+    }
+
+    /// Applies a fact, and notes how to take it back: always if that may be necessary, else only if
+    /// there is something to settle.
+    #[inline]
+    pub(super) fn evolve(&mut self, event: &Event, moment: &Moment<'_>, goes_on: bool) {
+        if let Some(token) = event.token() {
+            self.token = self.token.max(token);
+        }
+        let undo = match event {
+            Event::State(event) => {
+                let before = self.state.evolve(event, moment);
+                if !goes_on {
+                    return;
+                }
+                Undo::State(before.undo(event))
+            }
+            Event::Namespace(event) => {
+                if let namespace::Event::Deleted { name } = event {
+                    let gone = self.state.forget(name, moment.revision);
+                    self.journal.extend(gone.map(Undo::State));
+                }
+                Undo::Namespace(self.namespace.evolve(event, moment))
+            }
+            Event::Agent(event) => Undo::Agent(self.agent.evolve(event, moment)),
+            Event::Lock(event) => Undo::Lock(self.lock.evolve(event, moment)),
+            Event::Workspace(event) => Undo::Workspace(self.workspace.evolve(event)),
+            // Remembered last, when nothing can be refused any more.
+            Event::Receipt(_) | Event::Awaited(_) => return,
+        };
+        self.journal.push(undo);
+    }
+
+    #[inline]
+    pub(super) fn reply(&self, plan: Plan, events: &[Event]) -> Reply {
+        match plan {
+            Plan::Written { event, warnings } => {
+                let Event::State(event) = &events[event] else {
+                    panic!("a write makes an event of shared state");
+                };
+                let (namespace, key) = event.place();
+                let entry = self.state.entry(namespace, key).expect("it was just written");
+                Reply::State(state::Reply::Entry(entry.warned(warnings)))
+            }
+            Plan::Namespace(name) => {
+                let namespace = self.namespace.get(&name).expect("it was just written");
+                Reply::Namespace(namespace::Reply::Namespace(namespace.clone()))
+            }
+            Plan::Agent(agent) => {
+                let agent = self.agent.get(&agent).expect("only known agents are answered with");
+                Reply::Agent(agent::Reply::Agent(agent.clone()))
+            }
+            Plan::Hold(name) => Reply::Lock(lock::Reply::Hold(self.lock.hold(&name).cloned())),
+            Plan::Lock(name) => Reply::Lock(lock::Reply::Lock(self.lock.lock(&name))),
+            Plan::Waits => unreachable!("a call that waits is answered later"),
+            Plan::Workspace => self.about_itself(&workspace::Query::Get),
+            Plan::Reply(reply) => reply,
+        }
+    }
+
+    /// What to tell a caller whose wait this event has ended.
+    pub(super) fn ending(&self, event: &Event) -> Result<Reply, Rejection> {
+        match event {
+            Event::Lock(event) => Ok(Reply::Lock(lock::ending(&self.lock, event)?)),
+            Event::State(_)
+            | Event::Namespace(_)
+            | Event::Agent(_)
+            | Event::Workspace(_)
+            | Event::Receipt(_)
+            | Event::Awaited(_) => unreachable!("nobody waits for this"),
+        }
+    }
+
+    /// Whether whoever has this token may still act under it.
+    pub fn is_live(&self, token: Token) -> bool {
+        self.lock.holds(token) || self.agent.holds(token)
+    }
+
+    pub(super) fn check_precondition(
+        &self,
+        index: usize,
+        precondition: Precondition,
+    ) -> Result<(), Rejection> {
+        let mut entry = None;
+        let holds = match &precondition {
+            Precondition::Entry { namespace, key, version, exists, value } => {
+                entry = self.state.entry(namespace, key);
+                let found = entry.as_ref();
+                let present = found.map_or(0, |entry| entry.version().0);
+                version.is_none_or(|version| version.0 == present)
+                    && exists.is_none_or(|exists| exists == found.is_some())
+                    && value.as_ref().is_none_or(|value| {
+                        found.is_some_and(|entry| entry.json().same_value(value))
+                    })
+            }
+            Precondition::Namespace { name, exists } => {
+                self.namespace.get(name).is_some() == *exists
+            }
+            Precondition::Agent { agent, active } => self.agent.is_active(agent) == *active,
+            Precondition::Token(token) => self.is_live(*token),
+            Precondition::Revision(revision) => *revision == self.revision,
+        };
+        if holds {
+            return Ok(());
+        }
+        Err(Rejection::PreconditionFailed {
+            index,
+            precondition: Box::new(precondition),
+            entry: entry.map(Box::new),
+            revision: self.revision,
+        })
+    }
+
+    /// Answers a question about the present; none if it is about the past.
+    pub fn query(&self, query: &Query) -> Option<Result<Reply, Rejection>> {
+        match query {
+            Query::State(query) => {
+                let around = Neighbours { namespace: &self.namespace, agent: &self.agent };
+                let reply = state::query(&self.state, &around, query, self.revision)?;
+                Some(reply.map(Reply::State).map_err(Rejection::State))
+            }
+            Query::Namespace(query) => {
+                let reply = namespace::query(&self.namespace, query);
+                Some(reply.map(Reply::Namespace).map_err(Rejection::Namespace))
+            }
+            Query::Agent(query) => {
+                let reply = agent::query(&self.agent, query);
+                Some(reply.map(Reply::Agent).map_err(Rejection::Agent))
+            }
+            Query::Lock(query) => {
+                let reply = lock::query(&self.lock, query);
+                Some(reply.map(Reply::Lock).map_err(Rejection::Lock))
+            }
+            Query::Workspace(query) => Some(Ok(self.about_itself(query))),
+        }
+    }
+
+    fn about_itself(&self, query: &workspace::Query) -> Reply {
+        let entries = self.state.namespaces().map(|(_, entries)| entries.len()).sum();
+        let counts = [entries, self.namespace.len(), self.agent.len()];
+        let counts = counts.map(|count: usize| count as u64);
+        Reply::Workspace(workspace::query(&self.workspace, query, counts))
+    }
+}

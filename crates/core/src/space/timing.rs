@@ -1,0 +1,49 @@
+//! What time causes in a space, and who waits in it.
+
+use super::Space;
+use crate::command::Command;
+use crate::numbers::WaitId;
+use crate::time::Timestamp;
+use crate::{agent, lock, state};
+
+impl Space {
+    /// The commands that time has caused by this moment.
+    pub fn due(&self, now: Timestamp) -> Vec<Command> {
+        let causes: [(Option<Timestamp>, Command); 3] = [
+            (self.state.next_deadline(), state::Command::Expire.into()),
+            (self.agent.next_deadline(), agent::Command::Expire.into()),
+            (self.lock.next_deadline(), lock::Command::Expire.into()),
+        ];
+        let due = causes.into_iter().filter(|(moment, _)| moment.is_some_and(|it| it <= now));
+        due.map(|(_, command)| command).collect()
+    }
+
+    /// When time next causes a command.
+    pub fn next_deadline(&self) -> Option<Timestamp> {
+        let deadlines =
+            [self.state.next_deadline(), self.agent.next_deadline(), self.lock.next_deadline()];
+        deadlines.into_iter().flatten().min()
+    }
+
+    /// The workspace is served again from this moment on: nobody loses anything for a silence
+    /// during which there was nobody to hear them.
+    pub fn wake(&mut self, moment: Timestamp) {
+        self.served_since(moment.max(self.time));
+    }
+
+    /// There has been somebody to hear since this moment.
+    pub fn served_since(&mut self, moment: Timestamp) {
+        self.agent.wake(moment);
+        self.lock.wake(moment);
+    }
+
+    /// Every call that waits.
+    pub fn waits(&self) -> impl Iterator<Item = WaitId> {
+        self.lock.waits().map(|waiter| waiter.wait.id)
+    }
+
+    /// What to do when the caller of a waiting call is gone; none if it waits no longer.
+    pub fn give_up(&self, wait: WaitId) -> Option<Command> {
+        self.lock.waiter(wait).map(|_| lock::Command::GiveUp { wait }.into())
+    }
+}

@@ -1,0 +1,135 @@
+//! Calls that wait: for a lock, a permit, a task, for others to arrive.
+//!
+//! ```text
+//!   call ──▶ nothing to get ──▶ queued ──▶ granted by somebody else's commit ──▶ answered
+//!                                  ├─────▶ its time is over ───────────────────▶ answered: nothing
+//!                                  ├─────▶ the caller is gone ─────────────────▶ nobody to answer
+//!                                  └─────▶ the caller's session has ended ─────▶ refused
+//! ```
+//!
+//! Who waits is a fact like any other, so that the first in line is known after a restart of the
+//! engine's memory, and whoever lets go hands over in the same commit. The callers themselves do
+//! not survive the process: when a workspace is loaded, every wait in it is given up first.
+//!
+//! Invariants:
+//!
+//! 1. A wait begins once and ends once.
+//! 2. A commit begins at most one, and a transaction none: what is decided together cannot wait.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::names::{AgentId, IdempotencyKey};
+use crate::numbers::WaitId;
+use crate::time::Timestamp;
+
+/// Somebody who waits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Wait {
+    /// Which call.
+    pub id: WaitId,
+    /// Who.
+    pub agent: AgentId,
+    /// Since when.
+    pub since: Timestamp,
+    /// Until when at most.
+    pub until: Timestamp,
+}
+
+/// What an event means for a call that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// It begins to wait.
+    Begins(WaitId),
+    /// It has what it waited for.
+    Granted(WaitId),
+    /// It waits no longer, for nothing.
+    Left(WaitId),
+}
+
+impl Step {
+    /// The call that waits no longer.
+    pub fn ended(self) -> Option<WaitId> {
+        match self {
+            Self::Begins(_) => None,
+            Self::Granted(wait) | Self::Left(wait) => Some(wait),
+        }
+    }
+}
+
+/// Why a wait ended without what was waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Left {
+    /// Its time was over.
+    Timeout,
+    /// The caller was gone.
+    Gone,
+    /// The caller's session had ended.
+    SessionEnded,
+}
+
+/// The idempotency key under which a call waits: whoever repeats the call takes its place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Keyed {
+    /// Which call.
+    pub wait: WaitId,
+    /// Who asked. Another's commit may end the wait, so it is not always the author of that.
+    pub agent: AgentId,
+    /// The caller's name for the request.
+    pub key: IdempotencyKey,
+    /// Fingerprint of what was wanted.
+    pub digest: u64,
+}
+
+/// Every call that waits under a key.
+#[derive(Default)]
+pub struct KeyedWaits {
+    by_wait: BTreeMap<WaitId, Keyed>,
+    by_key: BTreeMap<(AgentId, IdempotencyKey), WaitId>,
+}
+
+impl KeyedWaits {
+    /// The call that waits under this key.
+    pub fn find(&self, agent: &AgentId, key: &IdempotencyKey) -> Option<&Keyed> {
+        if self.by_key.is_empty() {
+            return None;
+        }
+        let wait = self.by_key.get(&(agent.clone(), key.clone()))?;
+        self.by_wait.get(wait)
+    }
+
+    /// The key a call waits under.
+    pub fn get(&self, wait: WaitId) -> Option<&Keyed> {
+        self.by_wait.get(&wait)
+    }
+
+    /// Applies the fact that a call waits under a key.
+    pub fn begin(&mut self, keyed: &Keyed) {
+        let name = (keyed.agent.clone(), keyed.key.clone());
+        let before = self.by_key.insert(name, keyed.wait);
+        assert!(before.is_none(), "a call that is repeated takes the place of the first");
+        self.by_wait.insert(keyed.wait, keyed.clone());
+    }
+
+    /// The call waits no longer; the key it waited under.
+    pub fn end(&mut self, wait: WaitId) -> Option<Keyed> {
+        let keyed = self.by_wait.remove(&wait)?;
+        self.by_key.remove(&(keyed.agent.clone(), keyed.key.clone()));
+        Some(keyed)
+    }
+
+    /// All of them, for a snapshot.
+    pub fn all(&self) -> impl Iterator<Item = &Keyed> {
+        self.by_wait.values()
+    }
+
+    /// Puts together what a snapshot holds.
+    pub fn restore(all: &[Keyed]) -> Self {
+        let mut waits = Self::default();
+        all.iter().for_each(|keyed| waits.begin(keyed));
+        waits
+    }
+}
