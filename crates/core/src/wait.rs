@@ -129,7 +129,9 @@ impl KeyedWaits {
     /// Puts together what a snapshot holds.
     pub fn restore(all: &[Keyed]) -> Self {
         let mut waits = Self::default();
-        all.iter().for_each(|keyed| waits.begin(keyed));
+        for keyed in all {
+            waits.begin(keyed);
+        }
         waits
     }
 }

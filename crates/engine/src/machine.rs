@@ -208,7 +208,7 @@ impl Machine {
         };
         let Some(batch) = committed.batch else {
             let group = resident.undurable(before, self.durable);
-            return Ok(resident.taken(workspace, committed.outcome, group, &mut self.open));
+            return Ok(resident.taken(workspace, committed.outcome, group));
         };
         if resident.newest.group != self.open.number {
             resident.earlier = resident.newest;
@@ -236,7 +236,7 @@ impl Machine {
         #[cfg(feature = "planted")]
         let group =
             if baton_core::planted::is("machine.answer_before_durable") { 0 } else { group };
-        Ok(resident.taken(workspace, committed.outcome, group, &mut self.open))
+        Ok(resident.taken(workspace, committed.outcome, group))
     }
 
     /// The caller of a waiting call is gone.
@@ -549,13 +549,7 @@ pub struct Loaded {
 impl Resident {
     /// What becomes of a request. Whoever has to wait is registered; if somebody waits already, it
     /// was the same request under the same key, and its place is taken.
-    fn taken(
-        &mut self,
-        workspace: &WorkspaceName,
-        outcome: Outcome,
-        group: u64,
-        open: &mut Group,
-    ) -> Taken {
+    fn taken(&mut self, workspace: &WorkspaceName, outcome: Outcome, group: u64) -> Taken {
         let wait = match outcome {
             Outcome::Answered(answer) => return Taken::Decided(Held::new(Ok(answer), group)),
             Outcome::Waits(wait) => wait,
@@ -563,7 +557,7 @@ impl Resident {
         let call = Call::new(workspace.clone(), wait);
         if let Some(before) = self.calls.insert(wait, Arc::clone(&call)) {
             let reason = "the same request came again and waits in its place".to_owned();
-            open.ended.push((before, Err(Error::Unknown { reason })));
+            before.settle(Err(Error::Unknown { reason }));
         }
         Taken::Waits(call, group)
     }

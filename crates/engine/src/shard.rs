@@ -190,7 +190,9 @@ impl<L: Log> Shard<L> {
     /// Tells everyone who waits that there is nothing to wait for any more.
     pub fn close_calls(&self) {
         let calls = self.machine().dismiss();
-        calls.into_iter().for_each(|call| call.settle(Err(Error::Closed)));
+        for call in calls {
+            call.settle(Err(Error::Closed));
+        }
     }
 
     /// Tells everyone who watches where to resume.

@@ -6,6 +6,7 @@
 //! | `past` | what was recorded while writing can be read later, wherever it has moved to |
 //! | `watch` | every event in order, without gap or duplicate |
 //! | `agents` | sessions, silence, what an agent leaves behind |
+//! | `waiting` | calls that wait are answered once, in order, and leave nothing behind |
 //! | `transactions` | all or nothing, and once |
 //! | `durability` | what was acknowledged stays, what failed says so |
 //! | `damage` | damaged, newer and occupied data is refused by name |
@@ -14,7 +15,7 @@
 //! | `bad_input` | every refusal has a code, facts and a hint, and changes nothing |
 //! | `crash` | a process killed at any moment has lost nothing that it acknowledged |
 //!
-//! They are one program, because linking it once is quicker than linking eleven. No test sleeps or
+//! They are one program, because linking it once is quicker than linking twelve. No test sleeps or
 //! measures time: where something happens behind a caller's back, [`stage::eventually`] looks until
 //! it has happened.
 
@@ -32,4 +33,5 @@ mod scale;
 mod stage;
 mod state;
 mod transactions;
+mod waiting;
 mod watch;

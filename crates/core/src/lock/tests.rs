@@ -10,7 +10,8 @@ scenarios! {
             "lock.queued door by bob call=2 until 1002; call 2 waits"),
         (3, "eve", "lock.acquire door wait_ms=1000 ttl_ms=500",
             "lock.queued door by eve call=3 until 1003; call 3 waits"),
-        (4, "ada", "lock.get door",                    "door by ada token=1 until 300000 line=[bob, eve]"),
+        (4, "ada", "lock.get door",
+            "door by ada token=1 until 300000 line=[bob, eve]"),
         (5, "ada", "lock.release door token=1",
             "lock.released door token=1; lock.acquired door by bob token=4 call=2; \
              call 2: door by bob token=4 until 300005"),
