@@ -16,6 +16,7 @@
 #![expect(clippy::unwrap_used, reason = "in a test that is how to fail")]
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::{env, fs};
 
 use baton_core::merge::Merge;
@@ -25,8 +26,8 @@ use baton_core::schema::Schema;
 use baton_core::state::{self, Operation, Removal, Source};
 use baton_core::wait::{Keyed, Left};
 use baton_core::{
-    AgentId, Event, IdempotencyKey, Json, Key, LockName, NamespaceName, Revision, Timestamp, Token,
-    Version, WaitId, agent, lock, namespace, workspace,
+    AgentId, Batch, Event, IdempotencyKey, Json, Key, LockName, NamespaceName, Notice, Revision,
+    Timestamp, Token, Version, WaitId, agent, lock, namespace, workspace,
 };
 use serde::{Deserialize, Serialize};
 
@@ -216,7 +217,7 @@ fn locks() -> Vec<(&'static str, Event)> {
     let until = Timestamp(1_794_700_800_123);
     let acquired =
         |wait| lock::Event::Acquired { name: name(), holder: ada(), token, ttl_ms, wait };
-    let gave_up = |left| lock::Event::GaveUp { name: name(), agent: ada(), wait, left };
+    let gave_up = |left| lock::Event::GaveUp { name: name(), waiter: ada(), wait, left };
     let events = vec![
         ("lock.acquired", acquired(None)),
         ("lock.acquired with a wait before it", acquired(Some(wait))),
@@ -224,7 +225,7 @@ fn locks() -> Vec<(&'static str, Event)> {
         ("lock.released", lock::Event::Released { name: name(), token }),
         ("lock.expired", lock::Event::Expired { name: name(), token }),
         ("lock.dropped", lock::Event::Dropped { name: name(), token }),
-        ("lock.queued", lock::Event::Queued { name: name(), agent: ada(), wait, ttl_ms, until }),
+        ("lock.queued", lock::Event::Queued { name: name(), waiter: ada(), wait, ttl_ms, until }),
         ("lock.gave_up", gave_up(Left::Timeout)),
         ("lock.gave_up with the caller gone", gave_up(Left::Gone)),
         ("lock.gave_up with the session ended", gave_up(Left::SessionEnded)),
@@ -293,6 +294,27 @@ fn the_golden_file_holds() {
         assert_eq!(encoded(&event), newest.bytes, "`{name}` is written otherwise now: {ADVICE}");
         assert_eq!(serde_json::to_value(&event).unwrap(), newest.json, "the JSON of `{name}`");
         assert!(event.weight() >= newest.bytes.len() / 2, "`{name}` is heavier than its weight");
+    }
+}
+
+/// What watchers are told can be read again, whatever it is about: `agent`, `type` and the other
+/// names around an event must not be names of fields in it.
+#[test]
+fn every_public_event_can_be_told_and_read_again() {
+    for (name, event) in examples() {
+        if !event.is_public() {
+            continue;
+        }
+        let batch = Batch {
+            revision: Revision(7),
+            time: Timestamp(1_794_700_800_123),
+            agent: AgentId::engine(),
+            events: vec![event.clone()],
+        };
+        let told = Notice::new(Arc::new(batch), 0).json();
+        let read = Notice::parse(str::from_utf8(&told).unwrap());
+        let read = read.unwrap_or_else(|fault| panic!("`{name}` cannot be read again: {fault}"));
+        assert_eq!(*read.event(), event, "`{name}` is read as something else");
     }
 }
 

@@ -85,7 +85,7 @@ fn acquire(table: &Table, command: Acquire, stamp: &Stamp) -> Result<Decided, Re
         return Err(Rejection::TooMany { what, max });
     }
     let until = stamp.now.after(wait_ms);
-    let event = Event::Queued { name, agent: holder, wait: stamp.wait(), ttl_ms, until };
+    let event = Event::Queued { name, waiter: holder, wait: stamp.wait(), ttl_ms, until };
     Ok(Decided { events: vec![event], about: About::Later })
 }
 
@@ -145,7 +145,7 @@ fn let_go(table: &Table, agent: &AgentId) -> Decided {
 
 fn gave_up(waiter: &Waiter, left: Left) -> Event {
     let wait = &waiter.wait;
-    Event::GaveUp { name: waiter.name.clone(), agent: wait.agent.clone(), wait: wait.id, left }
+    Event::GaveUp { name: waiter.name.clone(), waiter: wait.agent.clone(), wait: wait.id, left }
 }
 
 fn give_up(table: &Table, wait: WaitId) -> Decided {
@@ -166,8 +166,8 @@ fn expire(table: &Table, stamp: &Stamp) -> Decided {
 pub fn ending(table: &Table, event: &Event) -> Result<Reply, Rejection> {
     match event {
         Event::Acquired { name, .. } => Ok(Reply::Hold(table.hold(name).cloned())),
-        Event::GaveUp { name, agent, left: Left::SessionEnded, .. } => {
-            Err(Rejection::SessionEnded { name: name.clone(), agent: agent.clone() })
+        Event::GaveUp { name, waiter, left: Left::SessionEnded, .. } => {
+            Err(Rejection::SessionEnded { name: name.clone(), agent: waiter.clone() })
         }
         Event::GaveUp { .. }
         | Event::Renewed { .. }

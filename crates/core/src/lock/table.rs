@@ -74,9 +74,9 @@ impl Table {
             Event::Released { .. } | Event::Expired { .. } | Event::Dropped { .. } => {
                 (Some(None), None)
             }
-            Event::Queued { name, agent, wait, ttl_ms, until } => {
+            Event::Queued { name, waiter, wait, ttl_ms, until } => {
                 let who =
-                    Wait { id: *wait, agent: agent.clone(), since: moment.time, until: *until };
+                    Wait { id: *wait, agent: waiter.clone(), since: moment.time, until: *until };
                 let waiter = Waiter { name: name.clone(), wait: who, ttl_ms: *ttl_ms };
                 (None, Some((*wait, Some(waiter))))
             }

@@ -219,7 +219,7 @@ pub enum Event {
         /// Which lock.
         name: LockName,
         /// Who.
-        agent: AgentId,
+        waiter: AgentId,
         /// Which call.
         wait: WaitId,
         /// How long it shall be held.
@@ -232,7 +232,7 @@ pub enum Event {
         /// Which lock.
         name: LockName,
         /// Who waited.
-        agent: AgentId,
+        waiter: AgentId,
         /// Which call.
         wait: WaitId,
         /// Why.
@@ -297,8 +297,8 @@ impl Event {
     pub(crate) fn load(&self) -> usize {
         match self {
             Self::Acquired { holder: agent, .. }
-            | Self::Queued { agent, .. }
-            | Self::GaveUp { agent, .. } => agent.as_str().len(),
+            | Self::Queued { waiter: agent, .. }
+            | Self::GaveUp { waiter: agent, .. } => agent.as_str().len(),
             Self::Renewed { .. }
             | Self::Released { .. }
             | Self::Expired { .. }

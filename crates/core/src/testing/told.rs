@@ -69,11 +69,11 @@ fn told_of_lock(event: &lock::Event) -> String {
             let call = wait.map_or(String::new(), |wait| format!(" call={wait}"));
             format!("{line} by {holder} token={token}{call}")
         }
-        lock::Event::Queued { agent, wait, until, .. } => {
-            format!("{line} by {agent} call={wait} until {}", until.0)
+        lock::Event::Queued { waiter, wait, until, .. } => {
+            format!("{line} by {waiter} call={wait} until {}", until.0)
         }
-        lock::Event::GaveUp { agent, wait, left, .. } => {
-            format!("{line} by {agent} call={wait} {left:?}")
+        lock::Event::GaveUp { waiter, wait, left, .. } => {
+            format!("{line} by {waiter} call={wait} {left:?}")
         }
         lock::Event::Renewed { ttl_ms, .. } => format!("{line} ttl={ttl_ms}"),
         lock::Event::Released { token, .. }
