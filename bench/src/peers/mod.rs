@@ -34,7 +34,7 @@ pub(crate) mod programs;
 pub(crate) mod redis;
 mod requests;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 pub(crate) mod turns;
 mod watchers;
 pub(crate) mod websocket;

@@ -2,8 +2,8 @@
 //!
 //! | cycle | requests | a success |
 //! |---|---|---|
-//! | task | `task.create`, `task.claim` by type, `task.complete` | a task with a lease, a revision |
-//! | lock | `lock.acquire`, `lock.release` | a token, a revision |
+//! | task | `task.create`, `task.claim` by type, `task.complete` | task with a lease; a revision |
+//! | lock | `lock.acquire`, `lock.release` | a token; a revision |
 //!
 //! Ids and tokens are found by the names before them and sent back as the bytes that came: the
 //! driver shares the machine with the server, and a parser would be a good part of what it does.

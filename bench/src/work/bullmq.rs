@@ -6,7 +6,7 @@
 //!                          milliseconds, one line       ▼ ready · begin · end {…} · idle
 //! ```
 //!
-//! The library is the client, so there is no driving it with prebuilt bytes: `bench/bullmq/drive.js`
+//! The library is the client, so it cannot be driven with prebuilt bytes: `bench/bullmq/drive.js`
 //! is the driver, and its processor time is told as the driver's. That of Redis is the server's.
 
 use std::fs::{self, File};

@@ -12,8 +12,8 @@
 //! 3. A client lets go in its own books before it sends the release, so the books never show two
 //!    holders unless the server made two; then the run fails.
 //!
-//! A client stays away for a while after each hold: where a lock has no queue, whoever lets go would
-//! otherwise take it again and again. With sixteen of them somebody always waits nonetheless.
+//! A client stays away for a while after each hold: where a lock has no queue, whoever lets go
+//! would otherwise take it again and again. With sixteen of them somebody always waits nonetheless.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -124,7 +124,7 @@ pub(crate) fn contend(
 }
 
 /// Where clients meet, and the books about it.
-struct Arena {
+pub(crate) struct Arena {
     clock: Stopwatch,
     is_over: AtomicBool,
     holders: AtomicUsize,
@@ -134,7 +134,7 @@ struct Arena {
 }
 
 impl Arena {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             clock: Stopwatch::start(),
             is_over: AtomicBool::new(false),
@@ -144,7 +144,7 @@ impl Arena {
         }
     }
 
-    fn hand_overs(&self) -> std::sync::MutexGuard<'_, Latencies> {
+    pub(crate) fn hand_overs(&self) -> std::sync::MutexGuard<'_, Latencies> {
         self.hand_overs.lock().expect("nobody panics with the times")
     }
 
@@ -172,23 +172,32 @@ impl Arena {
             go_on_unless_interrupted()?;
             let asked_at_ns = self.now_ns();
             contender.acquire()?;
-            let now_ns = self.now_ns();
-            let others = self.holders.fetch_add(1, Ordering::SeqCst);
-            if others > 0 {
-                return Err(format!("{} clients hold the lock at once", others + 1).into());
-            }
-            let released_at_ns = self.released_at_ns.load(Ordering::SeqCst);
-            if released_at_ns > asked_at_ns {
-                let took = Duration::from_nanos(now_ns.saturating_sub(released_at_ns));
-                self.hand_overs().add(took);
-            }
+            self.is_held(asked_at_ns, self.now_ns())?;
             pause(HOLD);
-            self.holders.fetch_sub(1, Ordering::SeqCst);
-            self.released_at_ns.store(self.now_ns(), Ordering::SeqCst);
+            self.is_let_go(self.now_ns());
             contender.release()?;
             pause(AWAY);
         }
         Ok(())
+    }
+
+    /// Books that somebody who asked then holds the lock now.
+    pub(crate) fn is_held(&self, asked_at_ns: u64, now_ns: u64) -> Outcome<()> {
+        let others = self.holders.fetch_add(1, Ordering::SeqCst);
+        if others > 0 {
+            return Err(format!("{} clients hold the lock at once", others + 1).into());
+        }
+        let released_at_ns = self.released_at_ns.load(Ordering::SeqCst);
+        if released_at_ns > asked_at_ns {
+            self.hand_overs().add(Duration::from_nanos(now_ns.saturating_sub(released_at_ns)));
+        }
+        Ok(())
+    }
+
+    /// Books that nobody holds it from now on.
+    pub(crate) fn is_let_go(&self, now_ns: u64) {
+        self.released_at_ns.store(now_ns, Ordering::SeqCst);
+        self.holders.fetch_sub(1, Ordering::SeqCst);
     }
 
     fn now_ns(&self) -> u64 {
