@@ -60,7 +60,7 @@ pub(crate) fn first_headers(authority: &str, path: &str) -> Vec<u8> {
 }
 
 /// Headers of a later call to this one of so many paths that the table was taught, in the order in
-/// which it was. What came last has number 62 in the table, 0xbe with the bit that says "by number".
+/// which it was. What came last has number 62 in it, 0xbe with the bit that says "by number".
 pub(crate) const fn later_headers(path: u8, paths: u8) -> [u8; 6] {
     const LAST: u8 = 0xbe;
     let te = LAST + paths - 1;

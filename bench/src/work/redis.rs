@@ -3,7 +3,7 @@
 //! | cycle | requests | a success |
 //! |---|---|---|
 //! | task | `XADD`, `XREADGROUP` of one, `XACK` and `XDEL` in one write | an entry, then 1 and 1 |
-//! | lock | `SET` with `NX PX`, a script that deletes the key if it has that value | `+OK`, then 1 |
+//! | lock | `SET` with `NX PX`, a script that deletes the key if it has the value | `+OK`, then 1 |
 //!
 //! Every worker has a stream and a group of its own, so nobody takes another's entry.
 
