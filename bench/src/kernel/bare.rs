@@ -46,7 +46,7 @@ impl Bare {
         let mut answers = Vec::with_capacity(GROUP);
         for request in requests {
             let held = self.shard.submit(&self.workspace, request, agent);
-            answers.push(held.map_err(|_| "the workspace is in memory")?);
+            answers.push(held.map_err(|_| "the workspace is in memory")?.decided());
             if answers.len() == GROUP {
                 let durable = self.flush()?;
                 answers.drain(..).try_for_each(|held| hear(held.open(durable)))?;
