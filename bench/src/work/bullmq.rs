@@ -11,6 +11,7 @@
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -72,7 +73,8 @@ impl BullMq {
         let log = File::create(folder.path().join(LOG_NAME))?;
         let mut command = Command::new(node);
         command.arg(DRIVER_NAME).args([redis.port().to_string(), CLIENTS.to_string()]);
-        command.current_dir(folder.path()).stderr(log);
+        // A Ctrl-C is for this process, which then ends that one.
+        command.current_dir(folder.path()).stderr(log).process_group(0);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let input = child.stdin.take().ok_or("the driver has an input")?;
         let output = BufReader::new(child.stdout.take().ok_or("the driver has an output")?);
