@@ -5,21 +5,23 @@
 //!   baton-bench kernel [--seconds S] [--turns N] [--keys N] [--only WORD] [--folder F] [--json F]
 //!   baton-bench peers  [--seconds S] [--turns N] [--only WORD] [--folder F] [--json F]
 //!                      [--baton PATH] [--without NAME,NAME]
+//!   baton-bench work   [--seconds S] [--turns N] [--keys N] [--only WORD] [--folder F] [--json F]
+//!                      [--baton PATH] [--without NAME,NAME]
 //! ```
 //!
 //! `kernel` is the engine in process against a bare file, `peers` is the server against Redis,
-//! Postgres and etcd.
+//! Postgres and etcd, `work` is its tasks and locks against theirs and those of `BullMQ`.
 //!
 //! | option | means | default |
 //! |---|---|---|
 //! | `--seconds` | how long one turn is measured | 1 |
 //! | `--turns` | turns of each side | 5 |
-//! | `--keys` | keys of the loads that say "1 M" | 1000000 |
+//! | `--keys` | keys, or tasks, of the loads that say "1 M" | 1000000 |
 //! | `--only` | only loads whose name contains this word | all |
 //! | `--folder` | where temporary data goes, on the disk that is meant | the temporary folder |
-//! | `--json` | where to write the results as JSON as well | `target/peers.json` for `peers` |
-//! | `--baton` | the program that `peers` measures | built from this repository |
-//! | `--without` | of `baton`, `redis`, `postgres`, `etcd` those to leave out | none |
+//! | `--json` | where to write the results as JSON as well | `target/peers.json`, `work.json` |
+//! | `--baton` | the program that is measured | built from this repository |
+//! | `--without` | of `baton`, `redis`, `postgres`, `etcd`, `bullmq` those to leave out | none |
 //!
 //! It always exits with 0 when it could measure: a missed target on a noisy machine is for a person
 //! to judge.
@@ -30,6 +32,7 @@ mod peers;
 mod report;
 mod samples;
 mod timing;
+mod work;
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -47,6 +50,7 @@ fn main() -> ExitCode {
     let outcome = match Options::parse(std::env::args().skip(1)) {
         Ok(Mode::Kernel(options)) => kernel::run(&options),
         Ok(Mode::Peers(options)) => peers::run(&options),
+        Ok(Mode::Work(options)) => work::run(&options),
         Ok(Mode::Part(part)) => kernel::run_part(&part),
         Err(error) => Err(error.into()),
     };

@@ -6,12 +6,16 @@ mod tests;
 use std::path::PathBuf;
 use std::time::Duration;
 
+const BENCHMARKS: &str = "`kernel`, `peers` and `work`";
+
 /// What to do.
 pub(crate) enum Mode {
     /// Measure the kernel.
     Kernel(Options),
     /// Measure the server against its peers.
     Peers(Options),
+    /// Measure tasks and locks against theirs.
+    Work(Options),
     /// Be the process that is measured, or killed. Only the benchmark itself asks for this.
     Part(Part),
 }
@@ -34,6 +38,23 @@ pub(crate) struct Options {
 enum Benchmark {
     Kernel,
     Peers,
+    Work,
+}
+
+impl Benchmark {
+    /// Servers that can be left out.
+    fn servers(self) -> &'static [&'static str] {
+        match self {
+            Self::Kernel => &[],
+            Self::Peers => &crate::peers::SERVERS,
+            Self::Work => &crate::work::SERVERS,
+        }
+    }
+
+    /// Whether a load of it has a million of something.
+    fn has_many(self) -> bool {
+        self != Self::Peers
+    }
 }
 
 /// One process of a load that needs several.
@@ -51,11 +72,10 @@ impl Options {
         match arguments.next().as_deref() {
             Some("kernel") => Self::parse_for(Benchmark::Kernel, arguments).map(Mode::Kernel),
             Some("peers") => Self::parse_for(Benchmark::Peers, arguments).map(Mode::Peers),
+            Some("work") => Self::parse_for(Benchmark::Work, arguments).map(Mode::Work),
             Some("part") => parse_part(arguments).map(Mode::Part),
-            Some(other) => {
-                Err(format!("`{other}` is not a benchmark; there are `kernel` and `peers`"))
-            }
-            None => Err("name a benchmark: there are `kernel` and `peers`".to_owned()),
+            Some(other) => Err(format!("`{other}` is not a benchmark; there are {BENCHMARKS}")),
+            None => Err(format!("name a benchmark: there are {BENCHMARKS}")),
         }
     }
 
@@ -63,7 +83,8 @@ impl Options {
         benchmark: Benchmark,
         mut arguments: impl Iterator<Item = String>,
     ) -> Result<Self, String> {
-        let is_peers = benchmark == Benchmark::Peers;
+        let servers = benchmark.servers();
+        let has_servers = !servers.is_empty();
         let mut options = Self {
             turn: Duration::from_secs(1),
             turns: 5,
@@ -83,14 +104,14 @@ impl Options {
                         .map_err(|error| format!("`{name} {value}`: {error}"))?;
                 }
                 "--turns" => options.turns = number::<usize>(&name, &value)?.max(1),
-                "--keys" if !is_peers => {
+                "--keys" if benchmark.has_many() => {
                     options.keys = number::<usize>(&name, &value)?.max(20_000);
                 }
                 "--only" => options.only = Some(value),
                 "--folder" => options.folder = value.into(),
                 "--json" => options.json = Some(value.into()),
-                "--baton" if is_peers => options.baton = Some(value.into()),
-                "--without" if is_peers => options.without = servers(&value)?,
+                "--baton" if has_servers => options.baton = Some(value.into()),
+                "--without" if has_servers => options.without = names(&value, servers)?,
                 _ => return Err(format!("`{name}` is not an option")),
             }
         }
@@ -108,8 +129,7 @@ impl Options {
     }
 }
 
-fn servers(names: &str) -> Result<Vec<String>, String> {
-    let known = crate::peers::SERVERS;
+fn names(names: &str, known: &[&str]) -> Result<Vec<String>, String> {
     if let Some(name) = names.split(',').find(|name| !known.contains(name)) {
         return Err(format!("`{name}` is not a server; there are {}", known.join(", ")));
     }

@@ -3,15 +3,11 @@
 //! Twice: at the machine, where nothing is written and only deciding, encoding and the table's
 //! indexes count, and end to end. Commands are prepared before the clock runs.
 
-use std::sync::Arc;
-
-use baton::clock::SystemClock;
-use baton::shard::{Flushed, Shard};
-use baton_core::{AgentId, Command, NamespaceName, Request, WorkspaceName};
-use baton_log::{Log, MemoryLog};
+use baton_core::{AgentId, Command, NamespaceName, Request};
 use serde_json::json;
 use tempfile::TempDir;
 
+use super::bare::Bare;
 use super::load;
 use crate::Outcome;
 use crate::options::Options;
@@ -23,8 +19,6 @@ const FEW: usize = 10_000;
 const WINDOW: usize = 2_000;
 /// Measurements of each size; the median counts.
 const WINDOWS: usize = 15;
-/// Batches in a group, about what many callers make of it.
-const GROUP: usize = 512;
 /// New keys in one measurement end to end, where there is only one of each size in a turn.
 const WINDOW_DURABLE: usize = 20_000;
 
@@ -32,11 +26,11 @@ const WINDOW_DURABLE: usize = 20_000;
 pub(crate) fn machine(options: &Options, report: &mut Report) -> Outcome<()> {
     let mut few = Vec::new();
     for _ in 0..WINDOWS {
-        let mut bare = Bare::new()?;
+        let mut bare = Filling::new()?;
         bare.fill(FEW)?;
         few.push(bare.insert_us()?);
     }
-    let mut bare = Bare::new()?;
+    let mut bare = Filling::new()?;
     bare.fill(options.keys)?;
     let many = (0..WINDOWS).map(|_| bare.insert_us()).collect::<Outcome<Vec<f64>>>()?;
     let name = "insert at 1 M against 10 k, machine";
@@ -76,31 +70,23 @@ fn line(name: &str, many: &[f64], few: &[f64], note: String) -> Line {
     }
 }
 
-/// A shard on a log in memory, turned by hand.
-struct Bare {
-    log: MemoryLog,
-    shard: Shard<MemoryLog>,
-    workspace: WorkspaceName,
+/// A bare engine that is filled with keys.
+struct Filling {
+    bare: Bare,
     agent: AgentId,
     keys: usize,
 }
 
-impl Bare {
+impl Filling {
     fn new() -> Outcome<Self> {
-        let log = MemoryLog::default();
-        let clock = Arc::new(SystemClock::default());
-        let shard = Shard::open(log.clone(), clock, baton::Options::default())?;
-        let workspace = WorkspaceName::parse(load::WORKSPACE)?;
-        shard.load(&workspace)?;
-        Ok(Self { log, shard, workspace, agent: AgentId::parse(load::AGENT)?, keys: 0 })
+        Ok(Self { bare: Bare::new()?, agent: AgentId::parse(load::AGENT)?, keys: 0 })
     }
 
     fn fill(&mut self, keys: usize) -> Outcome<()> {
         while self.keys < keys {
             let requests = self.requests(FEW.min(keys - self.keys))?;
             self.submit(requests)?;
-            // Only the tables are measured; the log would take as much memory as they do.
-            self.log.truncate(self.log.tail())?;
+            self.bare.forget_log()?;
         }
         Ok(())
     }
@@ -125,23 +111,10 @@ impl Bare {
     }
 
     fn submit(&self, requests: Vec<Request>) -> Outcome<()> {
-        let mut answers = Vec::with_capacity(GROUP);
-        for request in requests {
-            let held = self.shard.submit(&self.workspace, request, &self.agent);
-            answers.push(held.map_err(|_| "the workspace is in memory")?);
-            if answers.len() == GROUP {
-                self.flush(&mut answers)?;
-            }
-        }
-        self.flush(&mut answers)
-    }
-
-    fn flush<T>(&self, answers: &mut Vec<T>) -> Outcome<()> {
-        answers.clear();
-        match self.shard.flush() {
-            Flushed::Durable(_) | Flushed::Nothing => Ok(()),
-            Flushed::Lost => Err("a log in memory does not fail".into()),
-        }
+        self.bare.submit(requests, &self.agent, |answer| {
+            answer?;
+            Ok(())
+        })
     }
 }
 

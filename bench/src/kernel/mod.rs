@@ -12,6 +12,7 @@
 //! Deliberately absent: other databases. They come with their own protocols and clients, which this
 //! would measure instead: see [`crate::peers`].
 
+pub(crate) mod bare;
 mod insert;
 mod load;
 mod memory;

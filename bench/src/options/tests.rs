@@ -24,14 +24,21 @@ fn options_belong_to_their_benchmark() {
     assert_eq!(error("peers --keys 5"), "`--keys` is not an option");
     assert_eq!(error("kernel --baton /b"), "`--baton` is not an option");
     assert!(matches!(parse("kernel --keys 50000"), Ok(Mode::Kernel(_))));
+    let line = "work --keys 50000 --without bullmq,etcd --baton /b";
+    let Ok(Mode::Work(options)) = parse(line) else { panic!("the line is right") };
+    assert!(options.keys == 50_000 && !options.includes("bullmq") && options.includes("redis"));
 }
 
 #[test]
 fn what_is_wrong_is_named() {
-    assert_eq!(error("others"), "`others` is not a benchmark; there are `kernel` and `peers`");
+    let other = error("others");
+    assert_eq!(other, "`others` is not a benchmark; there are `kernel`, `peers` and `work`");
+    assert_eq!(error(""), "name a benchmark: there are `kernel`, `peers` and `work`");
     assert_eq!(error("peers --turns"), "`--turns` needs a value");
     assert_eq!(error("peers --turns many"), "`--turns` needs a number, not `many`");
     let unknown = error("peers --without mysql");
     assert_eq!(unknown, "`mysql` is not a server; there are baton, redis, postgres, etcd");
+    let unknown = error("peers --without bullmq");
+    assert_eq!(unknown, "`bullmq` is not a server; there are baton, redis, postgres, etcd");
     assert!(error("peers --seconds -1").starts_with("`--seconds -1`: "));
 }

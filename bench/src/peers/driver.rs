@@ -45,7 +45,8 @@ pub(crate) trait Requests {
 /// Understands a server's bytes, as far as counting successes needs it.
 pub(crate) trait Answers {
     /// Takes one element of the protocol from the front, or none if it is not there in full.
-    /// What the protocol itself has to reply goes to `replies`; a refusal is an error.
+    /// What has to be sent for it goes to `replies`: what the protocol itself demands, and the
+    /// next request of several that make one operation. A refusal is an error.
     fn take(&mut self, bytes: &[u8], replies: &mut Vec<u8>) -> Result<Option<Taken>, String>;
 }
 

@@ -54,7 +54,7 @@ pub(crate) fn turn(server: &Server, load: &Load, turn: Duration) -> Outcome<Serv
 fn puts(server: &Server, load: &Load) -> Outcome<Vec<Opened<Puts, Calls>>> {
     let prebuilt = Prebuilt::build(|number| {
         let mut out = Vec::new();
-        http2::call(0, &http2::LATER_HEADERS, &put(&key(number), &value(number)), &mut out);
+        http2::call(0, &http2::later_headers(0, 1), &put(&key(number), &value(number)), &mut out);
         out
     });
     let open = |number| {
@@ -66,15 +66,20 @@ fn puts(server: &Server, load: &Load) -> Outcome<Vec<Opened<Puts, Calls>>> {
 }
 
 /// Clients' streams have odd numbers.
-const FIRST_STREAM: u32 = 1;
+pub(crate) const FIRST_STREAM: u32 = 1;
 
 /// A connection whose first call was answered, so that later ones can use the table of headers.
 fn connect(port: u16) -> Outcome<(TcpStream, Calls)> {
+    open(port, PUT, &put(&key(0), &value(0)))
+}
+
+/// A connection whose first call was this one.
+pub(crate) fn open(port: u16, path: &str, message: &[u8]) -> Outcome<(TcpStream, Calls)> {
     let mut stream = driver::connect(port)?;
     let mut calls = Calls::default();
     let mut request = http2::opening();
-    let headers = http2::first_headers(&format!("127.0.0.1:{port}"), PUT);
-    http2::call(FIRST_STREAM, &headers, &put(&key(0), &value(0)), &mut request);
+    let headers = http2::first_headers(&format!("127.0.0.1:{port}"), path);
+    http2::call(FIRST_STREAM, &headers, message, &mut request);
     driver::ask(&mut stream, &request, &mut calls, 1)?;
     Ok((stream, calls))
 }
@@ -82,21 +87,31 @@ fn connect(port: u16) -> Outcome<(TcpStream, Calls)> {
 /// `PutRequest { key = 1, value = 2 }`.
 pub(crate) fn put(key: &str, value: &str) -> Vec<u8> {
     let mut out = Vec::new();
-    for (tag, text) in [(0x0a, key), (0x12, value)] {
-        out.push(tag);
-        push_length(&mut out, text.len());
-        out.extend_from_slice(text.as_bytes());
-    }
+    push_text(&mut out, 1, key);
+    push_text(&mut out, 2, value);
     out
 }
 
+/// A field of a message that is text.
+pub(crate) fn push_text(out: &mut Vec<u8>, field: u8, text: &str) {
+    out.push(field << 3 | 2);
+    push_varint(out, text.len() as u64);
+    out.extend_from_slice(text.as_bytes());
+}
+
+/// A field of a message that is a number.
+pub(crate) fn push_number(out: &mut Vec<u8>, field: u8, number: u64) {
+    out.push(field << 3);
+    push_varint(out, number);
+}
+
 /// Seven bits a byte, the lowest first; all but the last byte have their highest bit set.
-fn push_length(out: &mut Vec<u8>, mut length: usize) {
-    while length >= 0x80 {
-        out.push(0x80 | u8::try_from(length & 0x7f).expect("seven bits fit"));
-        length >>= 7;
+fn push_varint(out: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        out.push(0x80 | u8::try_from(number & 0x7f).expect("seven bits fit"));
+        number >>= 7;
     }
-    out.push(u8::try_from(length).expect("seven bits fit"));
+    out.push(u8::try_from(number).expect("seven bits fit"));
 }
 
 /// Prebuilt calls, each in a stream of its own.

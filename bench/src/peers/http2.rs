@@ -1,4 +1,4 @@
-//! HTTP/2 with gRPC in it, the client's half, as far as one kind of call needs it.
+//! HTTP/2 with gRPC in it, the client's half, as far as a few kinds of calls need it.
 //!
 //! ```text
 //!   opening   preface ── SETTINGS ── WINDOW_UPDATE (two gigabytes: never again)
@@ -7,8 +7,8 @@
 //! ```
 //!
 //! 1. The first call of a connection teaches the server's header table the four texts that all
-//!    calls share; from the second on a call's headers are six bytes. So the server gets what a
-//!    good client sends, for nothing.
+//!    calls share, the first of another kind its path; from then on a call's headers are six bytes.
+//!    So the server gets what a good client sends, for nothing.
 //! 2. A refused gRPC call that returns one message has headers and no data, so an answer with data
 //!    is a success and the trailers need no decoder.
 //! 3. SETTINGS and PING of the server are acknowledged.
@@ -59,9 +59,25 @@ pub(crate) fn first_headers(authority: &str, path: &str) -> Vec<u8> {
     block
 }
 
-/// Headers of every later call. What came last has number 62 in the table, with the bit that says
-/// "by number" 0xbe.
-pub(crate) const LATER_HEADERS: [u8; 6] = [0x83, 0x86, 0xc1, 0xc0, 0xbf, 0xbe];
+/// Headers of a later call to this one of so many paths that the table was taught, in the order in
+/// which it was. What came last has number 62 in it, 0xbe with the bit that says "by number".
+pub(crate) const fn later_headers(path: u8, paths: u8) -> [u8; 6] {
+    const LAST: u8 = 0xbe;
+    let te = LAST + paths - 1;
+    let path = if path == 0 { te + 3 } else { LAST + paths - 1 - path };
+    [0x83, 0x86, path, te + 2, te + 1, te]
+}
+
+/// Headers of the first call to another path, of which the table is taught this one too.
+pub(crate) fn new_path_headers(path: &str, paths_before: u8) -> Vec<u8> {
+    // The path is in the table when the fields after it are read.
+    let [method, scheme, _, authority, content_type, te] =
+        later_headers(paths_before, paths_before + 1);
+    let mut block = vec![method, scheme, 0x44];
+    push_text(&mut block, path);
+    block.extend_from_slice(&[authority, content_type, te]);
+    block
+}
 
 fn push_text(block: &mut Vec<u8>, text: &str) {
     let length = u8::try_from(text.len()).ok().filter(|length| *length < 127);

@@ -40,6 +40,11 @@ impl Latencies {
         self.total += 1;
     }
 
+    /// How many there were.
+    pub(crate) fn total(&self) -> f64 {
+        count(self.total)
+    }
+
     /// Microseconds that this part of the answers took at most; 0 if there were none.
     pub(crate) fn quantile_us(&self, part: f64) -> f64 {
         let wanted = part * count(self.total);

@@ -17,27 +17,27 @@
 //!
 //! Without Baton a second Redis stands in for it: what then differs from 1 is the machine's noise.
 //!
+//! The protocols, the loop and the processes are those of [`crate::work`] too.
+//!
 //! Deliberately absent: TLS, authentication, replication, and values larger than a message.
 
-mod baton;
-mod driver;
-mod etcd;
+pub(crate) mod baton;
+pub(crate) mod driver;
+pub(crate) mod etcd;
 mod http;
-mod http2;
+pub(crate) mod http2;
 mod idle;
-mod latencies;
-mod postgres;
-mod processes;
-mod programs;
-mod redis;
+pub(crate) mod latencies;
+pub(crate) mod postgres;
+pub(crate) mod processes;
+pub(crate) mod programs;
+pub(crate) mod redis;
 mod requests;
 #[cfg(test)]
-mod tests;
-mod turns;
+pub(crate) mod tests;
+pub(crate) mod turns;
 mod watchers;
-mod websocket;
-
-use std::path::PathBuf;
+pub(crate) mod websocket;
 
 use processes::Server;
 use programs::Programs;
@@ -60,7 +60,7 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// For people.
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Baton => "Baton",
             Self::Redis => "Redis",
@@ -70,7 +70,7 @@ impl Kind {
     }
 
     /// For the command line.
-    fn word(self) -> &'static str {
+    pub(crate) fn word(self) -> &'static str {
         let [baton, redis, postgres, etcd] = SERVERS;
         match self {
             Self::Baton => baton,
@@ -166,27 +166,37 @@ const LOADS: [Load; 7] = [
     },
 ];
 
-/// Runs the loads that were asked for. What was measured is written even if a later load fails.
+/// Runs the loads that were asked for.
 pub(crate) fn run(options: &Options) -> Outcome<()> {
-    processes::watch_for_interrupts()?;
     let files = processes::allow_many_files();
+    report_all(options, "peers.json", |report| run_loads(options, files, report))
+}
+
+/// Runs loads that start servers. What was measured is written even if a later load fails.
+pub(crate) fn report_all(
+    options: &Options,
+    json_name: &str,
+    run_loads: impl FnOnce(&mut Report) -> Outcome<()>,
+) -> Outcome<()> {
+    processes::watch_for_interrupts()?;
     let mut report = Report::default();
-    let outcome = run_loads(options, files, &mut report);
+    let outcome = run_loads(&mut report);
     match &outcome {
         Ok(()) => say(&report.summary()),
         Err(error) => report.leave_out(format!("the run ended early: {error}")),
     }
-    report.write_json(&json_path(options)?)?;
+    let path = match &options.json {
+        Some(path) => path.clone(),
+        None => programs::target_folder(&std::env::current_exe()?)?.join(json_name),
+    };
+    report.write_json(&path)?;
     outcome.map_err(|_| "not everything was measured".into())
 }
 
 fn run_loads(options: &Options, files: u64, report: &mut Report) -> Outcome<()> {
     let programs = Programs::provide(options, &wanted(options), report)?;
     let bench = Bench { options, programs, files };
-    if bench.is_control() {
-        let text = "without Baton a second Redis stands in for it: ratios show the machine's noise";
-        report.leave_out(text.to_owned());
-    }
+    bench.tell_if_control(report);
     for load in LOADS.iter().filter(|load| options.wants(load.name)) {
         turns::run(&bench, load, report)?;
     }
@@ -211,35 +221,36 @@ fn wanted(options: &Options) -> Vec<Kind> {
     kinds
 }
 
-fn json_path(options: &Options) -> Outcome<PathBuf> {
-    match &options.json {
-        Some(path) => Ok(path.clone()),
-        None => Ok(programs::target_folder(&std::env::current_exe()?)?.join("peers.json")),
-    }
-}
-
 /// What every load has.
-struct Bench<'a> {
-    options: &'a Options,
-    programs: Programs,
+pub(crate) struct Bench<'a> {
+    pub(crate) options: &'a Options,
+    pub(crate) programs: Programs,
     /// As many as this process may have open.
-    files: u64,
+    pub(crate) files: u64,
 }
 
 impl Bench<'_> {
+    /// Says that no target means anything, where none does.
+    pub(crate) fn tell_if_control(&self, report: &mut Report) {
+        if self.is_control() {
+            let text = "without Baton a peer stands in for it: ratios show the machine's noise";
+            report.leave_out(text.to_owned());
+        }
+    }
+
     /// Whether another server stands in for Baton, so that no target means anything.
-    fn is_control(&self) -> bool {
+    pub(crate) fn is_control(&self) -> bool {
         self.programs.baton.is_none()
     }
 
     /// A fresh server of ours.
-    fn start_ours(&self) -> Outcome<Server> {
+    pub(crate) fn start_ours(&self) -> Outcome<Server> {
         let kind = if self.is_control() { Kind::Redis } else { Kind::Baton };
         self.start(kind)?.ok_or_else(|| "there is neither Baton nor Redis to measure".into())
     }
 
     /// A fresh server; none if it does not take part.
-    fn start(&self, kind: Kind) -> Outcome<Option<Server>> {
+    pub(crate) fn start(&self, kind: Kind) -> Outcome<Option<Server>> {
         let parent = self.options.folder.as_path();
         let programs = &self.programs;
         let server = match kind {

@@ -117,16 +117,17 @@ pub(crate) fn turn(server: &Server, load: &Load, turn: Duration) -> Outcome<Serv
 }
 
 fn upserts(server: &Server, load: &Load) -> Outcome<Vec<Opened<Cycle, Messages>>> {
-    let prebuilt = Prebuilt::build(|number| upsert(&key(number), &value(number)));
+    let prebuilt = Prebuilt::build(|number| call(STATEMENT, &[&key(number), &value(number)]));
     let open = |number| {
         let mut stream = connect(server.port())?;
-        driver::ask(&mut stream, &prepare(), &mut Messages, 1)?;
+        driver::ask(&mut stream, &prepare(STATEMENT, UPSERT), &mut Messages, 1)?;
         Ok((stream, prebuilt.of_connection(number, load.connections), Messages))
     };
     (0..load.connections).map(open).collect()
 }
 
-fn connect(port: u16) -> Outcome<TcpStream> {
+/// A connection that is ready for queries.
+pub(crate) fn connect(port: u16) -> Outcome<TcpStream> {
     let mut stream = driver::connect(port)?;
     driver::ask(&mut stream, &startup(), &mut Messages, 1)?;
     Ok(stream)
@@ -141,33 +142,37 @@ pub(crate) fn startup() -> Vec<u8> {
     with_length(&body)
 }
 
-fn query(text: &str) -> Vec<u8> {
+/// Statements without parameters, all in one message.
+pub(crate) fn query(text: &str) -> Vec<u8> {
     let mut body = Vec::new();
     push_text(&mut body, text);
     message(b'Q', &body)
 }
 
-pub(crate) fn prepare() -> Vec<u8> {
+/// Gives a statement a name under which the connection can call it.
+pub(crate) fn prepare(name: &str, statement: &str) -> Vec<u8> {
     let mut parse = Vec::new();
-    push_text(&mut parse, STATEMENT);
-    push_text(&mut parse, UPSERT);
+    push_text(&mut parse, name);
+    push_text(&mut parse, statement);
     // The server finds the parameters' types out.
     parse.extend_from_slice(&0_u16.to_be_bytes());
     [message(b'P', &parse), message(b'S', &[])].concat()
 }
 
-pub(crate) fn upsert(key: &str, value: &str) -> Vec<u8> {
+/// Calls a prepared statement, and commits.
+pub(crate) fn call(name: &str, parameters: &[&str]) -> Vec<u8> {
     let mut bind = Vec::new();
     push_text(&mut bind, "");
-    push_text(&mut bind, STATEMENT);
+    push_text(&mut bind, name);
     // No formats: parameters are text.
     bind.extend_from_slice(&0_u16.to_be_bytes());
-    bind.extend_from_slice(&2_u16.to_be_bytes());
-    for parameter in [key, value] {
+    let count = u16::try_from(parameters.len()).expect("statements have few parameters");
+    bind.extend_from_slice(&count.to_be_bytes());
+    for parameter in parameters {
         bind.extend_from_slice(&length(parameter.len()));
         bind.extend_from_slice(parameter.as_bytes());
     }
-    // No formats for results either: there are none.
+    // No formats for results either: they are text too.
     bind.extend_from_slice(&0_u16.to_be_bytes());
     let mut execute = Vec::new();
     push_text(&mut execute, "");

@@ -75,7 +75,7 @@ impl Programs {
 }
 
 /// What is found, if need be after installing the package.
-fn install<T>(package: &str, find: impl Fn() -> Option<T>) -> Outcome<T> {
+pub(crate) fn install<T>(package: &str, find: impl Fn() -> Option<T>) -> Outcome<T> {
     if let Some(found) = find() {
         return Ok(found);
     }
@@ -103,7 +103,7 @@ fn apt_get(arguments: &[&str]) -> Outcome<()> {
 }
 
 /// A program in one of the folders of the path, or where servers are when the path is a user's.
-fn find(name: &str) -> Option<PathBuf> {
+pub(crate) fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/usr/bin".into()]);
     folders.map(|folder| folder.join(name)).find(|program| program.is_file())

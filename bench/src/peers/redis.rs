@@ -56,7 +56,7 @@ pub(crate) fn turn(server: &Server, load: &Load, turn: Duration, number: usize) 
         Operation::Set => driver::measure(cycles(server, connections, set)?, in_flight, turn, pid),
         Operation::Get => driver::measure(cycles(server, connections, get)?, in_flight, turn, pid),
         Operation::CompareAndSet => {
-            let script = load_script(server)?;
+            let script = load_script(server, COMPARE_AND_SET)?;
             let opened = (0..connections).map(|connection| {
                 let key = format!("compared/{number}/{connection}");
                 let requests = CompareAndSet::new(&script, &key, &value(connection));
@@ -88,10 +88,10 @@ fn get(number: usize) -> Vec<u8> {
     array(&["GET", &key(number)])
 }
 
-/// Gives the server the script. Returns the name under which it can be called.
-fn load_script(server: &Server) -> Outcome<String> {
+/// Gives the server a script. Returns the name under which it can be called.
+pub(crate) fn load_script(server: &Server, script: &str) -> Outcome<String> {
     let mut stream = driver::connect(server.port())?;
-    let request = array(&["SCRIPT", "LOAD", COMPARE_AND_SET]);
+    let request = array(&["SCRIPT", "LOAD", script]);
     let answer = driver::ask(&mut stream, &request, &mut Resp, 1)?;
     let answer = String::from_utf8(answer)?;
     let name = answer.lines().nth(1).ok_or("the server names a script that it was given")?;

@@ -24,21 +24,33 @@ pub(crate) fn run(bench: &Bench<'_>, load: &Load, report: &mut Report) -> Outcom
     for server in &servers {
         server.blame(fill(server, load))?;
     }
-    let mut turns: Vec<Vec<Served>> = servers.iter().map(|_| Vec::new()).collect();
-    for number in 0..bench.options.turns {
-        // Another one begins each time, so that nobody always comes after the same one.
-        for step in 0..servers.len() {
-            let which = (number + step) % servers.len();
-            let server = &servers[which];
-            turns[which].push(server.blame(turn(bench, server, load, number))?);
-        }
-    }
+    let turns = alternate(servers.len(), bench.options.turns, |which, number| {
+        let server = &servers[which];
+        server.blame(turn(bench, server, load, number))
+    })?;
     let (ours, theirs) = turns.split_first().ok_or("we take part")?;
     for ((kind, target), theirs) in targets.into_iter().zip(theirs) {
-        let line = line(load, kind, ours, theirs);
+        let line = line(load.name, kind.name(), ours, theirs);
         report.add(if bench.is_control() { line } else { line.target(target) });
     }
     Ok(())
+}
+
+/// Lets so many sides take turns. Returns the turns of each, in order.
+pub(crate) fn alternate<T>(
+    sides: usize,
+    turns: usize,
+    mut turn: impl FnMut(usize, usize) -> Outcome<T>,
+) -> Outcome<Vec<Vec<T>>> {
+    let mut taken: Vec<Vec<T>> = (0..sides).map(|_| Vec::new()).collect();
+    for number in 0..turns {
+        // Another one begins each time, so that nobody always comes after the same one.
+        for step in 0..sides {
+            let which = (number + step) % sides;
+            taken[which].push(turn(which, number)?);
+        }
+    }
+    Ok(taken)
 }
 
 fn fill(server: &Server, load: &Load) -> Outcome<()> {
@@ -60,19 +72,20 @@ fn turn(bench: &Bench<'_>, server: &Server, load: &Load, number: usize) -> Outco
     }
 }
 
-fn line(load: &Load, kind: Kind, ours: &[Served], theirs: &[Served]) -> Line {
+/// What a load came to against one peer: rates, turn by turn.
+pub(crate) fn line(load: &str, peer: &str, ours: &[Served], theirs: &[Served]) -> Line {
     let rates = |served: &Served| served.measured.rate();
     let pairs = ours.iter().zip(theirs);
     let ratios: Vec<f64> = pairs.map(|(ours, theirs)| rates(ours) / rates(theirs)).collect();
     let (ours, theirs) = (Side::of(ours), Side::of(theirs));
-    let name = format!("{}, against {}", load.name, kind.name());
+    let name = format!("{load}, against {peer}");
     let sides = (ours.text(), theirs.text());
     let facts = json!({ "ours": ours.json(), "theirs": theirs.json(), "ratios": ratios });
     Line { facts, ..Line::of_ratios(&name, &ratios, sides) }
 }
 
 /// The medians of a server's turns.
-struct Side {
+pub(crate) struct Side {
     per_second: f64,
     p50_us: f64,
     p99_us: f64,
@@ -81,7 +94,7 @@ struct Side {
 }
 
 impl Side {
-    fn of(turns: &[Served]) -> Self {
+    pub(crate) fn of(turns: &[Served]) -> Self {
         let middle =
             |number: fn(&Served) -> f64| median(&turns.iter().map(number).collect::<Vec<f64>>());
         Self {
@@ -93,12 +106,12 @@ impl Side {
         }
     }
 
-    fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let Self { p50_us, p99_us, cpu_us, .. } = self;
         format!("{}, {p50_us:.0}/{p99_us:.0} µs, CPU {cpu_us:.2} µs", rate(self.per_second))
     }
 
-    fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         json!({
             "per_second": self.per_second,
             "p50_us": self.p50_us,

@@ -6,7 +6,7 @@ use super::assert_needs_every_byte;
 use crate::samples::{key, value};
 
 /// The JSON of a client's frame with a two-byte length.
-fn json_of(frame: &[u8]) -> (Value, usize) {
+pub(crate) fn json_of(frame: &[u8]) -> (Value, usize) {
     let (head, length) = match frame[1] & 0x7f {
         126 => (4, usize::from(u16::from_be_bytes([frame[2], frame[3]]))),
         length => (2, usize::from(length)),

@@ -1,7 +1,7 @@
 //! `HTTP/2` and the call in it.
 
 use super::super::driver::{Answers, Taken};
-use super::super::etcd::put;
+use super::super::etcd::{push_number, put};
 use super::super::http2::{self, Calls};
 use super::{assert_needs_every_byte, take_all};
 
@@ -24,7 +24,18 @@ fn the_first_headers_teach_the_table_what_later_ones_name() {
     let expected = b"\x83\x86\x44\x02/p\x41\x03h:1\x5f\x10application/grpc\x40\x02te\x08trailers";
     assert_eq!(headers, expected);
     // Four were added: the last of them has number 62, the first 65.
-    assert_eq!(http2::LATER_HEADERS[2..], [62 + 3, 62 + 2, 62 + 1, 62].map(|at| at + 128));
+    let later = http2::later_headers(0, 1);
+    assert_eq!(later[2..], [62 + 3, 62 + 2, 62 + 1, 62].map(|at| at + 128));
+}
+
+#[test]
+fn every_further_path_moves_what_the_table_was_taught_before() {
+    let headers = http2::new_path_headers("/q", 1);
+    // The new path has number 62 from then on, and what came before it one more each.
+    assert_eq!(headers, [&b"\x83\x86\x44\x02/q"[..], &[65 + 128, 64 + 128, 63 + 128]].concat());
+    let paths = |path| http2::later_headers(path, 3)[2..].iter().map(|at| at - 128).collect();
+    let numbers: [Vec<u8>; 3] = [0, 1, 2].map(paths);
+    assert_eq!(numbers, [vec![67, 66, 65, 64], vec![63, 66, 65, 64], vec![62, 66, 65, 64]]);
 }
 
 #[test]
@@ -42,6 +53,9 @@ fn a_put_names_key_and_value() {
     let long = put("k", &"v".repeat(300));
     assert_eq!(long[..6], [0x0a, 1, b'k', 0x12, 0xac, 0x02]);
     assert_eq!(long.len(), 6 + 300);
+    let mut number = Vec::new();
+    push_number(&mut number, 2, 300);
+    assert_eq!(number, [0x10, 0xac, 0x02]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Every protocol's encoder and decoder, and the loop and the processes around them.
 
-mod baton;
+pub(crate) mod baton;
 mod driver;
 mod etcd;
 mod http;
@@ -9,12 +9,12 @@ mod postgres;
 mod processes;
 mod redis;
 mod requests;
-mod websocket;
+pub(crate) mod websocket;
 
 use super::driver::{Answers, Taken};
 
 /// Takes everything from the front: what was taken, what was replied, and how much is left.
-fn take_all(
+pub(crate) fn take_all(
     protocol: &mut impl Answers,
     bytes: &[u8],
 ) -> Result<(Vec<Taken>, Vec<u8>, usize), String> {

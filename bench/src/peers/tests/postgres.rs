@@ -1,5 +1,5 @@
 use super::super::driver::Answers;
-use super::super::postgres::{Identity, Messages, identity, prepare, startup, upsert};
+use super::super::postgres::{Identity, Messages, call, identity, prepare, startup};
 use super::{assert_needs_every_byte, take_all};
 
 /// Types and bodies of messages.
@@ -24,10 +24,10 @@ fn the_start_names_the_user_and_the_database() {
 
 #[test]
 fn a_statement_is_parsed_once_and_bound_for_every_request() {
-    let parts = messages(&prepare());
+    let parts = messages(&prepare("upsert", "INSERT INTO kv VALUES ($1, $2)"));
     assert_eq!(parts.iter().map(|(kind, _)| *kind).collect::<String>(), "PS");
-    assert!(parts[0].1.starts_with(b"upsert\0INSERT INTO kv "));
-    let parts = messages(&upsert("key", "{}"));
+    assert_eq!(parts[0].1, b"upsert\0INSERT INTO kv VALUES ($1, $2)\0\0\0");
+    let parts = messages(&call("upsert", &["key", "{}"]));
     assert_eq!(parts.iter().map(|(kind, _)| *kind).collect::<String>(), "BES");
     assert_eq!(parts[0].1, b"\0upsert\0\0\0\0\x02\0\0\0\x03key\0\0\0\x02{}\0\0");
     assert_eq!(parts[1].1, [0; 5]);

@@ -17,7 +17,7 @@ fn unmasked(frame: &[u8]) -> (u8, Vec<u8>) {
     (frame[0], payload.iter().zip(mask.iter().cycle()).map(|(byte, mask)| byte ^ mask).collect())
 }
 
-fn from_server(first: u8, payload: &[u8]) -> Vec<u8> {
+pub(crate) fn from_server(first: u8, payload: &[u8]) -> Vec<u8> {
     let length = payload.len();
     let mut frame = vec![first];
     match (u8::try_from(length), u16::try_from(length)) {

@@ -1,0 +1,135 @@
+//! What a claim costs when a million tasks are pending, against when a thousand are, of a thousand
+//! types either way.
+//!
+//! At the machine, where nothing is written and only deciding, encoding and the table's indexes
+//! count: on a disk the wait for it would hide them. Requests are read from their text before the
+//! clock runs. What was claimed is replaced between two measurements, so that a thousand pending
+//! tasks stay about a thousand; every measurement has an agent of its own, since an agent may hold
+//! only so many leases.
+
+use baton_core::wire::{Call, Frame, write_answer};
+use baton_core::{AgentId, Answer, Request};
+use serde_json::json;
+
+use super::cycle::refused;
+use crate::Outcome;
+use crate::kernel::bare::Bare;
+use crate::options::Options;
+use crate::report::{Line, Report, Target, median, spread};
+use crate::samples::value;
+use crate::timing::{Stopwatch, count};
+
+pub(crate) const NAME: &str = "claim from 1 M pending tasks of 1,000 types";
+const TYPES: usize = 1_000;
+const FEW: usize = 1_000;
+/// Claims in one measurement: few enough that a thousand stay about a thousand.
+const WINDOW: usize = 200;
+/// Measurements of each size; the median counts.
+const WINDOWS: usize = 25;
+/// Tasks that are made at once.
+const PORTION: usize = 10_000;
+/// Has no factor in common with the number of types, so types are claimed in no order.
+const STRIDE: usize = 617;
+const MOST: f64 = 2.0;
+
+/// Measures both sizes in turns.
+pub(crate) fn run(options: &Options, report: &mut Report) -> Outcome<()> {
+    let (mut few, mut many) = (Pending::new(FEW)?, Pending::new(options.keys)?);
+    let (mut few_us, mut many_us) = (Vec::new(), Vec::new());
+    for window in 0..WINDOWS {
+        few_us.push(few.claim_us(window)?);
+        many_us.push(many.claim_us(window)?);
+    }
+    let (few_median, many_median) = (median(&few_us), median(&many_us));
+    let (least, greatest) = spread(&many_us);
+    report.add(Line {
+        name: format!("{NAME}, against 1,000, machine"),
+        ratio: many_median / few_median,
+        spread: (least / few_median, greatest / few_median),
+        sides: (format!("{many_median:.2} µs"), format!("{few_median:.2} µs")),
+        note: "no I/O".to_owned(),
+        target: Some(Target::AtMost(MOST)),
+        facts: json!({ "tasks": options.keys, "many_us": many_us, "few_us": few_us }),
+    });
+    Ok(())
+}
+
+/// An engine with pending tasks.
+struct Pending {
+    bare: Bare,
+    /// Tasks made so far; the type of each is that of its number.
+    made: usize,
+    /// Claims made so far.
+    claimed: usize,
+}
+
+impl Pending {
+    fn new(tasks: usize) -> Outcome<Self> {
+        let mut pending = Self { bare: Bare::new()?, made: 0, claimed: 0 };
+        while pending.made < tasks {
+            let portion = PORTION.min(tasks - pending.made);
+            pending.create(portion, |number| number % TYPES)?;
+            pending.bare.forget_log()?;
+        }
+        Ok(pending)
+    }
+
+    /// Makes as many tasks, of types that follow from their place among these.
+    fn create(&mut self, tasks: usize, kind: impl Fn(usize) -> usize) -> Outcome<()> {
+        let definition = value(self.made);
+        let request = |number| {
+            let kind = kind(number);
+            let fields = format!(r#""task.create","type":"type-{kind}","definition":{definition}"#);
+            request(&fields)
+        };
+        let requests = (0..tasks).map(request).collect::<Outcome<Vec<_>>>()?;
+        self.made += tasks;
+        check(&self.submit(requests, "maker")?, r#""status":"pending""#)
+    }
+
+    /// Microseconds for each of some claims.
+    fn claim_us(&mut self, window: usize) -> Outcome<f64> {
+        let begin = self.claimed;
+        let kind = |number: usize| (begin + number) * STRIDE % TYPES;
+        let claim = |number| request(&format!(r#""task.claim","types":["type-{}"]"#, kind(number)));
+        let requests = (0..WINDOW).map(claim).collect::<Outcome<Vec<_>>>()?;
+        self.claimed += WINDOW;
+        let clock = Stopwatch::start();
+        let answers = self.submit(requests, &format!("agent-{window}"))?;
+        let us = clock.elapsed().as_secs_f64() * 1e6 / count(WINDOW as u64);
+        check(&answers, r#""lease":{"#)?;
+        self.create(WINDOW, kind)?;
+        self.bare.forget_log()?;
+        Ok(us)
+    }
+
+    fn submit(&self, requests: Vec<Request>, agent: &str) -> Outcome<Vec<Answer>> {
+        let mut answers = Vec::with_capacity(requests.len());
+        self.bare.submit(requests, &AgentId::parse(agent)?, |answer| {
+            answers.push(answer?);
+            Ok(())
+        })?;
+        Ok(answers)
+    }
+}
+
+/// Every answer must have this text.
+fn check(answers: &[Answer], wanted: &str) -> Outcome<()> {
+    let mut text = Vec::new();
+    for answer in answers {
+        text.clear();
+        write_answer(&mut text, answer);
+        if !text.windows(wanted.len()).any(|window| window == wanted.as_bytes()) {
+            return Err(refused(&text).into());
+        }
+    }
+    Ok(())
+}
+
+/// A request from its text, as a door reads it.
+fn request(command: &str) -> Outcome<Request> {
+    match Frame::parse(&format!(r#"{{"command":{command}}}"#))?.call()? {
+        Call::Command(command) => Ok(Request::from(command)),
+        other => Err(format!("`{other:?}` is not a command").into()),
+    }
+}

@@ -1,0 +1,32 @@
+//! What every side asks and understands in a cycle, and the books about a contended lock.
+
+mod baton;
+mod bullmq;
+mod contended;
+mod cycle;
+mod etcd;
+mod postgres;
+mod redis;
+
+use super::cycle::{Script, Then};
+
+/// What a script asks after each of these answers. All but the last must go on, the last must not.
+fn asked(script: &mut impl Script, answers: &[&[u8]]) -> Vec<Vec<u8>> {
+    let hear = |(number, answer): (usize, &&[u8])| {
+        let mut out = Vec::new();
+        let then = script.hear(answer, true, &mut out);
+        let is_last = number + 1 == answers.len();
+        assert_eq!(then, Ok(if is_last { Then::Over } else { Then::GoesOn }), "answer {number}");
+        out
+    };
+    answers.iter().enumerate().map(hear).collect()
+}
+
+/// Why a script does not want the last of these answers.
+fn refusal(script: &mut impl Script, answers: &[&[u8]]) -> String {
+    let (last, before) = answers.split_last().unwrap();
+    for answer in before {
+        assert_eq!(script.hear(answer, true, &mut Vec::new()), Ok(Then::GoesOn));
+    }
+    script.hear(last, true, &mut Vec::new()).unwrap_err()
+}
