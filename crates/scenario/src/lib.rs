@@ -19,7 +19,8 @@
 //!    that was due is done before the step is said.
 //! 3. A failure says the file, the line, what was expected and what came.
 //!
-//! Deliberately absent: waiting. No step depends on how fast anything is.
+//! Deliberately absent: depending on how fast anything is. A call that waits does so until a later
+//! step ends its wait.
 
 pub mod matching;
 pub mod play;

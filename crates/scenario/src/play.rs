@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use thiserror::Error;
 
 use crate::matching::difference;
-use crate::script::{Expected, Happening, Outcome, Said, Script};
+use crate::script::{Deed, Expected, Happening, Outcome, Said, Script, Step};
 
 /// Where a scenario is played: something that takes commands, has a clock, and remembers.
 pub trait Stage {
@@ -18,6 +18,14 @@ pub trait Stage {
     /// Says something. The answer is `{"revision":…,"result":…}`, with `results` for a
     /// transaction, or `{"error":…}`; none if this stage has no answer to such questions.
     fn say(&mut self, said: &Said) -> Option<Value>;
+
+    /// Says something that has to wait. When this returns, it does, and the others can see it; the
+    /// answer, if it has one already.
+    fn begin(&mut self, said: &Said) -> Option<Value>;
+
+    /// The answer to the first call of this agent that had to wait; none if nobody waits, or it is
+    /// not answered within a time in which it would be.
+    fn hear(&mut self, agent: &str) -> Option<Value>;
 
     /// The revision of the last change.
     fn revision(&mut self) -> u64 {
@@ -51,14 +59,7 @@ pub fn play(script: &Script, stage: &mut dyn Stage) -> Vec<Failed> {
     let mut seen = 0;
     for step in &script.steps {
         stage.pass(step.at_ms);
-        let answer = step.said.as_ref().map(|said| stage.say(said));
-        let outcome = match &answer {
-            Some(Some(answer)) => check_answer(&step.expected, answer),
-            // Not every stage answers everything; what happened is looked at all the same.
-            Some(None) => Ok(()),
-            None if step.expected.answer.is_none() && step.expected.revision.is_none() => Ok(()),
-            None => Err("nobody says anything here, so nothing can be answered".to_owned()),
-        };
+        let outcome = perform(step, stage);
         let present = stage.revision();
         let outcome = outcome.and_then(|()| match &step.expected.events {
             Some(expected) => check_events(expected, &stage.events(seen, present)),
@@ -71,6 +72,26 @@ pub fn play(script: &Script, stage: &mut dyn Stage) -> Vec<Failed> {
         }
     }
     failed
+}
+
+/// Does what a step says, and looks at the answer.
+fn perform(step: &Step, stage: &mut dyn Stage) -> Result<(), String> {
+    match &step.deed {
+        Deed::Passes => Ok(()),
+        Deed::Says(said) => match stage.say(said) {
+            Some(answer) => check_answer(&step.expected, &answer),
+            // Not every stage answers everything; what happened is looked at all the same.
+            None => Ok(()),
+        },
+        Deed::Waits(said) => match stage.begin(said) {
+            Some(answer) => Err(format!("expected to wait\n  the answer was {answer}")),
+            None => Ok(()),
+        },
+        Deed::Hears { agent } => match stage.hear(agent) {
+            Some(answer) => check_answer(&step.expected, &answer),
+            None => Err(format!("`{agent}` is not answered")),
+        },
+    }
 }
 
 fn check_answer(expected: &Expected, answer: &Value) -> Result<(), String> {

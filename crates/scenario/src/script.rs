@@ -4,6 +4,8 @@
 //! |------------------------------------------------|--------------------------------------------|
 //! | `# …`, or empty                                | for people                                 |
 //! | `at TIME AGENT [once KEY] COMMAND NAME=VALUE…` | a step: who says what, and when            |
+//! | `at TIME AGENT [once KEY] waits COMMAND …`     | a step: the same, and it has to wait       |
+//! | `at TIME AGENT hears`                          | a step: what that is answered with         |
 //! | `at TIME time passes`                          | a step in which nobody says anything       |
 //! | `? PRECONDITION`, `+ COMMAND NAME=VALUE…`      | parts of a `transaction`                   |
 //! | `= JSON`                                       | the result contains this                   |
@@ -33,10 +35,26 @@ pub struct Step {
     pub line: usize,
     /// When, in milliseconds since the beginning.
     pub at_ms: u64,
-    /// What is said; none if time passes.
-    pub said: Option<Said>,
+    /// What is done.
+    pub deed: Deed,
     /// What must come of it.
     pub expected: Expected,
+}
+
+/// What is done in a step.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Deed {
+    /// Time passes.
+    Passes,
+    /// Somebody says something, and is answered.
+    Says(Said),
+    /// Somebody says something that cannot be answered yet.
+    Waits(Said),
+    /// Somebody is answered who had to wait: the first of that agent's calls that do.
+    Hears {
+        /// Who.
+        agent: String,
+    },
 }
 
 /// What somebody says.
@@ -134,16 +152,25 @@ impl Script {
 
 fn step(line: usize, words: &[&str]) -> Result<Step, String> {
     let [time, rest @ ..] = words else { return Err("a step needs a time".to_owned()) };
-    let (said, expected) = (None, Expected::default());
-    let mut step = Step { line, at_ms: milliseconds(time)?, said, expected };
+    let (deed, expected) = (Deed::Passes, Expected::default());
+    let mut step = Step { line, at_ms: milliseconds(time)?, deed, expected };
     let (agent, idempotency_key, spoken) = match rest {
         ["time", "passes"] => return Ok(step),
+        [agent, "hears"] => {
+            step.deed = Deed::Hears { agent: (*agent).to_owned() };
+            return Ok(step);
+        }
         [agent, "once", key, spoken @ ..] => (agent, Some((*key).to_owned()), spoken),
         [agent, spoken @ ..] => (agent, None, spoken),
         [] => return Err("a step needs somebody who says something".to_owned()),
     };
+    let (waits, spoken) = match spoken {
+        ["waits", spoken @ ..] => (true, spoken),
+        spoken => (false, spoken),
+    };
     let (command, fields) = command(spoken)?;
-    step.said = Some(Said { agent: (*agent).to_owned(), idempotency_key, command, fields });
+    let said = Said { agent: (*agent).to_owned(), idempotency_key, command, fields };
+    step.deed = if waits { Deed::Waits(said) } else { Deed::Says(said) };
     Ok(step)
 }
 
@@ -191,6 +218,9 @@ fn facts(words: &[&str]) -> Result<Value, String> {
 
 fn detail(step: &mut Step, sign: &str, words: &[&str]) -> Result<(), String> {
     let twice = || Err(format!("`{sign}` cannot be expected again"));
+    if matches!((&step.deed, sign), (Deed::Waits(_) | Deed::Passes, "=" | "!" | "@")) {
+        return Err("nothing is answered here".to_owned());
+    }
     let expected = &mut step.expected;
     match sign {
         "?" => part(step, "require", json(words)?),
@@ -234,8 +264,10 @@ fn detail(step: &mut Step, sign: &str, words: &[&str]) -> Result<(), String> {
 }
 
 fn part(step: &mut Step, field: &str, value: Value) -> Result<(), String> {
-    let said = step.said.as_mut().filter(|said| said.command == "transaction");
-    let said = said.ok_or("only a transaction has parts")?;
+    let said = match &mut step.deed {
+        Deed::Says(said) if said.command == "transaction" => said,
+        _ => return Err("only a transaction has parts".to_owned()),
+    };
     let list = said.fields.entry(field).or_insert_with(|| Value::Array(Vec::new()));
     list.as_array_mut().ok_or_else(|| format!("`{field}` is given already"))?.push(value);
     Ok(())
@@ -259,23 +291,35 @@ mod tests {
         let script = parse(text).unwrap();
         let [first, second] = &script.steps[..] else { panic!("{script:?}") };
         assert_eq!((first.line, first.at_ms, second.at_ms), (3, 1_500, 120_000));
-        let said = first.said.as_ref().unwrap();
+        let Deed::Says(said) = &first.deed else { panic!("{first:?}") };
         assert_eq!(said.idempotency_key.as_deref(), Some("k1"));
         let fields = json!({"require": [{"revision": 1}],
             "commands": [{"command": "state.set", "key": "a", "value": 1}]});
         assert_eq!(Value::Object(said.fields.clone()), fields);
         assert_eq!(first.expected.revision, Some(2));
         assert_eq!(first.expected.events.as_ref().unwrap()[0].subject, "state/shared/a");
+        let events = second.expected.events.as_deref();
+        assert_eq!((&second.deed, events), (&Deed::Passes, Some(&[][..])));
+    }
+
+    #[test]
+    fn a_call_may_wait_and_be_answered_later() {
+        let text = "at 0s bob once k waits lock.acquire name=a\nat 1s bob hears\n= null\n";
+        let script = parse(text).unwrap();
+        let Deed::Waits(said) = &script.steps[0].deed else { panic!("{script:?}") };
         assert_eq!(
-            (second.said.as_ref(), second.expected.events.as_deref()),
-            (None, Some(&[][..]))
+            (said.command.as_str(), said.idempotency_key.as_deref()),
+            ("lock.acquire", Some("k"))
         );
+        assert_eq!(script.steps[1].deed, Deed::Hears { agent: "bob".to_owned() });
+        assert_eq!(script.steps[1].expected.answer, Some(Outcome::Result(Value::Null)));
     }
 
     #[test]
     fn a_value_is_json_if_it_can_be() {
         let script = parse(r#"at 0s ada x a=1 b=one c="1" d={"e":[true]} f=a=b g="a\u0020b" h="#);
-        let fields = script.unwrap().steps[0].said.clone().unwrap().fields;
+        let Deed::Says(said) = script.unwrap().steps[0].deed.clone() else { panic!("it is said") };
+        let fields = said.fields;
         let expected = json!({"a": 1, "b": "one", "c": "1", "d": {"e": [true]}, "f": "a=b",
             "g": "a b", "h": ""});
         assert_eq!(Value::Object(fields), expected);
@@ -296,6 +340,9 @@ mod tests {
             ("at 2s ada x\nat 1s ada x", "a.txt:2: time does not go back"),
             ("at 1s ada x\n= 1\n! a.b", "a.txt:3: `!` cannot be expected again"),
             ("at 1s ada x\n= 1 2", "a.txt:2: one JSON value without blanks is expected"),
+            ("at 1s ada waits x\n= 1", "a.txt:2: nothing is answered here"),
+            ("at 1s time passes\n= 1", "a.txt:2: nothing is answered here"),
+            ("at 1s ada waits", "a.txt:1: a command is missing"),
             ("at 1s ada x\n? 1", "a.txt:2: only a transaction has parts"),
             ("at 1s ada x\n~ a.b", "a.txt:2: an event has a type and a subject"),
             ("at 1s ada x\n* 1", "a.txt:2: `*` means nothing at the beginning of a line"),

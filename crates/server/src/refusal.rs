@@ -44,6 +44,12 @@ pub(crate) enum Refusal {
         /// The limit.
         max: usize,
     },
+    /// Too many calls that wait.
+    #[error("{max} calls of this connection wait already, that is the most")]
+    TooManyWaits {
+        /// The limit.
+        max: usize,
+    },
     /// Too much is being received.
     #[error("requests of {bytes_max} bytes are being received already, that is the most")]
     TooMuchReceived {
@@ -79,7 +85,9 @@ impl Refusal {
             Self::UnsupportedMediaType { .. } => "request.unsupported_media_type",
             Self::NeedsConnection {} | Self::Handshake { .. } => "request.malformed",
             Self::Timeout { .. } => "request.timeout",
-            Self::TooManyWatches { .. } | Self::TooMuchReceived { .. } => "request.too_many",
+            Self::TooManyWatches { .. }
+            | Self::TooManyWaits { .. }
+            | Self::TooMuchReceived { .. } => "request.too_many",
             Self::DeniedHost { .. } => "request.denied_host",
             Self::DeniedOrigin {} => "request.denied_origin",
             Self::TooManyConnections { .. } => "server.too_many_connections",
@@ -97,6 +105,7 @@ impl Refusal {
             | Self::Handshake { .. } => Kind::Invalid,
             Self::Timeout { .. } | Self::Closing {} => Kind::Unavailable,
             Self::TooManyWatches { .. }
+            | Self::TooManyWaits { .. }
             | Self::TooMuchReceived { .. }
             | Self::TooManyConnections { .. } => Kind::Exhausted,
             Self::DeniedHost { .. } | Self::DeniedOrigin {} => Kind::Denied,
@@ -121,6 +130,7 @@ impl Refusal {
             Self::TooManyWatches { .. } => {
                 "end some, or watch a wider pattern instead of many narrow ones"
             }
+            Self::TooManyWaits { .. } => "wait for fewer things, or use another connection",
             Self::TooMuchReceived { .. } => "try again later",
             Self::DeniedHost { .. } => {
                 "call it by the address it prints at start, or name the host with --host"

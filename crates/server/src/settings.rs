@@ -16,6 +16,8 @@ pub struct Settings {
     pub watches_per_connection_max: usize,
     /// Watches at a time in all. Each may hold as many events as the engine's queues take.
     pub watches_max: usize,
+    /// Calls of one WebSocket that wait for what others do.
+    pub waits_per_connection_max: usize,
     /// Requests of one WebSocket that are not answered yet; more are not read until some are.
     pub in_flight_max: usize,
     /// Questions about the past that are answered at a time; others wait. Each takes a thread, and
@@ -55,6 +57,7 @@ impl Default for Settings {
             connections_max: 16_384,
             watches_per_connection_max: 256,
             watches_max: 65_536,
+            waits_per_connection_max: 1_024,
             in_flight_max: 1_024,
             past_threads_max: 8,
             commands_max: 1_000,

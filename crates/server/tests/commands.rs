@@ -21,6 +21,12 @@ pub(crate) fn vocabulary() -> Vec<(Value, &'static str)> {
     };
     let plan = json!({"namespace": "shared", "key": "plan"});
     vec![
+        // These come first: the tokens they are given are the numbers of their commits.
+        (with("lock.acquire", json!({"name": "door", "ttl_ms": 60_000})), "/token"),
+        (with("lock.renew", json!({"name": "door", "token": 1})), "/expires_at"),
+        (with("lock.get", json!({"name": "door"})), "/hold/holder"),
+        (with("lock.list", json!({})), "/locks/0/name"),
+        (with("lock.release", json!({"name": "door", "token": 1})), "/status"),
         (with("agent.register", json!({"agent": "ada", "ttl_ms": 60_000})), "/id"),
         (with("agent.heartbeat", json!({"agent": "ada"})), "/id"),
         (with("agent.get", json!({"agent": "ada"})), "/status"),

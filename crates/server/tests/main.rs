@@ -7,6 +7,7 @@
 //! | `events`        | does a watch over HTTP tell everything once?                            |
 //! | `frames`        | does a WebSocket do all of it, in both sub-protocols?                   |
 //! | `watches`       | and many watches on one?                                                |
+//! | `waiting`       | do calls that wait hold up nobody, and does nobody wait for the gone?    |
 //! | `bad_requests`  | is every malformed request answered, and nobody else disturbed?         |
 //! | `bad_frames`    | and every malformed frame?                                              |
 //! | `strangers`     | can a page from elsewhere come in?                                      |
@@ -32,4 +33,5 @@ mod resources;
 mod slow_peers;
 mod stage;
 mod strangers;
+mod waiting;
 mod watches;

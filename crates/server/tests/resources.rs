@@ -121,6 +121,71 @@ async fn namespaces_agents_and_workspaces_are_paths() {
 }
 
 #[tokio::test]
+async fn locks_are_paths_and_a_name_may_hold_anything() {
+    let stage = Stage::new().await;
+    let mut http = stage.http().await;
+    let path = "/v1/w/locks/a%2Fb%20c";
+    let told = http.post(&format!("{path}/acquire"), &json!({"ttl_ms": 60_000})).await;
+    let hold = told.json();
+    assert_eq!((told.status, &hold["name"]), (200, &json!("a/b c")), "{hold}");
+    let told = http.request("POST", &format!("{path}/acquire"), &[], "").await;
+    assert_eq!((told.status, told.json()), (200, Value::Null));
+    assert_eq!(http.get(path).await.json()["hold"], hold);
+    assert_eq!(http.get("/v1/w/locks").await.json()["locks"][0]["hold"], hold);
+    let renewal = json!({"token": hold["token"], "ttl_ms": 120_000});
+    let renewed = http.post(&format!("{path}/renew"), &renewal).await.json();
+    assert_eq!((&renewed["ttl_ms"], &renewed["token"]), (&json!(120_000), &hold["token"]));
+    // The header says the same as the field.
+    let token = hold["token"].to_string();
+    let release = format!("{path}/release");
+    let told = http.request("POST", &release, &[("Baton-Token", &token)], "").await;
+    assert_eq!((told.status, told.json()["status"].clone()), (200, json!("free")));
+    let told = http.request("POST", &release, &[("Baton-Token", &token)], "").await;
+    assert_eq!(told.problem(), (412, "lock.stale_token".to_owned()));
+    let both = json!({ "token": 1 }).to_string();
+    let told = http.request("POST", &release, &[("Baton-Token", &token)], both).await;
+    assert_eq!(told.problem(), (400, "request.duplicate_field".to_owned()));
+    let told = http.post("/v1/w/locks/door/acquire", &json!({"ttl_ms": 1})).await;
+    assert_eq!(told.status, 400, "{}", told.json());
+}
+
+#[tokio::test]
+async fn a_change_under_a_stale_token_is_refused() {
+    let stage = Stage::new().await;
+    let mut http = stage.http().await;
+    let hold = http.post("/v1/w/locks/door/acquire", &json!({})).await.json();
+    let token = hold["token"].to_string();
+    let header = [("Baton-Token", token.as_str())];
+    let path = "/v1/w/state/shared/plan";
+    let set = json!({"command": "state.set", "namespace": "shared", "key": "plan", "value": 2,
+                     "token": hold["token"]});
+    assert_eq!(http.request("PUT", path, &header, "1").await.status, 200);
+    assert_eq!(http.command(&set).await.status, 200);
+    assert_eq!(
+        http.post("/v1/w/locks/door/release", &json!({"token": hold["token"]})).await.status,
+        200
+    );
+    let stale = (412, "request.stale_token".to_owned());
+    assert_eq!(http.request("PUT", path, &header, "3").await.problem(), stale);
+    assert_eq!(http.request("DELETE", path, &header, "").await.problem(), stale);
+    assert_eq!(http.request("PATCH", "/v1/w", &header, "{}").await.problem(), stale);
+    assert_eq!(http.command(&set).await.problem(), stale);
+    assert_eq!(http.request("GET", path, &header, "").await.json()["value"], 2);
+    // Where it would not be looked at, it is refused.
+    for (path, body) in [
+        ("/v1/w/commands", set.to_string()),
+        ("/v1/w/transactions", json!({"commands": [set]}).to_string()),
+    ] {
+        let told = http.request("POST", path, &header, body).await;
+        assert_eq!(told.problem(), (400, "request.bad_field".to_owned()), "{path}");
+    }
+    for bad in ["", "-1", "x", "1.5"] {
+        let told = http.request("PUT", path, &[("Baton-Token", bad)], "3").await;
+        assert_eq!(told.problem(), (400, "request.bad_field".to_owned()), "{bad:?}");
+    }
+}
+
+#[tokio::test]
 async fn the_server_tells_about_itself() {
     let stage = Stage::new().await;
     let mut http = stage.http().await;

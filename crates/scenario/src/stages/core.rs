@@ -1,9 +1,12 @@
 //! The rules alone: a space, and time as an argument.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use baton_core::wire::Call;
-use baton_core::{AgentId, Answer, Batch, Notice, Outcome, Request, Space, Timestamp, Wish};
+use baton_core::{
+    AgentId, Answer, Batch, Notice, Outcome, Request, Space, Timestamp, WaitId, Wish,
+};
 use serde_json::Value;
 
 use super::BEGINNING;
@@ -17,6 +20,10 @@ pub struct CoreStage {
     space: Space,
     now_ms: u64,
     batches: Vec<Arc<Batch>>,
+    /// Who waits, in the order in which they began.
+    waits: Vec<(String, WaitId)>,
+    /// What those are told who wait no longer.
+    ended: BTreeMap<WaitId, Value>,
 }
 
 impl CoreStage {
@@ -24,20 +31,50 @@ impl CoreStage {
         BEGINNING.after(self.now_ms)
     }
 
-    fn commit(&mut self, request: Request, agent: &AgentId) -> Value {
+    /// What is answered, or the call that waits.
+    fn commit(&mut self, request: Request, agent: &AgentId) -> Result<Value, WaitId> {
         let now = self.now();
         let outcome = self.space.commit(request, agent, now);
         self.space.check();
         match outcome {
             Ok(committed) => {
                 self.batches.extend(committed.batch.map(Arc::new));
+                let revision = self.space.revision();
+                self.ended.extend(committed.ended.into_iter().map(|ended| {
+                    let told = match ended.reply {
+                        Ok(reply) => told(&Answer { revision, reply }),
+                        Err(rejection) => refused(&rejection),
+                    };
+                    (ended.wait, told)
+                }));
                 match committed.outcome {
-                    Outcome::Answered(answer) => told(&answer),
-                    Outcome::Waits(_) => panic!("no scenario waits yet"),
+                    Outcome::Answered(answer) => Ok(told(&answer)),
+                    Outcome::Waits(wait) => Err(wait),
                 }
             }
-            Err(rejection) => refused(&rejection),
+            Err(rejection) => Ok(refused(&rejection)),
         }
+    }
+
+    /// Says something: the answer, or the call that waits; neither if the rules have none.
+    fn take(&mut self, said: &Said) -> Option<Result<Value, WaitId>> {
+        let Read { agent, idempotency_key, call } = match read(said) {
+            Ok(read) => read,
+            Err(fault) => return Some(Ok(refused(&fault))),
+        };
+        let wish = match call {
+            Call::Command(command) => Wish::Command(command),
+            Call::Transaction(wish) => wish,
+            Call::Query(query) => {
+                let revision = self.space.revision();
+                return Some(Ok(match self.space.query(&query)? {
+                    Ok(reply) => told(&Answer { revision, reply }),
+                    Err(rejection) => refused(&rejection),
+                }));
+            }
+            Call::Watch(_) | Call::Unwatch { .. } | Call::Ping => return None,
+        };
+        Some(self.commit(Request { wish, idempotency_key }, &agent))
     }
 }
 
@@ -54,29 +91,32 @@ impl Stage for CoreStage {
                 return;
             }
             for command in due {
-                self.commit(command.into(), &AgentId::engine());
+                let done = self.commit(command.into(), &AgentId::engine());
+                assert!(done.is_ok(), "the engine waits for nobody");
             }
         }
     }
 
     fn say(&mut self, said: &Said) -> Option<Value> {
-        let Read { agent, idempotency_key, call } = match read(said) {
-            Ok(read) => read,
-            Err(fault) => return Some(refused(&fault)),
-        };
-        let wish = match call {
-            Call::Command(command) => Wish::Command(command),
-            Call::Transaction(wish) => wish,
-            Call::Query(query) => {
-                let revision = self.space.revision();
-                return Some(match self.space.query(&query)? {
-                    Ok(reply) => told(&Answer { revision, reply }),
-                    Err(rejection) => refused(&rejection),
-                });
+        let taken = self.take(said)?;
+        Some(taken.unwrap_or_else(|wait| panic!("`{}` waits as {wait}", said.command)))
+    }
+
+    fn begin(&mut self, said: &Said) -> Option<Value> {
+        match self.take(said)? {
+            Ok(answer) => Some(answer),
+            Err(wait) => {
+                self.waits.push((said.agent.clone(), wait));
+                None
             }
-            Call::Watch(_) | Call::Unwatch { .. } | Call::Ping => return None,
-        };
-        Some(self.commit(Request { wish, idempotency_key }, &agent))
+        }
+    }
+
+    fn hear(&mut self, agent: &str) -> Option<Value> {
+        let place = self.waits.iter().position(|(waits, _)| waits == agent)?;
+        let told = self.ended.remove(&self.waits[place].1)?;
+        self.waits.remove(place);
+        Some(told)
     }
 
     fn events(&mut self, after: u64, up_to: u64) -> Vec<Value> {

@@ -1,12 +1,13 @@
 //! An engine in this process, opened anew before every step: what it knows, it knows from its log.
+//! Callers do not survive that, so it stays open for as long as one of them waits.
 
 use baton::clock::ManualClock;
 use baton::core::wire::Watch as Wanted;
 use baton::core::{AgentId, Pattern, Revision};
 use baton::log::{FileLog, MemoryLog, Options as FileOptions};
-use baton::{Baton, Item, Options};
-use baton_core::Wish;
+use baton::{Baton, Item, Options, Submitted, Waiting};
 use baton_core::wire::Call;
+use baton_core::{Request, Wish};
 use baton_handle::{Caller, Carrier};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -14,7 +15,7 @@ use tokio::runtime::Runtime;
 
 use super::reading::{Read, read, refused, told};
 use super::theatre::{caller, pass};
-use super::{BEGINNING, WORKSPACE};
+use super::{BEGINNING, PATIENCE, WORKSPACE};
 use crate::play::Stage;
 use crate::script::Said;
 
@@ -58,6 +59,7 @@ pub struct EngineStage {
     passed_ms: u64,
     baton: Option<Baton>,
     opened: usize,
+    waits: Vec<(String, Waiting)>,
 }
 
 impl EngineStage {
@@ -71,7 +73,7 @@ impl EngineStage {
         };
         let clock = ManualClock::at(BEGINNING);
         let baton = Some(data.open(&clock));
-        Self { runtime, data, clock, passed_ms: 0, baton, opened: 1 }
+        Self { runtime, data, clock, passed_ms: 0, baton, opened: 1, waits: Vec::new() }
     }
 
     /// Closes the engine and opens it again, every second time from a snapshot.
@@ -104,7 +106,9 @@ impl Stage for EngineStage {
     }
 
     fn pass(&mut self, to_ms: u64) {
-        self.open_anew();
+        if self.waits.is_empty() {
+            self.open_anew();
+        }
         let baton = self.baton.as_ref().expect("one is always open");
         self.runtime.block_on(pass(baton, &self.clock, &mut self.passed_ms, to_ms));
     }
@@ -125,6 +129,47 @@ impl Stage for EngineStage {
             Call::Watch(_) | Call::Unwatch { .. } | Call::Ping => return None,
         };
         Some(match outcome {
+            Ok(answer) => told(&answer),
+            Err(error) => refused(&error),
+        })
+    }
+
+    fn begin(&mut self, said: &Said) -> Option<Value> {
+        let Read { agent, idempotency_key, call } = match read(said) {
+            Ok(read) => read,
+            Err(fault) => return Some(refused(&fault)),
+        };
+        let wish = match call {
+            Call::Command(command) => Wish::Command(command),
+            Call::Transaction(wish) => wish,
+            Call::Query(_) | Call::Watch(_) | Call::Unwatch { .. } | Call::Ping => return None,
+        };
+        let workspace = caller(&agent).workspace;
+        let request = Request { wish, idempotency_key };
+        let loaded = self.runtime.block_on(self.baton().load(&workspace));
+        loaded.expect("the workspace can be loaded");
+        match self.baton().hand_in(&workspace, request, &agent) {
+            Ok(Submitted::Waits(waiting)) => {
+                self.waits.push((said.agent.clone(), waiting));
+                None
+            }
+            Ok(Submitted::Held(held)) => {
+                let durable = self.runtime.block_on(self.baton().settled(held.group()));
+                Some(match held.open(durable.expect("memory and an empty disk suffice")) {
+                    Ok(answer) => told(&answer),
+                    Err(rejection) => refused(&rejection),
+                })
+            }
+            Ok(Submitted::Absent(_) | Submitted::Crowded(..)) => panic!("there is room for it"),
+            Err(error) => Some(refused(&error)),
+        }
+    }
+
+    fn hear(&mut self, agent: &str) -> Option<Value> {
+        let place = self.waits.iter().position(|(waits, _)| waits == agent)?;
+        let (_, waiting) = self.waits.remove(place);
+        let answer = async { tokio::time::timeout(PATIENCE, waiting.answer()).await };
+        Some(match self.runtime.block_on(answer).ok()? {
             Ok(answer) => told(&answer),
             Err(error) => refused(&error),
         })

@@ -23,36 +23,52 @@ pub struct HttpStage {
     connection: Connection,
     served: Served,
     manner: Manner,
+    /// Each on a connection of its own, which is taken until it is answered.
+    waits: Vec<(String, Connection)>,
 }
 
 impl HttpStage {
     /// A server with nothing in it.
     pub fn new(manner: Manner) -> Self {
         let served = Served::new();
-        Self { connection: Connection::open(served.address), served, manner }
+        let connection = Connection::open(served.address);
+        Self { connection, served, manner, waits: Vec::new() }
     }
+}
 
-    fn post(&mut self, path: &str, said: &Said, body: &Value) -> Value {
-        let line = format!("POST /v1/{WORKSPACE}/{path}");
-        let mut headers = vec![("content-type", "application/json")];
-        headers.push(("baton-agent", &said.agent));
-        if let Some(key) = &said.idempotency_key {
-            headers.push(("idempotency-key", key));
+/// Sends what is said.
+fn post(connection: &mut Connection, said: &Said, manner: Manner) {
+    let spoken = Value::Object(said.spoken());
+    let (path, body) = match (said.command.as_str(), manner) {
+        ("transaction", _) => ("transactions", spoken),
+        (_, Manner::Single) => ("commands", spoken),
+        (_, Manner::Listed) => ("commands", json!([spoken])),
+    };
+    let line = format!("POST /v1/{WORKSPACE}/{path}");
+    let mut headers = vec![("content-type", "application/json")];
+    headers.push(("baton-agent", &said.agent));
+    if let Some(key) = &said.idempotency_key {
+        headers.push(("idempotency-key", key));
+    }
+    connection.send(&line, &headers, body.to_string().as_bytes());
+}
+
+/// The answer to what was sent.
+fn answer(connection: &mut Connection) -> Value {
+    let head = connection.head();
+    let body = connection.body(&head);
+    let answer: Value = serde_json::from_slice(&body).expect("answers are JSON");
+    let kind = head.header("content-type").unwrap_or_default();
+    match head.status {
+        200 => {
+            assert_eq!(kind, "application/json");
+            // A header that cannot be read refuses the whole list.
+            if answer.is_array() { answer[0].clone() } else { answer }
         }
-        let head = self.connection.ask(&line, &headers, body.to_string().as_bytes());
-        let body = self.connection.body(&head);
-        let answer: Value = serde_json::from_slice(&body).expect("answers are JSON");
-        let kind = head.header("content-type").unwrap_or_default();
-        match head.status {
-            200 => {
-                assert_eq!(kind, "application/json");
-                answer
-            }
-            status => {
-                assert_eq!(kind, "application/problem+json");
-                assert_eq!(answer["status"], status, "the body repeats the status");
-                json!({"error": answer})
-            }
+        status => {
+            assert_eq!(kind, "application/problem+json");
+            assert_eq!(answer["status"], status, "the body repeats the status");
+            json!({"error": answer})
         }
     }
 }
@@ -70,16 +86,27 @@ impl Stage for HttpStage {
     }
 
     fn say(&mut self, said: &Said) -> Option<Value> {
-        let spoken = Value::Object(said.spoken());
-        if said.command == "transaction" {
-            return Some(self.post("transactions", said, &spoken));
+        post(&mut self.connection, said, self.manner);
+        Some(answer(&mut self.connection))
+    }
+
+    fn begin(&mut self, said: &Said) -> Option<Value> {
+        let before = self.revision();
+        let mut connection = Connection::open(self.served.address);
+        post(&mut connection, said, self.manner);
+        // Whoever waits has been written down before anyone else is answered.
+        while self.revision() == before {
+            if connection.has_more() {
+                return Some(answer(&mut connection));
+            }
         }
-        if self.manner == Manner::Single {
-            return Some(self.post("commands", said, &spoken));
-        }
-        let answers = self.post("commands", said, &json!([spoken]));
-        // A header that cannot be read refuses the whole list.
-        Some(if answers.is_array() { answers[0].clone() } else { answers })
+        self.waits.push((said.agent.clone(), connection));
+        None
+    }
+
+    fn hear(&mut self, agent: &str) -> Option<Value> {
+        let place = self.waits.iter().position(|(waits, _)| waits == agent)?;
+        Some(answer(&mut self.waits.remove(place).1))
     }
 
     fn events(&mut self, after: u64, up_to: u64) -> Vec<Value> {

@@ -3,6 +3,8 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
+use super::PATIENCE;
+
 /// A connection.
 pub(super) struct Connection {
     pub(super) stream: BufReader<TcpStream>,
@@ -27,18 +29,25 @@ impl Connection {
     pub(super) fn open(address: SocketAddr) -> Self {
         let stream = TcpStream::connect(address).expect("the server listens");
         stream.set_nodelay(true).expect("sockets can be set up");
+        // What never comes shall fail, and not be waited for without end.
+        stream.set_read_timeout(Some(PATIENCE)).expect("sockets can be set up");
         Self { stream: BufReader::new(stream), address }
     }
 
     /// Sends a request and reads the head of its answer.
     pub(super) fn ask(&mut self, line: &str, headers: &[(&str, &str)], body: &[u8]) -> Head {
+        self.send(line, headers, body);
+        self.head()
+    }
+
+    /// Sends a request.
+    pub(super) fn send(&mut self, line: &str, headers: &[(&str, &str)], body: &[u8]) {
         let (host, length) = (self.address.to_string(), body.len().to_string());
         let around = [("host", host.as_str()), ("content-length", length.as_str())];
         let headers =
             around.iter().chain(headers).map(|(name, value)| format!("{name}: {value}\r\n"));
         let head = format!("{line} HTTP/1.1\r\n{}\r\n", headers.collect::<String>());
         self.write(&[head.as_bytes(), body].concat());
-        self.head()
     }
 
     pub(super) fn write(&mut self, bytes: &[u8]) {
@@ -59,7 +68,17 @@ impl Connection {
         bytes
     }
 
-    fn head(&mut self) -> Head {
+    /// Whether something has come that was not read yet.
+    pub(super) fn has_more(&mut self) -> bool {
+        let stream = self.stream.get_ref();
+        stream.set_nonblocking(true).expect("sockets can be set up");
+        let found = stream.peek(&mut [0]);
+        stream.set_nonblocking(false).expect("sockets can be set up");
+        found.is_ok_and(|count| count > 0)
+    }
+
+    /// The head of the next answer.
+    pub(super) fn head(&mut self) -> Head {
         let line = self.line();
         let status = line.split(' ').nth(1).and_then(|status| status.parse().ok());
         let status = status.unwrap_or_else(|| panic!("`{line}` has a status"));

@@ -21,10 +21,15 @@ pub use engine::{EngineStage, Storage};
 pub use http::{HttpStage, Manner};
 pub use socket::{SocketStage, SubProtocol};
 
+use std::time::Duration;
+
 use baton_core::Timestamp;
 
 /// The workspace in which every scenario is played.
 pub const WORKSPACE: &str = "scenario";
+
+/// How long an answer is waited for before it counts as never coming.
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The moment at which every scenario begins: 2023-11-14T22:13:20Z.
 pub const BEGINNING: Timestamp = Timestamp(1_700_000_000_000);

@@ -56,6 +56,10 @@ pub struct SocketStage {
     served: Served,
     protocol: SubProtocol,
     last_id: u64,
+    /// Who waits, with the numbers of their requests.
+    waits: Vec<(String, u64)>,
+    /// What came while something else was waited for.
+    others: Vec<Value>,
 }
 
 impl SocketStage {
@@ -74,7 +78,8 @@ impl SocketStage {
         assert_eq!(head.status, 101);
         assert_eq!(head.header("sec-websocket-protocol"), Some(protocol.name()));
         assert_eq!(head.header("sec-websocket-accept"), Some("s3pPLMBiTxaQ9kYGzzhZRbK+xOo="));
-        Self { connection, served, protocol, last_id: 0 }
+        let (waits, others) = (Vec::new(), Vec::new());
+        Self { connection, served, protocol, last_id: 0, waits, others }
     }
 
     fn send(&mut self, mut frame: Map<String, Value>) -> u64 {
@@ -129,9 +134,23 @@ impl SocketStage {
 
     fn ask(&mut self, frame: Map<String, Value>) -> Value {
         let id = self.send(frame);
-        let answer = self.receive();
-        assert_eq!(answer["id"], id, "one question at a time is answered in order");
-        answer
+        self.find(|heard| heard["id"] == id)
+    }
+
+    /// The first document that fits, now or later; only those who waited are answered in between.
+    fn find(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
+        if let Some(place) = self.others.iter().position(&fits) {
+            return self.others.remove(place);
+        }
+        loop {
+            let heard = self.receive();
+            if fits(&heard) {
+                return heard;
+            }
+            let is_awaited = self.waits.iter().any(|(_, id)| heard["id"] == *id);
+            assert!(is_awaited, "nobody asked for {heard}");
+            self.others.push(heard);
+        }
     }
 }
 
@@ -157,6 +176,26 @@ impl Stage for SocketStage {
         Some(self.ask(frame))
     }
 
+    fn begin(&mut self, said: &Said) -> Option<Value> {
+        let mut frame = said.frame();
+        frame.insert("workspace".to_owned(), WORKSPACE.into());
+        let id = self.send(frame);
+        self.waits.push((said.agent.clone(), id));
+        // Requests of one connection are decided in order: when this is answered, that one waits.
+        self.revision();
+        let place = self.others.iter().position(|heard| heard["id"] == id)?;
+        self.waits.pop();
+        Some(self.others.remove(place))
+    }
+
+    fn hear(&mut self, agent: &str) -> Option<Value> {
+        let place = self.waits.iter().position(|(waits, _)| waits == agent)?;
+        let id = self.waits[place].1;
+        let heard = self.find(|heard| heard["id"] == id);
+        self.waits.remove(place);
+        Some(heard)
+    }
+
     fn events(&mut self, after: u64, up_to: u64) -> Vec<Value> {
         let mut events = Vec::new();
         if after == up_to {
@@ -167,8 +206,7 @@ impl Stage for SocketStage {
         let begun = self.ask(fields(watch));
         let watch = begun["result"]["watch"].as_u64().expect("the watch begins");
         loop {
-            let pushed = self.receive();
-            assert_eq!(pushed["watch"], watch, "{pushed}");
+            let pushed = self.find(|heard| heard["watch"] == watch);
             let event = pushed["event"].clone();
             let is_last = event["last"] == true && event["revision"] == up_to;
             events.push(event);

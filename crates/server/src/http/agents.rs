@@ -12,9 +12,8 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
     Router::new()
         .route(
             "/v1/{workspace}/agents",
-            get(async |visit: Visit| visit.ask("agent.list").await).post(async |visit: Visit| {
-                visit.perform("agent.register", &visit.fields_with_body()?).await
-            }),
+            get(async |visit: Visit| visit.ask("agent.list").await)
+                .post(async |visit: Visit| visit.send("agent.register").await),
         )
         .route(
             "/v1/{workspace}/agents/{agent}",
@@ -23,8 +22,6 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
         )
         .route(
             "/v1/{workspace}/agents/{agent}/heartbeat",
-            post(async |visit: Visit| {
-                visit.perform("agent.heartbeat", &visit.fields_with_body()?).await
-            }),
+            post(async |visit: Visit| visit.send("agent.heartbeat").await),
         )
 }

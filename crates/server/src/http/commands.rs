@@ -6,12 +6,12 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::Response;
 use axum::routing::post;
-use baton::Error;
+use baton::{Error, Waiting};
 use baton_core::wire::{Call, Fault, Frame, Problem, elements, write_answer};
 use baton_core::{AgentId, Answer, IdempotencyKey, Request, Wish};
 use baton_handle::Caller;
 
-use super::visit::{Visit, json};
+use super::visit::{TOKEN, Visit, json};
 use crate::problem::Refused;
 use crate::shared::Shared;
 use crate::turn::{self, Handed, Looked, Stalled, Turn};
@@ -23,7 +23,7 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
 }
 
 async fn commands(visit: Visit) -> Result<Response<Body>, Refused> {
-    no_parameters(&visit)?;
+    no_parameters(&visit, "give it as the field `token` of the command")?;
     let text = visit.text()?;
     if text.trim_start().starts_with('[') {
         return many(&visit, text).await;
@@ -33,12 +33,17 @@ async fn commands(visit: Visit) -> Result<Response<Body>, Refused> {
 }
 
 async fn transaction(visit: Visit) -> Result<Response<Body>, Refused> {
-    no_parameters(&visit)?;
+    no_parameters(&visit, "give it in `require` of the transaction")?;
     let (caller, frame) = envelope(&visit, visit.text()?)?;
     Ok(told(&visit.carry_out(&caller, frame.transaction()?).await?))
 }
 
-fn no_parameters(visit: &Visit) -> Result<(), Refused> {
+/// Refuses what is not looked at here. Whoever believes to act under a token must not be left in
+/// that belief.
+fn no_parameters(visit: &Visit, of_token: &str) -> Result<(), Refused> {
+    if visit.headers.contains_key(TOKEN) {
+        return Err(Fault::field(TOKEN.as_str(), of_token).into());
+    }
     Ok(visit.fields().none()?)
 }
 
@@ -95,9 +100,12 @@ async fn many(visit: &Visit, text: &str) -> Result<Response<Body>, Refused> {
     let mut answers: Vec<Option<Result<Answer, Problem>>> = Vec::new();
     answers.resize_with(calls.len(), || None);
     let mut turn = Turn::new();
+    let mut waits = Vec::new();
     for (place, read) in calls.into_iter().enumerate() {
         answers[place] = match read {
-            Ok((caller, call)) => hand_in(visit, &mut turn, caller, call, place).await,
+            Ok((caller, call)) => {
+                hand_in(visit, (&mut turn, &mut waits), caller, call, place).await
+            }
             Err(refused) => Some(Err(refused.0)),
         };
     }
@@ -105,6 +113,9 @@ async fn many(visit: &Visit, text: &str) -> Result<Response<Body>, Refused> {
     turn.settle(baton).await;
     while let Some((place, outcome)) = turn.next(baton).await {
         answers[place] = Some(outcome.map_err(|error| Problem::from(&error)));
+    }
+    for (place, waiting) in waits {
+        answers[place] = Some(waiting.answer().await.map_err(|error| Problem::from(&error)));
     }
     let mut body = b"[".to_vec();
     for (place, answer) in answers.into_iter().enumerate() {
@@ -122,10 +133,11 @@ async fn many(visit: &Visit, text: &str) -> Result<Response<Body>, Refused> {
     Ok(json(body))
 }
 
-/// Hands in one of many; an answer if it is known at once.
+/// Hands in one of many; an answer if it is known at once. Those that wait are put aside: nobody
+/// after them has to wait with them.
 async fn hand_in(
     visit: &Visit,
-    turn: &mut Turn<usize>,
+    (turn, waits): (&mut Turn<usize>, &mut Vec<(usize, Waiting)>),
     caller: Caller,
     call: Call,
     place: usize,
@@ -160,8 +172,8 @@ async fn hand_in(
         let waited = match turn.hand_in(baton, &caller.workspace, &caller.agent, request, place) {
             Ok(Handed::In) => return None,
             Ok(Handed::Waits(waiting)) => {
-                let answer = waiting.answer().await;
-                return Some(answer.map_err(|error| Problem::from(&error)));
+                waits.push((place, waiting));
+                return None;
             }
             Ok(Handed::Stalled(Stalled::Absent((back, _)))) => {
                 request = back;

@@ -12,6 +12,7 @@
 mod about;
 mod agents;
 mod commands;
+mod locks;
 mod namespaces;
 mod state;
 mod visit;
@@ -43,6 +44,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .merge(state::routes())
         .merge(namespaces::routes())
         .merge(agents::routes())
+        .merge(locks::routes())
         .merge(watch::routes())
         .route("/v1/ws", get(ws::open))
         .fallback(not_found)

@@ -13,11 +13,8 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
     Router::new()
         .route(
             "/v1/{workspace}/namespaces",
-            get(async |visit: Visit| visit.ask("namespace.list").await).post(
-                async |visit: Visit| {
-                    visit.perform("namespace.create", &visit.fields_with_body()?).await
-                },
-            ),
+            get(async |visit: Visit| visit.ask("namespace.list").await)
+                .post(async |visit: Visit| visit.send("namespace.create").await),
         )
         .route(
             "/v1/{workspace}/namespaces/{name}",
@@ -32,5 +29,5 @@ async fn configure(visit: Visit) -> Result<Told, Refused> {
     let rules = visit.value()?;
     let mut fields = visit.fields();
     fields.json("rules", &rules);
-    visit.perform("namespace.configure", &fields).await
+    visit.perform("namespace.configure", fields).await
 }

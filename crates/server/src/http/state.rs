@@ -6,7 +6,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::{Response, header};
 use axum::response::IntoResponse;
-use axum::routing::get;
+use axum::routing::{get, post};
 use baton_core::wire::{Fault, Fields};
 
 use super::visit::{Told, Visit, body_kind, header_text, not_modified};
@@ -31,9 +31,7 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
         .route("/v1/{workspace}/diff", get(async |visit: Visit| visit.ask("state.diff").await))
         .route(
             "/v1/{workspace}/transfers",
-            axum::routing::post(async |visit: Visit| {
-                visit.perform("state.transfer", &visit.fields_with_body()?).await
-            }),
+            post(async |visit: Visit| visit.send("state.transfer").await),
         )
 }
 
@@ -50,7 +48,7 @@ async fn write(visit: Visit) -> Result<Told, Refused> {
     let mut fields = visit.fields();
     conditions(&visit, &mut fields)?;
     fields.json("value", &value);
-    visit.perform("state.set", &fields).await
+    visit.perform("state.set", fields).await
 }
 
 async fn change(visit: Visit) -> Result<Told, Refused> {
@@ -70,14 +68,14 @@ async fn change(visit: Visit) -> Result<Told, Refused> {
         None => visit.fields_with_body()?,
     };
     conditions(&visit, &mut fields)?;
-    visit.perform("state.patch", &fields).await
+    visit.perform("state.patch", fields).await
 }
 
 async fn remove(visit: Visit) -> Result<Told, Refused> {
     visit.no_body()?;
     let mut fields = visit.fields();
     conditions(&visit, &mut fields)?;
-    visit.perform("state.delete", &fields).await
+    visit.perform("state.delete", fields).await
 }
 
 /// `If-Match` with a version, and `If-None-Match: *`, as the fields they stand for.

@@ -8,7 +8,7 @@ use axum::extract::{FromRequest, Path, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, header};
 use axum::response::IntoResponse;
-use baton_core::wire::{Call, Fault, Fields, operation, write_reply};
+use baton_core::wire::{Call, Effect, Fault, Fields, operation, write_reply};
 use baton_core::{AgentId, Answer, IdempotencyKey, Json, Reply, Wish, WorkspaceName, state};
 use baton_handle::{Caller, Carrier};
 use bytes::{Bytes, BytesMut};
@@ -22,6 +22,8 @@ use crate::turn;
 
 /// Who acts.
 pub(super) const AGENT: HeaderName = HeaderName::from_static("baton-agent");
+/// What the caller acts under.
+pub(super) const TOKEN: HeaderName = HeaderName::from_static("baton-token");
 /// The caller's own name for a request.
 pub(super) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// The revision at which an answer is the truth.
@@ -244,10 +246,22 @@ impl Visit {
         Ok(fields)
     }
 
-    /// Carries out an operation with these fields.
-    pub(super) async fn perform(&self, name: &str, fields: &Fields<'_>) -> Result<Told, Refused> {
+    /// Carries out an operation with these fields, and with the token of the header, if one is
+    /// given and something is to be changed.
+    pub(super) async fn perform(&self, name: &str, fields: Fields<'_>) -> Result<Told, Refused> {
         let operation = operation(name).expect("routes name operations that there are");
+        let mut fields = fields;
+        if operation.effect == Effect::Changes
+            && let Some(token) = header_text(&self.headers, &TOKEN)?
+        {
+            fields.text("token", token);
+        }
         self.carry_out(&self.caller, fields.operation(operation)?).await.map(Told)
+    }
+
+    /// The same, with what path, query and body say.
+    pub(super) async fn send(&self, name: &str) -> Result<Told, Refused> {
+        self.perform(name, self.fields_with_body()?).await
     }
 
     /// Refuses a body where none is looked at: who sends one means something by it.
@@ -262,7 +276,7 @@ impl Visit {
     /// The same, with what path and query say.
     pub(super) async fn ask(&self, name: &str) -> Result<Told, Refused> {
         self.no_body()?;
-        self.perform(name, &self.fields()).await
+        self.perform(name, self.fields()).await
     }
 
     /// Carries out a call.

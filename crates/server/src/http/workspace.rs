@@ -10,7 +10,6 @@ use crate::shared::Shared;
 
 pub(super) fn routes() -> Router<Arc<Shared>> {
     let read = async |visit: Visit| visit.ask("workspace.get").await;
-    let configure =
-        async |visit: Visit| visit.perform("workspace.configure", &visit.fields_with_body()?).await;
+    let configure = async |visit: Visit| visit.send("workspace.configure").await;
     Router::new().route("/v1/{workspace}", get(read).patch(configure))
 }

@@ -67,6 +67,10 @@ fn own(name: &str) -> Option<Value> {
         }
         "agent.heartbeat" | "agent.leave" | "agent.get" => json!({"agent": "ada"}),
         "agent.list" => json!({"status": "active"}),
+        "lock.acquire" => json!({"name": "release", "ttl_ms": 60_000, "wait_ms": 1_000}),
+        "lock.renew" | "lock.release" => json!({"name": "release", "token": 42}),
+        "lock.get" => json!({"name": "release"}),
+        "lock.list" => json!({"limit": 100}),
         "workspace.configure" => json!({"history_count": 1_000_000}),
         _ => return None,
     })

@@ -28,7 +28,7 @@ mod vocabulary;
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
-use baton_core::wire::OPERATIONS;
+use baton_core::wire::{Effect, OPERATIONS, Operation, operation};
 use serde_json::{Map, Value, json};
 
 use vocabulary::Vocabulary;
@@ -54,7 +54,7 @@ pub fn document() -> Value {
             "title": "Baton",
             "version": env!("CARGO_PKG_VERSION"),
             "description": "The place where a fleet of AI agents works together: shared, \
-                versioned state, namespaces, agents, transactions, history and watches.",
+                versioned state, namespaces, agents, locks, transactions, history and watches.",
             "license": {"name": "Apache-2.0 OR MIT", "identifier": "Apache-2.0 OR MIT"},
         },
         "paths": paths,
@@ -80,7 +80,7 @@ fn commands(vocabulary: &Vocabulary) -> Map<String, Value> {
         let name = operation.name;
         schemas.insert(name.to_owned(), with_envelope(vocabulary.command(name), name));
         posted.push(name.to_owned());
-        if operation.effect == baton_core::wire::Effect::Changes {
+        if operation.effect == Effect::Changes {
             let part = format!("transaction.{name}");
             schemas.insert(part.clone(), vocabulary.command(name));
             parts.push(part);
@@ -126,11 +126,18 @@ fn one_of(description: &str, components: &[String], prefix: &str) -> Value {
     })
 }
 
-/// Who acts and under which key may stand in the object itself, instead of in headers.
+/// Who acts, and under which key and token, may stand in the object itself.
 fn with_envelope(mut schema: Value, name: &str) -> Value {
     let given = |component: &str| json!({"anyOf": [reference(component), {"type": "null"}]});
     schema["properties"]["agent"] = given("AgentId");
     schema["properties"]["idempotency_key"] = given("IdempotencyKey");
+    let is_fenced = |it: &Operation| it.effect == Effect::Changes && !it.names_token;
+    if operation(name).is_some_and(is_fenced) {
+        schema["properties"]["token"] = json!({
+            "description": "What the caller acts under: refused if it is stale.",
+            "allOf": [reference("Token")],
+        });
+    }
     if let Some(required) = schema["required"].as_array_mut() {
         required.retain(|field| field != "agent");
     }

@@ -15,7 +15,7 @@ const REFUSALS: [(u16, &str); 11] = [
     (405, "This path does not take this method."),
     (408, "The body took too long."),
     (409, "It conflicts with what is there, which stands in the answer."),
-    (412, "A session has ended, or another has taken its place."),
+    (412, "A token is stale: the session or hold has ended, or another has taken its place."),
     (413, "Too much at once."),
     (415, "A body in a form that is not known."),
     (429, "A limit has been reached; try again later."),
@@ -170,6 +170,11 @@ fn resource(route: &Route, vocabulary: &Vocabulary) -> Value {
     parameters.extend(conditions(name));
     if changes {
         parameters.extend(caller());
+        // Where the token is a field of its own, it is described as such.
+        if !operation.names_token {
+            let description = "What the caller acts under: refused if it is stale.";
+            parameters.push(header("Baton-Token", description, &reference("Token")));
+        }
     }
     let mut described = json!({
         "operationId": name,

@@ -37,6 +37,7 @@ const NAMESPACES: &str = "/v1/{workspace}/namespaces";
 const NAMESPACE: &str = "/v1/{workspace}/namespaces/{name}";
 const AGENTS: &str = "/v1/{workspace}/agents";
 const AGENT: &str = "/v1/{workspace}/agents/{agent}";
+const LOCK: &str = "/v1/{workspace}/locks/{name}";
 
 /// Every route that stands for an operation.
 #[rustfmt::skip] // Columns.
@@ -68,6 +69,15 @@ pub(super) const ROUTES: &[Route] = &[
     route("delete", AGENT,      "agent.leave",    Rest::Query, "End a session"),
     route("post",   "/v1/{workspace}/agents/{agent}/heartbeat", "agent.heartbeat", Rest::Body,
         "Give a sign of life"),
+    route("get",    "/v1/{workspace}/locks", "lock.list", Rest::Query,
+        "List the locks that are held, and who waits for them"),
+    route("get",    LOCK,       "lock.get",       Rest::Query, "Read a lock"),
+    route("post",   "/v1/{workspace}/locks/{name}/acquire", "lock.acquire", Rest::Body,
+        "Take a lock, or wait for it"),
+    route("post",   "/v1/{workspace}/locks/{name}/renew",   "lock.renew",   Rest::Body,
+        "Keep a lock for longer"),
+    route("post",   "/v1/{workspace}/locks/{name}/release", "lock.release", Rest::Body,
+        "Let go of a lock"),
     route("get",    "/v1/{workspace}", "workspace.get", Rest::Query, "Read the workspace"),
     route("patch",  "/v1/{workspace}", "workspace.configure", Rest::Body,
         "Set up the workspace"),

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use baton_core::wire::{Effect, OPERATIONS, Watch, operation};
-use baton_core::{Command, IdempotencyKey, Kind, Precondition, Query, Reply, WorkspaceName};
+use baton_core::{
+    Command, IdempotencyKey, Kind, Precondition, Query, Reply, WorkspaceName, limits,
+};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
@@ -160,6 +162,11 @@ fn bound(schema: &mut Value) {
             if let Some(max) = max {
                 fields.remove("format");
                 fields.insert("maximum".to_owned(), max.into());
+            }
+            // Nothing waits for longer, whatever it waits for.
+            if let Some(wait) = fields.get_mut("wait_ms").and_then(Value::as_object_mut) {
+                wait.remove("format");
+                wait.insert("maximum".to_owned(), limits::WAIT_MS_MAX.into());
             }
             fields.values_mut().for_each(bound);
         }

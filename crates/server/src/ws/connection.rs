@@ -30,8 +30,6 @@ use baton_core::wire::{Fault, Problem, Watch as Wanted};
 use baton_core::{AgentId, Answer, Query, Request, WorkspaceName};
 use baton_handle::{Caller, Carrier};
 use bytes::Bytes;
-use futures_util::Stream;
-use futures_util::stream::FuturesUnordered;
 use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::task::yield_now;
@@ -39,6 +37,7 @@ use tokio::time::{Instant, Sleep, sleep, timeout};
 
 use super::format::Format;
 use super::framing::{Broken, Decoder, Opcode, write, write_close};
+use super::jobs::Jobs;
 use super::outbox::Outbox;
 use super::pushes::Pushes;
 use crate::line::Line;
@@ -58,9 +57,6 @@ const PUSHES_MAX: usize = 256;
 thread_local! {
     static RECEIVED: RefCell<Vec<u8>> = RefCell::new(vec![0; RECEIVE_BYTES]);
 }
-
-/// An answer that takes its time.
-type Job = Pin<Box<dyn Future<Output = (u64, Result<Answer, Error>)> + Send>>;
 
 /// Why a connection ends.
 enum End {
@@ -107,8 +103,7 @@ struct Connection {
     outbox: Outbox,
     turn: Turn<u64>,
     pushes: Pushes,
-    // Most connections never ask about the past.
-    jobs: Option<Box<FuturesUnordered<Job>>>,
+    jobs: Jobs,
     /// The last names that were used: nearly always the next ones too.
     workspace: Option<WorkspaceName>,
     agent: AgentId,
@@ -135,7 +130,7 @@ pub(super) async fn serve(shared: Arc<Shared>, stream: TcpStream, received: Byte
         outbox: Outbox { shared: Arc::clone(&shared), format, bytes: Vec::new() },
         turn: Turn::new(),
         pushes: Pushes::default(),
-        jobs: None,
+        jobs: Jobs::default(),
         workspace: None,
         agent: anonymous.clone(),
         anonymous,
@@ -203,7 +198,7 @@ impl Connection {
     }
 
     fn poll_woken(&mut self, context: &mut Context<'_>) -> Poll<Woken> {
-        if let Poll::Ready((id, outcome)) = self.poll_jobs(context) {
+        if let Poll::Ready((id, outcome)) = self.jobs.poll(context) {
             return Poll::Ready(Woken::Done(id, outcome));
         }
         if std::mem::take(&mut self.has_pushed)
@@ -221,19 +216,9 @@ impl Connection {
         self.alarm.as_mut().poll(context).map(|()| Woken::Time)
     }
 
-    fn poll_jobs(&mut self, context: &mut Context<'_>) -> Poll<(u64, Result<Answer, Error>)> {
-        match &mut self.jobs {
-            Some(jobs) => match Pin::new(&mut **jobs).poll_next(context) {
-                Poll::Ready(Some(done)) => Poll::Ready(done),
-                Poll::Ready(None) | Poll::Pending => Poll::Pending,
-            },
-            None => Poll::Pending,
-        }
-    }
-
     /// Receives what is there and takes it in.
     fn poll_received(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<Stop>, End>> {
-        // Between two turns only jobs can fill it, and the end of one wakes it.
+        // Between two turns only questions can fill it, and the end of one wakes it.
         if self.is_full() {
             return Poll::Pending;
         }
@@ -335,13 +320,9 @@ impl Connection {
         outcome.map(|stop| (used, stop))
     }
 
-    fn jobs_len(&self) -> usize {
-        self.jobs.as_ref().map_or(0, |jobs| jobs.len())
-    }
-
     fn is_full(&self) -> bool {
         let settings = &self.shared.settings;
-        self.turn.len() + self.jobs_len() >= settings.in_flight_max
+        self.turn.len() + self.jobs.questions() >= settings.in_flight_max
             || self.outbox.bytes.len() >= settings.unsent_bytes_max
     }
 
@@ -505,9 +486,10 @@ impl Connection {
     /// The server ends: what was asked is answered, watchers learn where to resume, then the
     /// connection is closed.
     async fn say_farewell(&mut self) -> End {
-        // The engine is closing: it ends every watch with the revision to resume from.
-        while self.pushes.len() > 0 || self.jobs_len() > 0 {
-            let outcome = std::future::poll_fn(|context| match self.poll_jobs(context) {
+        // The engine is closing: it refuses every call that waits, and ends every watch with the
+        // revision to resume from.
+        while self.pushes.len() + self.jobs.questions() + self.jobs.waits() > 0 {
+            let outcome = std::future::poll_fn(|context| match self.jobs.poll(context) {
                 Poll::Ready(done) => Poll::Ready(Some(done)),
                 Poll::Pending if self.collect_pushes(context) => Poll::Ready(None),
                 Poll::Pending => Poll::Pending,

@@ -20,6 +20,7 @@ use crate::shared::Shared;
 mod connection;
 mod format;
 pub mod framing;
+mod jobs;
 pub mod messagepack;
 mod outbox;
 mod pushes;

@@ -1,15 +1,13 @@
 //! Requests of one WebSocket, on their way from a frame to the engine.
 
-use std::future::Future;
 use std::sync::Arc;
 
-use baton::Error;
-
 use baton_core::wire::{Call, Fault, Frame, Problem};
-use baton_core::{AgentId, Answer, IdempotencyKey, Query, Request, Wish, WorkspaceName};
+use baton_core::{AgentId, IdempotencyKey, Query, Request, Wish, WorkspaceName};
 use baton_handle::Caller;
 
-use super::{Connection, End, Job, Stop};
+use super::{Connection, End, Stop};
+use crate::refusal::Refusal;
 use crate::turn::{Handed, Looked, aside};
 use crate::ws::framing::{Message, Opcode, write};
 
@@ -104,7 +102,12 @@ impl Connection {
         match self.turn.hand_in(&self.shared.baton, workspace, agent, request, id) {
             Ok(Handed::In) => Ok(None),
             Ok(Handed::Waits(waiting)) => {
-                self.wait_for(id, waiting.answer());
+                let max = self.shared.settings.waits_per_connection_max;
+                // Nothing is lost by refusing it now: whoever lets go of a call gives it up.
+                if self.jobs.waits() >= max {
+                    return Err(Refusal::TooManyWaits { max }.into());
+                }
+                self.jobs.wait(id, waiting.answer());
                 Ok(None)
             }
             Ok(Handed::Stalled(stalled)) => {
@@ -140,17 +143,7 @@ impl Connection {
 
     /// The past is read from files: on another thread, so that nobody here waits for them.
     fn ask_aside(&mut self, caller: Caller, query: Query, id: u64) {
-        let job = aside(Arc::clone(&self.shared), caller, query);
-        self.wait_for(id, job);
-    }
-
-    fn wait_for(
-        &mut self,
-        id: u64,
-        answer: impl Future<Output = Result<Answer, Error>> + Send + 'static,
-    ) {
-        let job: Job = Box::pin(async move { (id, answer.await) });
-        self.jobs.get_or_insert_default().push(job);
+        self.jobs.ask(id, aside(Arc::clone(&self.shared), caller, query));
     }
 
     fn remember_names(&mut self, frame: &Frame<'_>) -> Result<(), Problem> {
