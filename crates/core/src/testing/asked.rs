@@ -61,9 +61,9 @@ fn tree(asked: &str) -> Value {
         ("state", "patch" | "delete" | "get") => &["place"],
         ("state", "transfer") => &["from_namespace", "to_namespace"],
         ("state", "list") => &["namespace"],
-        ("namespace", "create" | "configure" | "delete" | "get" | "ensure") => &["name"],
+        ("namespace", "create" | "configure" | "delete" | "get" | "ensure")
+        | ("lock" | "semaphore", "acquire" | "renew" | "release" | "get") => &["name"],
         ("agent", "register" | "heartbeat" | "leave" | "get") => &["agent"],
-        ("lock", "acquire" | "renew" | "release" | "get") => &["name"],
         _ => &[],
     };
     let fields = read_fields(names, words);
