@@ -8,7 +8,9 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use crate::names::{AgentId, IdempotencyKey, Key, LockName, NamespaceName, WorkspaceName};
+use crate::names::{
+    AgentId, IdempotencyKey, Key, LockName, NamespaceName, SemaphoreName, WorkspaceName,
+};
 use crate::numbers::{Revision, Token, Version, WaitId};
 use crate::patch_entry::{PatchEntry, PatchFields};
 use crate::time::Timestamp;
@@ -67,6 +69,8 @@ described! {
     AgentId, "AgentId" => plain("Id of an agent.", limits::AGENT_BYTES_MAX, "._:@\\-");
     Key, "Key" => text("Key of an entry within its namespace.", limits::KEY_BYTES_MAX);
     LockName, "LockName" => text("Name of a lock.", limits::HOLD_NAME_BYTES_MAX);
+    SemaphoreName, "SemaphoreName" =>
+        text("Name of a semaphore.", limits::HOLD_NAME_BYTES_MAX);
     IdempotencyKey, "IdempotencyKey" => text(
         "A caller's own name for a request, so that repeating it has no second effect.",
         limits::IDEMPOTENCY_KEY_BYTES_MAX,

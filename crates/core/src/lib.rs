@@ -29,6 +29,7 @@ pub mod event;
 pub mod json;
 pub mod kind;
 pub mod limits;
+pub mod line;
 pub mod lock;
 pub mod merge;
 pub mod names;
@@ -46,6 +47,7 @@ pub mod rejection;
 pub mod reply;
 pub mod rules;
 pub mod schema;
+pub mod semaphore;
 pub mod space;
 pub mod stamp;
 pub mod state;
@@ -63,7 +65,9 @@ pub use entry::Entry;
 pub use event::Event;
 pub use json::Json;
 pub use kind::Kind;
-pub use names::{AgentId, IdempotencyKey, Key, LockName, NamespaceName, WorkspaceName};
+pub use names::{
+    AgentId, IdempotencyKey, Key, LockName, NamespaceName, SemaphoreName, WorkspaceName,
+};
 pub use notice::Notice;
 pub use numbers::{Revision, Token, Version, WaitId};
 pub use pattern::Pattern;

@@ -38,10 +38,17 @@ pub const METADATA_BYTES_MAX: usize = 64 << 10;
 pub const EPHEMERAL_PER_AGENT_MAX: usize = 1_000;
 /// Longest name of a lock, a semaphore or a barrier, in bytes.
 pub const HOLD_NAME_BYTES_MAX: usize = 256;
-/// Most locks one agent may hold, or wait for: its death frees them all in one batch.
+/// Most locks one agent may hold or wait for, most permits, and most barriers it may have arrived
+/// at: its death frees them all in one batch.
 pub const HOLDS_PER_AGENT_MAX: usize = 500;
 /// Most locks that are held in a workspace at a time. Each is a record in memory.
 pub const LOCKS_MAX: usize = 100_000;
+/// Most semaphores in a workspace. Those that nobody holds a permit of are forgotten first.
+pub const SEMAPHORES_MAX: usize = 10_000;
+/// Most permits of one semaphore. Whoever needs more does not need to count.
+pub const PERMITS_PER_SEMAPHORE_MAX: u64 = 10_000;
+/// Most permits that are held in a workspace at a time. Each is a record in memory.
+pub const PERMITS_MAX: usize = 100_000;
 /// Most calls of one kind that wait in a workspace at a time.
 pub const WAITS_MAX: usize = 10_000;
 /// Longest wait: an hour. Whoever needs more asks again, so that nothing waits for ever.

@@ -11,7 +11,7 @@ use crate::reply::{Answer, Reply};
 use crate::stamp::Stamp;
 use crate::time::Timestamp;
 use crate::wait::{Keyed, KeyedWaits, Step};
-use crate::{agent, limits, lock, namespace, policy, state, workspace};
+use crate::{agent, limits, lock, namespace, policy, semaphore, state, workspace};
 
 mod head;
 mod tables;
@@ -33,6 +33,8 @@ pub struct Space {
     pub agent: agent::Table,
     /// Locks.
     pub lock: lock::Table,
+    /// Semaphores.
+    pub semaphore: semaphore::Table,
     /// The workspace about itself.
     pub workspace: workspace::Table,
     receipts: Receipts,
@@ -219,6 +221,7 @@ impl Space {
             | Event::Namespace(_)
             | Event::Agent(_)
             | Event::Lock(_)
+            | Event::Semaphore(_)
             | Event::Workspace(_) => {
                 if let Some(wait) = event.wait().and_then(Step::ended) {
                     self.keyed_waits.end(wait);

@@ -295,6 +295,7 @@ impl World {
             Event::Namespace(_)
             | Event::Agent(_)
             | Event::Lock(_)
+            | Event::Semaphore(_)
             | Event::Workspace(_)
             | Event::Receipt(_)
             | Event::Awaited(_) => {
@@ -334,6 +335,7 @@ impl World {
             | Rejection::Namespace(_)
             | Rejection::Agent(_)
             | Rejection::Lock(_)
+            | Rejection::Semaphore(_)
             | Rejection::Workspace(_)
             | Rejection::StaleToken { .. }
             | Rejection::CannotWait {}

@@ -27,7 +27,7 @@ use baton_core::state::{self, Operation, Removal, Source};
 use baton_core::wait::{Keyed, Left};
 use baton_core::{
     AgentId, Batch, Event, IdempotencyKey, Json, Key, LockName, NamespaceName, Notice, Revision,
-    Timestamp, Token, Version, WaitId, agent, lock, namespace, workspace,
+    SemaphoreName, Timestamp, Token, Version, WaitId, agent, lock, namespace, semaphore, workspace,
 };
 use serde::{Deserialize, Serialize};
 
@@ -76,6 +76,15 @@ fn variant(event: &Event) -> &'static str {
         Event::Lock(lock::Event::Dropped { .. }) => "lock dropped",
         Event::Lock(lock::Event::Queued { .. }) => "lock queued",
         Event::Lock(lock::Event::GaveUp { .. }) => "lock gave up",
+        Event::Semaphore(semaphore::Event::Created { .. }) => "semaphore created",
+        Event::Semaphore(semaphore::Event::Acquired { .. }) => "semaphore acquired",
+        Event::Semaphore(semaphore::Event::Renewed { .. }) => "semaphore renewed",
+        Event::Semaphore(semaphore::Event::Released { .. }) => "semaphore released",
+        Event::Semaphore(semaphore::Event::Expired { .. }) => "semaphore expired",
+        Event::Semaphore(semaphore::Event::Dropped { .. }) => "semaphore dropped",
+        Event::Semaphore(semaphore::Event::Queued { .. }) => "semaphore queued",
+        Event::Semaphore(semaphore::Event::GaveUp { .. }) => "semaphore gave up",
+        Event::Semaphore(semaphore::Event::Forgotten { .. }) => "semaphore forgotten",
         Event::Receipt(_) => "receipt",
         Event::Awaited(_) => "awaited",
     }
@@ -208,6 +217,7 @@ fn examples() -> Vec<(&'static str, Event)> {
     ]
     .into_iter()
     .chain(locks())
+    .chain(semaphores())
     .collect()
 }
 
@@ -231,6 +241,29 @@ fn locks() -> Vec<(&'static str, Event)> {
         ("lock.gave_up with the session ended", gave_up(Left::SessionEnded)),
     ];
     events.into_iter().map(|(name, event)| (name, Event::Lock(event))).collect()
+}
+
+fn semaphores() -> Vec<(&'static str, Event)> {
+    let name = || SemaphoreName::parse("model/large").unwrap();
+    let (token, wait, ttl_ms) = (Token(300), WaitId(70_000), 300_000);
+    let until = Timestamp(1_794_700_800_123);
+    let acquired =
+        |wait| semaphore::Event::Acquired { name: name(), holder: ada(), token, ttl_ms, wait };
+    let gave_up = |left| semaphore::Event::GaveUp { name: name(), waiter: ada(), wait, left };
+    let queued = semaphore::Event::Queued { name: name(), waiter: ada(), wait, ttl_ms, until };
+    let events = vec![
+        ("semaphore.created", semaphore::Event::Created { name: name(), permits: 3 }),
+        ("semaphore.acquired", acquired(None)),
+        ("semaphore.acquired with a wait before it", acquired(Some(wait))),
+        ("semaphore.renewed", semaphore::Event::Renewed { name: name(), token, ttl_ms }),
+        ("semaphore.released", semaphore::Event::Released { name: name(), token }),
+        ("semaphore.expired", semaphore::Event::Expired { name: name(), token }),
+        ("semaphore.dropped", semaphore::Event::Dropped { name: name(), token }),
+        ("semaphore.queued", queued),
+        ("semaphore.gave_up", gave_up(Left::Timeout)),
+        ("semaphore.forgotten", semaphore::Event::Forgotten { name: name() }),
+    ];
+    events.into_iter().map(|(name, event)| (name, Event::Semaphore(event))).collect()
 }
 
 fn encoded(event: &Event) -> String {

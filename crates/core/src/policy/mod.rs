@@ -7,12 +7,16 @@
 
 mod a_forgotten_agent_leaves_no_empty_namespace;
 mod a_free_lock_goes_to_the_first_in_line;
+mod a_free_permit_goes_to_the_first_in_line;
 mod an_agent_has_a_namespace;
 mod an_ended_session_lets_go;
 
 use a_forgotten_agent_leaves_no_empty_namespace::a_forgotten_agent_leaves_no_empty_namespace;
 use a_free_lock_goes_to_the_first_in_line::{
     a_free_lock_goes_to_the_first_in_line, is_the_end_of_a_hold,
+};
+use a_free_permit_goes_to_the_first_in_line::{
+    a_free_permit_goes_to_the_first_in_line, is_awaited,
 };
 use an_agent_has_a_namespace::an_agent_has_a_namespace;
 use an_ended_session_lets_go::an_ended_session_lets_go;
@@ -31,6 +35,7 @@ pub fn follow(space: &Space, event: &Event) -> Vec<Command> {
             commands
         }
         Event::Lock(event) => a_free_lock_goes_to_the_first_in_line(space, event),
+        Event::Semaphore(event) => a_free_permit_goes_to_the_first_in_line(space, event),
         Event::State(_)
         | Event::Namespace(_)
         | Event::Workspace(_)
@@ -47,6 +52,7 @@ pub fn may_follow(space: &Space, event: &Event) -> bool {
         Event::Lock(event) => {
             is_the_end_of_a_hold(event) && space.lock.first_in_line(event.name()).is_some()
         }
+        Event::Semaphore(event) => is_awaited(space, event),
         Event::State(_)
         | Event::Namespace(_)
         | Event::Workspace(_)

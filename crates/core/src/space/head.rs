@@ -10,7 +10,7 @@ use crate::receipt::{Kept, Receipts};
 use crate::state::Ending;
 use crate::time::Timestamp;
 use crate::wait::{Keyed, KeyedWaits};
-use crate::{agent, lock, namespace, state, workspace};
+use crate::{agent, lock, namespace, semaphore, state, workspace};
 
 /// Everything of a space but the entries: small, and therefore copied at once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -42,6 +42,9 @@ pub struct Head {
     /// Locks: who holds them, and who waits.
     #[serde(default)]
     pub locks: (Vec<lock::Hold>, Vec<lock::Waiter>),
+    /// Semaphores: which there are, who holds permits, and who waits.
+    #[serde(default)]
+    pub semaphores: (Vec<semaphore::Record>, Vec<semaphore::Permit>, Vec<semaphore::Waiter>),
 }
 
 impl Space {
@@ -52,6 +55,7 @@ impl Space {
         self.namespace.check();
         self.agent.check();
         self.lock.check();
+        self.semaphore.check();
         self.workspace.check();
         for (namespace, _) in self.state.namespaces() {
             assert!(self.namespace.get(namespace).is_some(), "entries live in a namespace");
@@ -81,6 +85,7 @@ impl Space {
             token: self.token,
             keyed_waits: self.keyed_waits.all().cloned().collect(),
             locks: self.lock.facts(),
+            semaphores: self.semaphore.facts(),
         }
     }
 
@@ -95,6 +100,7 @@ impl Space {
             receipts: Receipts::restore(head.receipts),
             keyed_waits: KeyedWaits::restore(&head.keyed_waits),
             lock: lock::Table::restore(head.locks),
+            semaphore: semaphore::Table::restore(head.semaphores),
             token: head.token,
             revision: head.revision,
             time: head.time,

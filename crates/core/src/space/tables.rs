@@ -5,7 +5,7 @@ use crate::batch::Moment;
 use crate::command::{Command, Query};
 use crate::entry::Warning;
 use crate::event::Event;
-use crate::names::{AgentId, LockName, NamespaceName};
+use crate::names::{AgentId, LockName, NamespaceName, SemaphoreName};
 use crate::numbers::Token;
 use crate::rejection::Rejection;
 use crate::reply::Reply;
@@ -13,7 +13,7 @@ use crate::rules::Rules;
 use crate::stamp::Stamp;
 use crate::state::Surroundings;
 use crate::transaction::Precondition;
-use crate::{agent, lock, namespace, state, workspace};
+use crate::{agent, lock, namespace, semaphore, state, workspace};
 
 /// How to take back one change.
 pub(super) enum Undo {
@@ -21,6 +21,7 @@ pub(super) enum Undo {
     Namespace(namespace::Undo),
     Agent(agent::Undo),
     Lock(lock::Undo),
+    Semaphore(semaphore::Undo),
     Workspace(workspace::Undo),
 }
 
@@ -35,6 +36,8 @@ pub(super) enum Plan {
     Agent(AgentId),
     Hold(LockName),
     Lock(LockName),
+    Permit(Token),
+    Semaphore(SemaphoreName),
     Workspace,
     Reply(Reply),
     /// Nothing yet: the call waits.
@@ -63,7 +66,11 @@ impl Space {
         for undo in self.journal.drain(..) {
             match undo {
                 Undo::State(undo) => self.state.settle(undo),
-                Undo::Namespace(_) | Undo::Agent(_) | Undo::Lock(_) | Undo::Workspace(_) => {}
+                Undo::Namespace(_)
+                | Undo::Agent(_)
+                | Undo::Lock(_)
+                | Undo::Semaphore(_)
+                | Undo::Workspace(_) => {}
             }
         }
     }
@@ -81,6 +88,7 @@ impl Space {
                 Undo::Namespace(undo) => self.namespace.undo(undo),
                 Undo::Agent(undo) => self.agent.undo(undo),
                 Undo::Lock(undo) => self.lock.undo(undo),
+                Undo::Semaphore(undo) => self.semaphore.undo(undo),
                 Undo::Workspace(undo) => self.workspace.undo(&undo),
             }
         }
@@ -131,6 +139,18 @@ impl Space {
                     lock::About::Later => Plan::Waits,
                 })
             }
+            Command::Semaphore(command) => {
+                let decided = semaphore::decide(&self.semaphore, command, stamp)?;
+                events.extend(decided.events.into_iter().map(Event::Semaphore));
+                let reply = |reply| Plan::Reply(Reply::Semaphore(reply));
+                Ok(match decided.about {
+                    semaphore::About::Permit(token) => Plan::Permit(token),
+                    semaphore::About::Semaphore(name) => Plan::Semaphore(name),
+                    semaphore::About::Nothing => reply(semaphore::Reply::Permit(None)),
+                    semaphore::About::Done => reply(semaphore::Reply::Done),
+                    semaphore::About::Later => Plan::Waits,
+                })
+            }
             Command::Workspace(command) => {
                 let decided = workspace::decide(&self.workspace, &command)?;
                 events.extend(decided.into_iter().map(Event::Workspace));
@@ -163,6 +183,7 @@ impl Space {
             }
             Event::Agent(event) => Undo::Agent(self.agent.evolve(event, moment)),
             Event::Lock(event) => Undo::Lock(self.lock.evolve(event, moment)),
+            Event::Semaphore(event) => Undo::Semaphore(self.semaphore.evolve(event, moment)),
             Event::Workspace(event) => Undo::Workspace(self.workspace.evolve(event)),
             // Remembered last, when nothing can be refused any more.
             Event::Receipt(_) | Event::Awaited(_) => return,
@@ -191,6 +212,14 @@ impl Space {
             }
             Plan::Hold(name) => Reply::Lock(lock::Reply::Hold(self.lock.hold(&name).cloned())),
             Plan::Lock(name) => Reply::Lock(lock::Reply::Lock(self.lock.lock(&name))),
+            Plan::Permit(token) => {
+                let permit = self.semaphore.permit(token).cloned();
+                Reply::Semaphore(semaphore::Reply::Permit(permit))
+            }
+            Plan::Semaphore(name) => {
+                let semaphore = self.semaphore.semaphore(&name).expect("it was just used");
+                Reply::Semaphore(semaphore::Reply::Semaphore(semaphore))
+            }
             Plan::Waits => unreachable!("a call that waits is answered later"),
             Plan::Workspace => self.about_itself(&workspace::Query::Get),
             Plan::Reply(reply) => reply,
@@ -201,6 +230,9 @@ impl Space {
     pub(super) fn ending(&self, event: &Event) -> Result<Reply, Rejection> {
         match event {
             Event::Lock(event) => Ok(Reply::Lock(lock::ending(&self.lock, event)?)),
+            Event::Semaphore(event) => {
+                Ok(Reply::Semaphore(semaphore::ending(&self.semaphore, event)?))
+            }
             Event::State(_)
             | Event::Namespace(_)
             | Event::Agent(_)
@@ -212,7 +244,7 @@ impl Space {
 
     /// Whether whoever has this token may still act under it.
     pub fn is_live(&self, token: Token) -> bool {
-        self.lock.holds(token) || self.agent.holds(token)
+        self.lock.holds(token) || self.semaphore.holds(token) || self.agent.holds(token)
     }
 
     pub(super) fn check_precondition(
@@ -269,6 +301,10 @@ impl Space {
             Query::Lock(query) => {
                 let reply = lock::query(&self.lock, query);
                 Some(reply.map(Reply::Lock).map_err(Rejection::Lock))
+            }
+            Query::Semaphore(query) => {
+                let reply = semaphore::query(&self.semaphore, query);
+                Some(reply.map(Reply::Semaphore).map_err(Rejection::Semaphore))
             }
             Query::Workspace(query) => Some(Ok(self.about_itself(query))),
         }

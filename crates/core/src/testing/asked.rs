@@ -62,7 +62,7 @@ fn tree(asked: &str) -> Value {
         ("state", "transfer") => &["from_namespace", "to_namespace"],
         ("state", "list") => &["namespace"],
         ("namespace", "create" | "configure" | "delete" | "get" | "ensure")
-        | ("lock", "acquire" | "renew" | "release" | "get") => &["name"],
+        | ("lock" | "semaphore", "acquire" | "renew" | "release" | "get") => &["name"],
         ("agent", "register" | "heartbeat" | "leave" | "get") => &["agent"],
         _ => &[],
     };

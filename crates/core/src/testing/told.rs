@@ -6,14 +6,15 @@ use crate::entry::Entry;
 use crate::event::Event;
 use crate::json::Json;
 use crate::reply::{Answer, Reply};
-use crate::{agent, lock, namespace, state, workspace};
+use crate::{agent, lock, namespace, semaphore, state, workspace};
 
 /// The answer to a request that changed nothing, perhaps because it was made before.
 pub(super) fn told_again(answer: &Answer) -> String {
     match &answer.reply {
         Reply::Agent(agent::Reply::Done)
         | Reply::State(state::Reply::Done)
-        | Reply::Lock(lock::Reply::Done) => "nothing".into(),
+        | Reply::Lock(lock::Reply::Done)
+        | Reply::Semaphore(semaphore::Reply::Done) => "nothing".into(),
         reply => format!("r{}: {}", answer.revision, shown(reply)),
     }
 }
@@ -57,6 +58,7 @@ pub(super) fn told(event: &Event) -> String {
             format!("{kind} count={history_count} age={history_age_ms}")
         }
         Event::Lock(event) => told_of_lock(event),
+        Event::Semaphore(event) => told_of_semaphore(event),
         Event::Receipt(receipt) => format!("{kind} {}", receipt.key),
         Event::Awaited(keyed) => format!("{kind} {}", keyed.key),
     }
@@ -108,6 +110,55 @@ fn shown_lock(reply: &lock::Reply) -> String {
     }
 }
 
+fn told_of_semaphore(event: &semaphore::Event) -> String {
+    let line = format!("{} {}", event.kind(), event.name());
+    match event {
+        semaphore::Event::Created { permits, .. } => format!("{line} permits={permits}"),
+        semaphore::Event::Acquired { holder, token, wait, .. } => {
+            let call = wait.map_or(String::new(), |wait| format!(" call={wait}"));
+            format!("{line} by {holder} token={token}{call}")
+        }
+        semaphore::Event::Queued { waiter, wait, until, .. } => {
+            format!("{line} by {waiter} call={wait} until {}", until.0)
+        }
+        semaphore::Event::GaveUp { waiter, wait, left, .. } => {
+            format!("{line} by {waiter} call={wait} {left:?}")
+        }
+        semaphore::Event::Renewed { token, ttl_ms, .. } => {
+            format!("{line} token={token} ttl={ttl_ms}")
+        }
+        semaphore::Event::Released { token, .. }
+        | semaphore::Event::Expired { token, .. }
+        | semaphore::Event::Dropped { token, .. } => format!("{line} token={token}"),
+        semaphore::Event::Forgotten { .. } => line,
+    }
+}
+
+fn shown_semaphore(reply: &semaphore::Reply) -> String {
+    let held = |permit: &semaphore::Permit| {
+        let semaphore::Permit { name, holder, token, expires_at, .. } = permit;
+        format!("{name} by {holder} token={token} until {}", expires_at.0)
+    };
+    let whole = |semaphore: &semaphore::Semaphore| {
+        let semaphore::Semaphore { name, permits, free, holders, waiters } = semaphore;
+        let holders: Vec<_> =
+            holders.iter().map(|permit| format!("{}={}", permit.holder, permit.token)).collect();
+        let waiters: Vec<_> = waiters.iter().map(|wait| wait.agent.as_str()).collect();
+        let (holders, waiters) = (holders.join(", "), waiters.join(", "));
+        format!("{name} {free}/{permits} held=[{holders}] line=[{waiters}]")
+    };
+    match reply {
+        semaphore::Reply::Permit(permit) => permit.as_ref().map_or("null".into(), held),
+        semaphore::Reply::Semaphore(semaphore) => whole(semaphore),
+        semaphore::Reply::Semaphores { semaphores, cursor } => {
+            let semaphores: Vec<_> = semaphores.iter().map(whole).collect();
+            let next = cursor.as_ref().map_or(String::new(), |cursor| format!(" next={cursor}"));
+            format!("[{}]{next}", semaphores.join("; "))
+        }
+        semaphore::Reply::Done => "nothing".into(),
+    }
+}
+
 fn brief(value: &Json) -> String {
     let text = value.as_str();
     if text.len() > 80 { format!("{} bytes", text.len()) } else { text.to_owned() }
@@ -143,6 +194,7 @@ pub(super) fn shown(reply: &Reply) -> String {
             page(names.collect(), cursor.as_ref().map(ToString::to_string))
         }
         Reply::Lock(reply) => shown_lock(reply),
+        Reply::Semaphore(reply) => shown_semaphore(reply),
         Reply::Workspace(workspace::Reply::Workspace {
             retention: workspace::Retention { history_count, history_age_ms },
             entries,

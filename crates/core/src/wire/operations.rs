@@ -74,6 +74,11 @@ pub const OPERATIONS: &[Operation] = &[
     with_token(changes("lock.release", "lock")),
     asks("lock.get", "lock"),
     asks("lock.list", "locks"),
+    changes("semaphore.acquire", "permit"),
+    with_token(changes("semaphore.renew", "permit")),
+    with_token(changes("semaphore.release", "semaphore")),
+    asks("semaphore.get", "semaphore"),
+    asks("semaphore.list", "semaphores"),
     changes("workspace.configure", "workspace"),
     asks("workspace.get", "workspace"),
 ];

@@ -92,7 +92,9 @@ impl<'a> Reading<'a> {
             Command::State(StateCommand::Expire | StateCommand::LetGo { .. }) => Ok(()),
             Command::Namespace(command) => self.namespace(command),
             Command::Agent(command) => self.agent(command),
-            Command::Lock(_) => unreachable!("nobody here takes locks yet"),
+            Command::Lock(_) | Command::Semaphore(_) => {
+                unreachable!("nobody here takes locks yet")
+            }
             Command::Workspace(WorkspaceCommand::Configure { history_count, .. }) => {
                 match self.take()? {
                     Event::Workspace(WorkspaceEvent::Configured { retention }) => demand!(

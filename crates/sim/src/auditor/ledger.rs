@@ -217,7 +217,7 @@ impl Ledger {
                     Ok(())
                 }
                 Event::Receipt(receipt) => self.add_receipt(&batch, &receipt.key),
-                Event::Lock(_) | Event::Awaited(_) => {
+                Event::Lock(_) | Event::Semaphore(_) | Event::Awaited(_) => {
                     unreachable!("nobody here takes locks yet")
                 }
             };
