@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::names::IdempotencyKey;
 use crate::numbers::Token;
 use crate::transaction::Precondition;
-use crate::{agent, lock, namespace, semaphore, state, workspace};
+use crate::{agent, lock, namespace, semaphore, state, task, workspace};
 
 /// A wish to change something.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,6 +22,8 @@ pub enum Command {
     Lock(lock::Command),
     /// About semaphores.
     Semaphore(semaphore::Command),
+    /// About tasks.
+    Task(task::Command),
     /// About the workspace itself.
     Workspace(workspace::Command),
 }
@@ -41,6 +43,8 @@ pub enum Query {
     Lock(lock::Query),
     /// About semaphores.
     Semaphore(semaphore::Query),
+    /// About tasks.
+    Task(task::Query),
     /// About the workspace itself.
     Workspace(workspace::Query),
 }
@@ -87,6 +91,7 @@ impl Query {
     pub fn is_about_the_past(&self) -> bool {
         match self {
             Self::State(query) => query.is_about_the_past(),
+            Self::Task(query) => query.is_about_the_past(),
             Self::Namespace(_)
             | Self::Agent(_)
             | Self::Lock(_)
@@ -112,5 +117,5 @@ macro_rules! sums {
 }
 sums!(
     state => State, namespace => Namespace, agent => Agent, lock => Lock, semaphore => Semaphore,
-    workspace => Workspace
+    task => Task, workspace => Workspace
 );
