@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use baton::core::state::{Change, Command, Delete, Diff, History, Query, Reply as StateReply, Set};
-use baton::core::{Entry, Kind, Reply, Revision, Rules, namespace as spaces};
+use baton::core::{Entry, Kind, Reply, Revision, Rules, namespace as spaces, task};
 use baton::{Baton, Error, Options, Workspace};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::stage::{
     calm, eventually, everything, folder, forgetful, in_memory_with, json_of, key, listed,
-    namespace, on_memory, on_small_segments, restless, value, workspace,
+    namespace, on_memory, on_small_segments, restless, shared, value, workspace,
 };
 
 type Place = (String, String);
@@ -499,4 +499,53 @@ async fn what_has_not_happened_is_refused_by_number() {
         let Error::NotYet { asked, newest, .. } = error else { panic!("{error:?}") };
         assert_eq!((asked, newest), (Revision(6), Revision(5)));
     }
+}
+
+/// What happened to a task can be told, page by page, wherever it has moved to.
+#[tokio::test]
+async fn the_history_of_a_task_is_told_newest_first() {
+    let (baton, _log, _clock) = in_memory_with(restless());
+    let ada = workspace(&baton);
+    let command = |name: &str, fields: Value| -> baton::core::Command {
+        serde_json::from_value(json!({"task": {name: fields}})).expect("it is a command")
+    };
+    ada.execute(command("create", json!({"id": "t", "type": "review"}))).await.unwrap();
+    let claim = ada.execute(command("claim", json!({"types": ["review"]}))).await.unwrap();
+    let Reply::Task(task::Reply::Claimed(Some(claimed))) = claim.reply else { panic!("a task") };
+    let token = claimed.lease.expect("it was claimed").token;
+    for number in 0..200 {
+        // Others go on meanwhile, so that the past is archived.
+        shared(&baton).set("other", number).await.unwrap();
+        let fields = json!({"task": "t", "token": token, "fraction": f64::from(number) / 200.0});
+        ada.execute(command("progress", fields)).await.unwrap();
+    }
+    let fields = json!({"task": "t", "token": token, "result": {"fine": true}});
+    ada.execute(command("complete", fields)).await.unwrap();
+    let (mut told, mut cursor) = (Vec::new(), None);
+    loop {
+        let task = baton::core::TaskId::parse("t").unwrap();
+        let query = task::Query::History { task, limit: Some(7), cursor };
+        let Reply::Task(task::Reply::History { events, oldest, cursor: next }) =
+            ada.ask(baton::core::Query::from(query)).await.unwrap().reply
+        else {
+            panic!("a history was asked for")
+        };
+        assert_eq!(oldest, Revision(0));
+        assert!(events.len() <= 7);
+        told.extend(events);
+        match next {
+            Some(next) => cursor = Some(next),
+            None => break,
+        }
+    }
+    assert_eq!(told.len(), 203);
+    assert!(told.is_sorted_by(|later, earlier| later.revision > earlier.revision));
+    assert_eq!(told[0].kind, "task.completed");
+    assert_eq!(told[0].fields.to_value()["result"]["fine"], true);
+    assert_eq!(told[201].kind, "task.claimed");
+    assert_eq!(told[202].kind, "task.created");
+    let unknown = baton::core::TaskId::parse("nobody").unwrap();
+    let query = task::Query::History { task: unknown, limit: None, cursor: None };
+    let refused = ada.ask(baton::core::Query::from(query)).await.unwrap_err();
+    assert_eq!(refused.code(), "task.not_found");
 }

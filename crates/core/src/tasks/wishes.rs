@@ -5,10 +5,13 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::{Backoff, OnExhausted, Status};
+use crate::batch::Batch;
+use crate::event::Event;
 use crate::json::{Json, given};
 use crate::names::{AgentId, GroupName, TaskId, TaskType};
 use crate::numbers::{Revision, Token};
 use crate::time::Timestamp;
+use crate::wire::own_fields;
 
 /// Wants something done.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -302,4 +305,19 @@ pub struct Transition {
     pub kind: String,
     /// The event's own fields.
     pub fields: Json,
+}
+
+impl Transition {
+    /// What an event of a batch says.
+    pub fn of(batch: &Batch, event: &Event) -> Self {
+        let text = serde_json::to_vec(event).expect("events can be encoded");
+        let fields = Json::trusted(own_fields(&text, &mut Vec::new()));
+        Self {
+            revision: batch.revision,
+            time: batch.time,
+            agent: batch.agent.clone(),
+            kind: event.kind().to_owned(),
+            fields,
+        }
+    }
 }

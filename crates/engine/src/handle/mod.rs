@@ -10,7 +10,7 @@ use std::sync::Arc;
 use baton_core::state::Query as StateQuery;
 use baton_core::{
     Answer, Entry, Kind, Query, Rejection, Reply, Request, Revision, Wish, WorkspaceName,
-    state as rules, wire,
+    state as rules, task, wire,
 };
 use baton_handle::{Caller, Carrier, Failure};
 use baton_log::Log;
@@ -128,8 +128,19 @@ impl Baton {
         present: Revision,
     ) -> Result<Answer, Error> {
         let past = self.crank.shard.past(workspace, present)?;
-        let Query::State(query) = query else {
-            unreachable!("only shared state answers questions about the past");
+        let query = match query {
+            Query::State(query) => query,
+            Query::Task(task::Query::History { task, limit, cursor }) => {
+                let (events, cursor) = past.transitions(task, *limit, cursor.as_deref())?;
+                let oldest = past.floor();
+                if events.is_empty() && oldest == Revision(0) {
+                    let task = task.clone();
+                    return Err(Error::Rejected(task::Rejection::NotFound { task }.into()));
+                }
+                let reply = Reply::Task(task::Reply::History { events, oldest, cursor });
+                return Ok(Answer { revision: present, reply });
+            }
+            query => unreachable!("{query:?} is about the present"),
         };
         let (revision, reply) = match query {
             StateQuery::Get(get) => {

@@ -6,6 +6,7 @@
 
 mod changes;
 mod pages;
+mod transitions;
 
 use std::cell::{Cell, Ref, RefCell};
 use std::ops::Range;
