@@ -99,8 +99,8 @@ pub const HISTORY_COUNT_DEFAULT: u64 = 10_000_000;
 pub const HISTORY_AGE_MS_DEFAULT: u64 = 30 * 24 * 3_600_000;
 /// Longest id of a task, name of a type of tasks or of a group, in bytes.
 pub const TASK_BYTES_MAX: usize = 128;
-/// Most tasks of a workspace that are not finished. Each takes some hundred bytes of memory, so this
-/// is about a gigabyte: twice the million that claims are measured with.
+/// Most tasks of a workspace that are not finished. Each takes some hundred bytes of memory, so
+/// this is about a gigabyte: twice the million that claims are measured with.
 pub const TASKS_MAX: usize = 2_000_000;
 /// Finished tasks that are kept to be looked at; those that finished first are forgotten first.
 /// History knows them for longer.

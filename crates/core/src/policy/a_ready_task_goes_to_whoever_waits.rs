@@ -1,4 +1,4 @@
-//! A task that becomes ready goes to whoever has waited longest for one like it, in the same commit.
+//! A task that becomes ready goes to whoever has waited longest for one like it.
 
 use crate::command::Command;
 use crate::names::TaskId;

@@ -49,6 +49,18 @@ pub(super) enum Plan {
     Waits,
 }
 
+impl From<task::About> for Plan {
+    fn from(about: task::About) -> Self {
+        match about {
+            task::About::Later => Self::Waits,
+            task::About::Task(..)
+            | task::About::Claimed(_)
+            | task::About::Completed(..)
+            | task::About::Done => Self::Task(about),
+        }
+    }
+}
+
 /// What shared state and tasks may know of the other tables.
 struct Neighbours<'a> {
     namespace: &'a namespace::Table,
@@ -182,10 +194,7 @@ impl Space {
                 let around = Neighbours { namespace: &self.namespace, agent: &self.agent };
                 let decided = task::decide(&self.task, &around, command, stamp)?;
                 events.extend(decided.events.into_iter().map(Event::Task));
-                Ok(match decided.about {
-                    task::About::Later => Plan::Waits,
-                    about => Plan::Task(about),
-                })
+                Ok(decided.about.into())
             }
             Command::Workspace(command) => {
                 let decided = workspace::decide(&self.workspace, &command)?;

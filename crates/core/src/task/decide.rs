@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::table::{Due, Table};
 use super::vocabulary::{
-    Cause, Claim, Command, Complete, Create, Created, Event, Fail, Heartbeat, List, Outcome, Query,
-    Rejection, Release, Reply, Report, Review, Status, Task, Update, Verdict, Warning,
+    Cause, Claim, Command, Complete, Event, Fail, Heartbeat, List, Outcome, Query, Rejection,
+    Release, Reply, Report, Review, Status, Task, Update, Verdict, Warning,
 };
 use crate::json::Json;
 use crate::limits;
@@ -15,7 +15,7 @@ use crate::names::{AgentId, TaskId, TaskType};
 use crate::numbers::{Token, WaitId};
 use crate::range::within;
 use crate::stamp::Stamp;
-use crate::tasks::{Record, Waiting, checks, explain, outcome};
+use crate::tasks::{Record, Waiting, checks, creating, explain, outcome};
 use crate::wait::Left;
 
 /// What tasks have to know of their neighbours.
@@ -85,7 +85,7 @@ pub fn decide(
     stamp: &Stamp,
 ) -> Result<Decided, Rejection> {
     match command {
-        Command::Create(command) => create(table, around, *command, stamp),
+        Command::Create(command) => creating::create(table, around, *command, stamp),
         Command::Claim(command) => claim(table, around, command, stamp),
         Command::Heartbeat(command) => heartbeat(table, command, stamp),
         Command::Progress(command) => progress(table, command),
@@ -100,115 +100,6 @@ pub fn decide(
         Command::GiveUp { wait } => Ok(give_up(table, wait)),
         Command::Expire => Ok(expire(table, stamp)),
     }
-}
-
-fn create(
-    table: &Table,
-    around: &impl Surroundings,
-    command: Create,
-    stamp: &Stamp,
-) -> Result<Decided, Rejection> {
-    checks::check_create(&command)?;
-    if let Some(task) = command.id.as_ref().and_then(|id| table.shown(id, Vec::new())) {
-        return Err(Rejection::Exists { task: Box::new(task) });
-    }
-    if table.len() - table.finished() >= limits::TASKS_MAX {
-        let (what, max) = ("unfinished tasks", limits::TASKS_MAX);
-        return Err(Rejection::TooMany { what, max });
-    }
-    if let Some(parent) = &command.parent {
-        match table.get(parent).map(|record| record.status) {
-            None => return Err(Rejection::UnknownParent { parent: parent.clone() }),
-            Some(status) if status.is_finished() => {
-                return Err(Rejection::ParentFinished { parent: parent.clone(), status });
-            }
-            Some(_) => {}
-        }
-    }
-    let mut depends_on = Vec::new();
-    for dependency in command.depends_on {
-        check_dependency(table, &dependency)?;
-        if !depends_on.contains(&dependency) {
-            depends_on.push(dependency);
-        }
-    }
-    let lack = lack_of_agents(around, command.assigned_agent.as_ref(), &command.capabilities);
-    let is_certain = command.assigned_agent.is_none() && command.capabilities.is_empty();
-    let mut warnings = Vec::new();
-    match lack {
-        Some(reason) if command.if_capable => {
-            let (capabilities, assigned_agent) = (command.capabilities, command.assigned_agent);
-            return Err(Rejection::NoCapableAgent { capabilities, assigned_agent, reason });
-        }
-        Some(detail) if !is_certain => {
-            warnings.push(Warning { code: "task.no_capable_agent".to_owned(), detail });
-        }
-        Some(_) | None => {}
-    }
-    let is_open =
-        |task: &TaskId| table.get(task).is_some_and(|there| there.status != Status::Completed);
-    let not_before = command.delay_ms.filter(|delay_ms| *delay_ms > 0);
-    let task = command.id.unwrap_or_else(|| table.fresh_id(stamp.revision));
-    let created = Created {
-        task: task.clone(),
-        task_type: command.task_type,
-        ready: not_before.is_none() && !depends_on.iter().any(is_open),
-        description: command.description,
-        definition: command.definition,
-        assigned_agent: command.assigned_agent,
-        capabilities: command.capabilities,
-        priority: command.priority.unwrap_or(0),
-        group: command.group,
-        parent: command.parent,
-        depends_on,
-        not_before: not_before.map(|delay_ms| stamp.now.after(delay_ms)),
-        deadline: command.deadline_ms.map(|deadline_ms| stamp.now.after(deadline_ms)),
-        max_retries: command.max_retries,
-        backoff: command.backoff,
-        on_exhausted: command.on_exhausted,
-        schema_version: command.schema_version,
-        metadata: command.metadata,
-    };
-    let events = vec![Event::Created(Box::new(created))];
-    Ok(Decided { events, about: About::Task(task, warnings) })
-}
-
-fn check_dependency(table: &Table, dependency: &TaskId) -> Result<(), Rejection> {
-    let Some(record) = table.get(dependency) else {
-        return Err(Rejection::UnknownDependency { dependency: dependency.clone() });
-    };
-    let (dependency, status) = (dependency.clone(), record.status);
-    match status {
-        Status::Failed | Status::Cancelled => Err(Rejection::DeadDependency { dependency, status }),
-        Status::Completed => Ok(()),
-        Status::Pending | Status::InProgress | Status::WaitingReview => {
-            let (what, max) = ("tasks that depend on it", limits::TASK_DEPENDENTS_MAX);
-            let count = table.links().dependents(&dependency).take(max).count();
-            if count < max { Ok(()) } else { Err(Rejection::TooMany { what, max }) }
-        }
-    }
-}
-
-/// Why nobody could do a task now.
-fn lack_of_agents(
-    around: &impl Surroundings,
-    assigned: Option<&AgentId>,
-    capabilities: &BTreeSet<String>,
-) -> Option<String> {
-    let Some(agent) = assigned else {
-        return (!around.has_capable(capabilities)).then(|| {
-            let names: Vec<String> = capabilities.iter().map(|name| format!("`{name}`")).collect();
-            match names.len() {
-                0 => "there is no live agent".to_owned(),
-                _ => format!("no live agent can do {}", names.join(" and ")),
-            }
-        });
-    };
-    let Some(able) = around.capabilities_of(agent) else {
-        return Some(format!("agent `{agent}` has no session"));
-    };
-    let missing = capabilities.iter().find(|name| !able.contains(*name));
-    missing.map(|name| format!("agent `{agent}` cannot do `{name}`"))
 }
 
 fn claim(
@@ -441,8 +332,8 @@ fn complete(
     Ok(Decided { events, about: About::Completed(task, next) })
 }
 
-/// The tasks that nothing holds back any more once a task is completed, as many as fit well into one
-/// commit. The others follow by themselves.
+/// The tasks that nothing holds back any more once a task is completed, as many as fit well into
+/// one commit. The others follow by themselves.
 fn freed<'a>(table: &'a Table, task: &'a TaskId, stamp: &Stamp) -> Vec<&'a Record> {
     let dependents = table.links().dependents(task).filter_map(|task| table.get(task));
     let is_free = |record: &&Record| {
@@ -566,8 +457,8 @@ fn let_go(table: &Table, agent: &AgentId) -> Decided {
     done(held.chain(waits.map(|waiting| left(waiting, Left::SessionEnded))).collect())
 }
 
-/// A try that ended because nobody went on with it. Dying counts: a task that kills its workers must
-/// not go round for ever.
+/// A try that ended because nobody went on with it. Dying counts: a task that kills its workers
+/// must not go round for ever.
 fn lost(record: &Record, cause: Cause, reason: &str) -> Event {
     let lease = record.lease.as_deref().expect("only what is held is lost");
     let error = json!({ "reason": reason, "holder": lease.holder, "token": lease.token });

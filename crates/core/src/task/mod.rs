@@ -18,14 +18,16 @@
 //! lease ends by itself unless it is renewed. That counts as a failed try, since a task that kills
 //! its workers must not go round for ever; letting it go on purpose does not.
 //!
-//! Among ready tasks the one with the higher priority comes first, and among equals the older one. A
-//! point of priority is worth a minute of age, so that whatever waits long enough comes first. Among
-//! claims that wait, whoever came first is served first. A task that becomes ready while somebody
-//! waits for it is theirs in the same commit, by policy.
+//! Among ready tasks the one with the higher priority comes first, and among equals the older one.
+//! A point of priority is worth a minute of age, so that whatever waits long enough comes first.
+//! Among claims that wait, whoever came first is served first. A task that becomes ready while
+//! somebody waits for it is theirs in the same commit, by policy.
 //!
 //! What one task means for others: what depends on it becomes ready when it is completed, and is
-//! cancelled when it can never be; what belongs to it is cancelled with it. Each commit does as much
-//! of that as fits well; the rest is due at once and follows by itself.
+//! cancelled when it can never be; what belongs to it is cancelled with it. Each commit does as
+//! much of that as fits well; the rest is due at once and follows by itself. So does a task whose
+//! try has failed: it is ready one commit later, so that the death of an agent with a thousand
+//! tasks does not have to give them all to others at once.
 //!
 //! Invariants, checked by [`Table::check`]:
 //!

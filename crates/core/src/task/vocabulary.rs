@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::json::{Json, given};
 use crate::kind::Kind;
-use crate::names::{AgentId, GroupName, TaskId, TaskType};
+use crate::names::{AgentId, TaskId, TaskType};
 use crate::numbers::{Revision, Token, WaitId};
 use crate::range::OutOfRange;
 use crate::time::Timestamp;
@@ -15,8 +15,8 @@ use crate::wait::{Left, Step};
 
 pub use crate::entry::Warning;
 pub use crate::tasks::{
-    Backoff, Claim, Complete, Counts, Create, Durations, Fact, Fail, Failure, Heartbeat, Lease,
-    List, Next, OnExhausted, Progress, Release, Report, Review, Statistics, Status, Task,
+    Backoff, Claim, Complete, Counts, Create, Created, Durations, Fact, Fail, Failure, Heartbeat,
+    Lease, List, Next, OnExhausted, Progress, Release, Report, Review, Statistics, Status, Task,
     TimeInState, Transition, Update, Verdict, Why,
 };
 
@@ -303,93 +303,6 @@ pub enum Event {
         #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
         result: Option<Json>,
     },
-}
-
-/// Somebody wants something done.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Created {
-    /// Which task.
-    pub task: TaskId,
-    /// What kind of work it is.
-    pub task_type: TaskType,
-    /// Whether it can be claimed at once: it waits for nothing.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub ready: bool,
-    /// What is to be done, in words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
-    /// What is to be done, as data.
-    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    pub definition: Option<Json>,
-    /// The only agent that may work on it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub assigned_agent: Option<AgentId>,
-    /// What an agent must be able to do to work on it.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub capabilities: BTreeSet<String>,
-    /// Higher is sooner.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub priority: i32,
-    /// Which tasks it belongs with.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub group: Option<GroupName>,
-    /// The task it is a part of.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parent: Option<TaskId>,
-    /// What must be completed before.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub depends_on: Vec<TaskId>,
-    /// It is not begun before.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub not_before: Option<Timestamp>,
-    /// It has failed if it is not finished by then.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub deadline: Option<Timestamp>,
-    /// How often it may be tried again; as often as usual if not given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_retries: Option<u64>,
-    /// How long to wait before that; as long as usual if not given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub backoff: Option<Backoff>,
-    /// What becomes of it after that; it fails if not given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub on_exhausted: Option<OnExhausted>,
-    /// Which version of the definition's schema it follows.
-    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    pub schema_version: Option<Json>,
-    /// Whatever else is worth knowing.
-    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    pub metadata: Option<Json>,
-}
-
-impl Created {
-    fn load(&self) -> usize {
-        // The names of all fields, and the numbers.
-        const FRAME: usize = 384;
-        let json = |json: &Option<Json>| json.as_ref().map_or(0, |json| json.as_bytes().len());
-        let agent = |agent: Option<&AgentId>| agent.map_or(0, |agent| agent.as_str().len());
-        let exhausted = match &self.on_exhausted {
-            Some(OnExhausted::Agent(to)) => Some(to),
-            Some(OnExhausted::Fail | OnExhausted::Review) | None => None,
-        };
-        FRAME
-            + self.task_type.as_str().len()
-            + self.description.as_ref().map_or(0, String::len)
-            + json(&self.definition)
-            + json(&self.metadata)
-            + json(&self.schema_version)
-            + agent(self.assigned_agent.as_ref())
-            + agent(exhausted)
-            + self.capabilities.iter().map(|name| name.len() + 5).sum::<usize>()
-            + self.depends_on.iter().map(|task| task.as_str().len() + 5).sum::<usize>()
-            + self.group.as_ref().map_or(0, |group| group.as_str().len())
-            + self.parent.as_ref().map_or(0, |parent| parent.as_str().len())
-    }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(number: &i32) -> bool {
-    *number == 0
 }
 
 /// Who says that a try has failed.

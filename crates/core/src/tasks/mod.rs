@@ -13,6 +13,8 @@
 
 pub mod checks;
 mod claims;
+mod created;
+pub mod creating;
 pub mod explain;
 mod facts;
 mod links;
@@ -27,6 +29,7 @@ mod why;
 mod wishes;
 
 pub use claims::{Claims, Waiting};
+pub use created::Created;
 pub use facts::Facts;
 pub use links::Links;
 pub use queues::Queues;

@@ -2,7 +2,7 @@
 //!
 //! Present tasks are counted by type and status. Durations go into buckets whose width grows with
 //! what they hold, so that any number of them takes little room, and a percentile is exact to an
-//! eighth. What is remembered of a type is forgotten with its last task; the sum of all types stays.
+//! eighth. What is remembered of a type is forgotten with its last task; the sum of all stays.
 
 use std::collections::BTreeMap;
 

@@ -73,8 +73,8 @@ impl Status {
     }
 }
 
-/// How long to wait before the next try: `initial_ms`, then each time `multiplier` times as long, up
-/// to `max_ms`, each spread by the part `jitter` to either side.
+/// How long to wait before the next try: `initial_ms`, then each time `multiplier` times as long,
+/// up to `max_ms`, each spread by the part `jitter` to either side.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
