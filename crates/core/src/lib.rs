@@ -49,6 +49,8 @@ pub mod schema;
 pub mod space;
 pub mod stamp;
 pub mod state;
+pub mod task;
+pub mod tasks;
 #[cfg(test)]
 mod testing;
 pub mod time;
@@ -63,7 +65,10 @@ pub use entry::Entry;
 pub use event::Event;
 pub use json::Json;
 pub use kind::Kind;
-pub use names::{AgentId, IdempotencyKey, Key, LockName, NamespaceName, WorkspaceName};
+pub use names::{
+    AgentId, GroupName, IdempotencyKey, Key, LockName, NamespaceName, TaskId, TaskType,
+    WorkspaceName,
+};
 pub use notice::Notice;
 pub use numbers::{Revision, Token, Version, WaitId};
 pub use pattern::Pattern;
