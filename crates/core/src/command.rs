@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::names::IdempotencyKey;
 use crate::numbers::Token;
 use crate::transaction::Precondition;
-use crate::{agent, lock, namespace, state, workspace};
+use crate::{agent, lock, namespace, state, task, workspace};
 
 /// A wish to change something.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,6 +20,8 @@ pub enum Command {
     Agent(agent::Command),
     /// About locks.
     Lock(lock::Command),
+    /// About tasks.
+    Task(task::Command),
     /// About the workspace itself.
     Workspace(workspace::Command),
 }
@@ -37,6 +39,8 @@ pub enum Query {
     Agent(agent::Query),
     /// About locks.
     Lock(lock::Query),
+    /// About tasks.
+    Task(task::Query),
     /// About the workspace itself.
     Workspace(workspace::Query),
 }
@@ -83,6 +87,7 @@ impl Query {
     pub fn is_about_the_past(&self) -> bool {
         match self {
             Self::State(query) => query.is_about_the_past(),
+            Self::Task(query) => query.is_about_the_past(),
             Self::Namespace(_) | Self::Agent(_) | Self::Lock(_) | Self::Workspace(_) => false,
         }
     }
@@ -103,5 +108,6 @@ macro_rules! sums {
     )*};
 }
 sums!(
-    state => State, namespace => Namespace, agent => Agent, lock => Lock, workspace => Workspace
+    state => State, namespace => Namespace, agent => Agent, lock => Lock, task => Task,
+    workspace => Workspace
 );

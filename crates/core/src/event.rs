@@ -6,7 +6,7 @@ use crate::numbers::Token;
 use crate::pattern::Pattern;
 use crate::receipt::Receipt;
 use crate::wait::{Keyed, Step};
-use crate::{agent, lock, namespace, state, workspace};
+use crate::{agent, lock, namespace, state, task, workspace};
 
 /// A fact. Past tense, self-contained: applying one needs the space and nothing else.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,6 +20,8 @@ pub enum Event {
     Agent(agent::Event),
     /// About locks.
     Lock(lock::Event),
+    /// About tasks.
+    Task(task::Event),
     /// About the workspace itself.
     Workspace(workspace::Event),
     /// An answer that will be repeated if the request is.
@@ -36,6 +38,7 @@ impl Event {
             Self::Namespace(event) => event.kind(),
             Self::Agent(event) => event.kind(),
             Self::Lock(event) => event.kind(),
+            Self::Task(event) => event.kind(),
             Self::Workspace(event) => event.kind(),
             Self::Receipt(_) => "receipt.kept",
             Self::Awaited(_) => "receipt.awaited",
@@ -59,6 +62,10 @@ impl Event {
             Self::Namespace(event) => ["namespaces/", event.name().as_str(), "", ""],
             Self::Agent(event) => ["agents/", event.agent().as_str(), "", ""],
             Self::Lock(event) => ["locks/", event.name().as_str(), "", ""],
+            Self::Task(event) => {
+                let [kind, name] = event.subject_parts();
+                [kind, name, "", ""]
+            }
             Self::Workspace(_) => ["workspace", "", "", ""],
             Self::Receipt(receipt) => ["receipts/", receipt.key.as_str(), "", ""],
             Self::Awaited(keyed) => ["receipts/", keyed.key.as_str(), "", ""],
@@ -86,6 +93,7 @@ impl Event {
             | Self::Namespace(_)
             | Self::Agent(_)
             | Self::Lock(_)
+            | Self::Task(_)
             | Self::Workspace(_)
             | Self::Receipt(_)
             | Self::Awaited(_) => false,
@@ -99,6 +107,7 @@ impl Event {
             | Self::Namespace(_)
             | Self::Agent(_)
             | Self::Lock(_)
+            | Self::Task(_)
             | Self::Workspace(_) => true,
             Self::Receipt(_) | Self::Awaited(_) => false,
         }
@@ -109,6 +118,7 @@ impl Event {
     pub fn wait(&self) -> Option<Step> {
         match self {
             Self::Lock(event) => event.wait(),
+            Self::Task(event) => event.wait(),
             Self::State(_)
             | Self::Namespace(_)
             | Self::Agent(_)
@@ -123,6 +133,7 @@ impl Event {
     pub fn token(&self) -> Option<Token> {
         match self {
             Self::Lock(event) => event.token(),
+            Self::Task(event) => event.token(),
             Self::Agent(event) => event.token(),
             Self::State(_)
             | Self::Namespace(_)
@@ -161,6 +172,7 @@ impl Event {
                 names + metadata.as_ref().map_or(0, |metadata| metadata.as_bytes().len())
             }
             Self::Lock(event) => event.load(),
+            Self::Task(event) => event.load(),
             Self::Receipt(receipt) => {
                 let agent = receipt.agent.as_ref().map_or(0, |agent| agent.as_str().len());
                 receipt.answer.len() + agent

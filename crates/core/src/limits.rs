@@ -56,8 +56,10 @@ pub const HOLD_TTL_MS_DEFAULT: u64 = 300_000;
 /// Most entries that expire in one batch; the rest follow in the next.
 pub const EXPIRIES_PER_BATCH_MAX: usize = 1_000;
 /// Most agents that are lost in one batch; the rest follow in the next. Each may let go of as much
-/// as it is allowed to hold, and all of that must fit.
-pub const LOST_PER_BATCH_MAX: usize = BATCH_EVENTS_MAX / (EPHEMERAL_PER_AGENT_MAX + 1);
+/// as it is allowed to hold, and all of that must fit: a lock goes on to the next in line, whose
+/// answer may have to be kept.
+pub const LOST_PER_BATCH_MAX: usize = BATCH_EVENTS_MAX
+    / (EPHEMERAL_PER_AGENT_MAX + 3 * HOLDS_PER_AGENT_MAX + LEASES_PER_AGENT_MAX + 1);
 /// Shortest time to live of an entry.
 pub const TTL_MS_MIN: u64 = 1;
 /// Longest time to live of an entry: ten years. More is a mistake in units.
@@ -104,6 +106,9 @@ pub const TASK_DEPENDENTS_MAX: usize = 10_000;
 pub const TASK_SUBTREE_MAX: usize = BATCH_EVENTS_MAX / 2;
 /// Most tasks that one agent may hold or wait for: its death frees them all in one batch.
 pub const LEASES_PER_AGENT_MAX: usize = 1_000;
+/// Most bytes of tasks that become ready together by themselves. Each may go to a claim that waits,
+/// whose answer may have to be kept, and all of that must fit into one batch.
+pub const READY_BYTES_MAX: usize = BATCH_BYTES_MAX / 4;
 /// Most claims that wait in a workspace at a time.
 pub const CLAIMS_WAITING_MAX: usize = 10_000;
 /// Most types in one claim; each is looked at.

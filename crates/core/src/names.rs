@@ -248,11 +248,6 @@ impl NamespaceName {
 }
 
 impl TaskId {
-    /// Comes before every id there can be.
-    pub(crate) fn least() -> Self {
-        Self("".into())
-    }
-
     /// The id of a task that was created without one: the first of a revision, the second, and so
     /// on. Such ids sort by time.
     pub fn of_revision(revision: Revision, number: usize) -> Self {

@@ -8,7 +8,7 @@ use crate::kind::Kind;
 use crate::names::{IdempotencyKey, NameError};
 use crate::numbers::{Revision, Token};
 use crate::transaction::Precondition;
-use crate::{agent, lock, namespace, state, workspace};
+use crate::{agent, lock, namespace, state, task, workspace};
 
 /// The rules said no. Refusals are answers, not failures: nothing was written.
 #[derive(Clone, Debug, PartialEq, Error, Serialize)]
@@ -26,6 +26,9 @@ pub enum Rejection {
     /// By locks.
     #[error(transparent)]
     Lock(#[from] lock::Rejection),
+    /// By tasks.
+    #[error(transparent)]
+    Task(#[from] task::Rejection),
     /// By the workspace itself.
     #[error(transparent)]
     Workspace(#[from] workspace::Rejection),
@@ -107,6 +110,7 @@ impl Rejection {
             Self::Namespace(rejection) => rejection.code(),
             Self::Agent(rejection) => rejection.code(),
             Self::Lock(rejection) => rejection.code(),
+            Self::Task(rejection) => rejection.code(),
             Self::Workspace(rejection) => rejection.code(),
             Self::InTransaction { .. } => "transaction.command_refused",
             Self::PreconditionFailed { .. } => "transaction.precondition_failed",
@@ -130,6 +134,7 @@ impl Rejection {
             Self::Namespace(rejection) => rejection.kind(),
             Self::Agent(rejection) => rejection.kind(),
             Self::Lock(rejection) => rejection.kind(),
+            Self::Task(rejection) => rejection.kind(),
             Self::Workspace(rejection) => rejection.kind(),
             Self::InTransaction { cause, .. } => cause.kind(),
             Self::PreconditionFailed { .. } | Self::KeyReused { .. } => Kind::Conflict,
@@ -152,6 +157,7 @@ impl Rejection {
             Self::Namespace(rejection) => rejection.hint(),
             Self::Agent(rejection) => rejection.hint(),
             Self::Lock(rejection) => rejection.hint(),
+            Self::Task(rejection) => rejection.hint(),
             Self::Workspace(rejection) => rejection.hint(),
             Self::InTransaction { cause, .. } => cause.hint(),
             Self::PreconditionFailed { .. } => "read again, decide again, then repeat",

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::numbers::Revision;
-use crate::{agent, lock, namespace, state, workspace};
+use crate::{agent, lock, namespace, state, task, workspace};
 
 /// The answer to one command or query.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -18,6 +18,8 @@ pub enum Reply {
     Agent(agent::Reply),
     /// About locks.
     Lock(lock::Reply),
+    /// About tasks.
+    Task(task::Reply),
     /// About the workspace itself.
     Workspace(workspace::Reply),
     /// One answer for each command of a transaction, in order.

@@ -90,6 +90,7 @@ fn commanded(command: &Command) -> String {
             agent::Command::Expire => "looks for the silent".to_owned(),
         },
         Command::Lock(command) => format!("asks {command:?}"),
+        Command::Task(command) => format!("asks {command:?}"),
         Command::Workspace(workspace::Command::Configure { history_count, history_age_ms }) => {
             match (history_count, history_age_ms) {
                 (Some(count), _) => format!("keeps {count} revisions of history"),
@@ -134,6 +135,7 @@ fn asked(query: &Query) -> String {
         Query::Namespace(_) => "asks for namespaces".to_owned(),
         Query::Agent(_) => "asks for agents".to_owned(),
         Query::Lock(_) => "asks for locks".to_owned(),
+        Query::Task(_) => "asks for tasks".to_owned(),
         Query::Workspace(_) => "asks about the workspace".to_owned(),
     }
 }
@@ -163,6 +165,7 @@ fn shown(reply: &Reply) -> String {
             format!("{} namespaces", namespaces.len())
         }
         Reply::Lock(reply) => format!("{reply:?}"),
+        Reply::Task(reply) => format!("{reply:?}"),
         Reply::Workspace(workspace::Reply::Workspace { retention, entries, .. }) => {
             format!("{entries} entries, history of {} revisions", retention.history_count)
         }

@@ -3,7 +3,7 @@
 use crate::agent::Event;
 use crate::command::Command;
 use crate::names::AgentId;
-use crate::{lock, state};
+use crate::{lock, state, task};
 
 /// Every primitive that ties something to a session adds its command here, so that everything
 /// goes in the one batch that ends the session.
@@ -17,6 +17,7 @@ pub(super) fn an_ended_session_lets_go(event: &Event) -> Vec<Command> {
             vec![
                 state::Command::LetGo { agent: agent() }.into(),
                 lock::Command::LetGo { agent: agent() }.into(),
+                task::Command::LetGo { agent: agent() }.into(),
             ]
         }
         Event::Seen { .. } | Event::Forgotten { .. } => Vec::new(),

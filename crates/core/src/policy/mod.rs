@@ -7,6 +7,7 @@
 
 mod a_forgotten_agent_leaves_no_empty_namespace;
 mod a_free_lock_goes_to_the_first_in_line;
+mod a_ready_task_goes_to_whoever_waits;
 mod an_agent_has_a_namespace;
 mod an_ended_session_lets_go;
 
@@ -14,6 +15,7 @@ use a_forgotten_agent_leaves_no_empty_namespace::a_forgotten_agent_leaves_no_emp
 use a_free_lock_goes_to_the_first_in_line::{
     a_free_lock_goes_to_the_first_in_line, is_the_end_of_a_hold,
 };
+use a_ready_task_goes_to_whoever_waits::{a_ready_task_goes_to_whoever_waits, may_be_waited_for};
 use an_agent_has_a_namespace::an_agent_has_a_namespace;
 use an_ended_session_lets_go::an_ended_session_lets_go;
 
@@ -31,6 +33,7 @@ pub fn follow(space: &Space, event: &Event) -> Vec<Command> {
             commands
         }
         Event::Lock(event) => a_free_lock_goes_to_the_first_in_line(space, event),
+        Event::Task(event) => a_ready_task_goes_to_whoever_waits(space, event),
         Event::State(_)
         | Event::Namespace(_)
         | Event::Workspace(_)
@@ -47,6 +50,7 @@ pub fn may_follow(space: &Space, event: &Event) -> bool {
         Event::Lock(event) => {
             is_the_end_of_a_hold(event) && space.lock.first_in_line(event.name()).is_some()
         }
+        Event::Task(event) => may_be_waited_for(space, event),
         Event::State(_)
         | Event::Namespace(_)
         | Event::Workspace(_)

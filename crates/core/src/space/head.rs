@@ -8,9 +8,10 @@ use crate::names::{AgentId, Key, NamespaceName};
 use crate::numbers::{Revision, Token};
 use crate::receipt::{Kept, Receipts};
 use crate::state::Ending;
+use crate::tasks;
 use crate::time::Timestamp;
 use crate::wait::{Keyed, KeyedWaits};
-use crate::{agent, lock, namespace, state, workspace};
+use crate::{agent, lock, namespace, state, task, workspace};
 
 /// Everything of a space but the entries: small, and therefore copied at once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -42,6 +43,9 @@ pub struct Head {
     /// Locks: who holds them, and who waits.
     #[serde(default)]
     pub locks: (Vec<lock::Hold>, Vec<lock::Waiter>),
+    /// Tasks, who waits for one, and what is counted about them.
+    #[serde(default)]
+    pub tasks: tasks::Facts,
 }
 
 impl Space {
@@ -52,6 +56,7 @@ impl Space {
         self.namespace.check();
         self.agent.check();
         self.lock.check();
+        self.task.check();
         self.workspace.check();
         for (namespace, _) in self.state.namespaces() {
             assert!(self.namespace.get(namespace).is_some(), "entries live in a namespace");
@@ -81,6 +86,7 @@ impl Space {
             token: self.token,
             keyed_waits: self.keyed_waits.all().cloned().collect(),
             locks: self.lock.facts(),
+            tasks: self.task.facts(),
         }
     }
 
@@ -95,6 +101,7 @@ impl Space {
             receipts: Receipts::restore(head.receipts),
             keyed_waits: KeyedWaits::restore(&head.keyed_waits),
             lock: lock::Table::restore(head.locks),
+            task: task::Table::restore(head.tasks),
             token: head.token,
             revision: head.revision,
             time: head.time,

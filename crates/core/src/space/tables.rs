@@ -1,10 +1,13 @@
 //! The tables of a space: who decides what, who applies what, and how it is taken back.
 
+use std::collections::BTreeSet;
+
 use super::Space;
 use crate::batch::Moment;
 use crate::command::{Command, Query};
 use crate::entry::Warning;
 use crate::event::Event;
+use crate::limits;
 use crate::names::{AgentId, LockName, NamespaceName};
 use crate::numbers::Token;
 use crate::rejection::Rejection;
@@ -13,7 +16,7 @@ use crate::rules::Rules;
 use crate::stamp::Stamp;
 use crate::state::Surroundings;
 use crate::transaction::Precondition;
-use crate::{agent, lock, namespace, state, workspace};
+use crate::{agent, lock, namespace, state, task, workspace};
 
 /// How to take back one change.
 pub(super) enum Undo {
@@ -21,6 +24,7 @@ pub(super) enum Undo {
     Namespace(namespace::Undo),
     Agent(agent::Undo),
     Lock(lock::Undo),
+    Task(task::Undo),
     Workspace(workspace::Undo),
 }
 
@@ -35,13 +39,14 @@ pub(super) enum Plan {
     Agent(AgentId),
     Hold(LockName),
     Lock(LockName),
+    Task(task::About),
     Workspace,
     Reply(Reply),
     /// Nothing yet: the call waits.
     Waits,
 }
 
-/// What shared state may know of the other tables.
+/// What shared state and tasks may know of the other tables.
 struct Neighbours<'a> {
     namespace: &'a namespace::Table,
     agent: &'a agent::Table,
@@ -57,13 +62,37 @@ impl Surroundings for Neighbours<'_> {
     }
 }
 
+impl task::Surroundings for Neighbours<'_> {
+    fn capabilities_of(&self, agent: &AgentId) -> Option<&BTreeSet<String>> {
+        let agent = self.agent.get(agent)?;
+        (agent.status == agent::Status::Active).then_some(&agent.capabilities)
+    }
+
+    fn has_capable(&self, capabilities: &BTreeSet<String>) -> bool {
+        self.agent.after(None).any(|agent| {
+            agent.status == agent::Status::Active && agent.capabilities.is_superset(capabilities)
+        })
+    }
+
+    fn were_capable(&self, capabilities: &BTreeSet<String>) -> Vec<AgentId> {
+        let ended = self.agent.after(None).filter(|agent| {
+            agent.status != agent::Status::Active && agent.capabilities.is_superset(capabilities)
+        });
+        ended.map(|agent| agent.id.clone()).take(limits::PAGE_DEFAULT).collect()
+    }
+}
+
 impl Space {
     /// The changes of a commit stand: lets go of what taking them back would have needed.
     pub(super) fn settle(&mut self) {
         for undo in self.journal.drain(..) {
             match undo {
                 Undo::State(undo) => self.state.settle(undo),
-                Undo::Namespace(_) | Undo::Agent(_) | Undo::Lock(_) | Undo::Workspace(_) => {}
+                Undo::Namespace(_)
+                | Undo::Agent(_)
+                | Undo::Lock(_)
+                | Undo::Task(_)
+                | Undo::Workspace(_) => {}
             }
         }
     }
@@ -81,6 +110,7 @@ impl Space {
                 Undo::Namespace(undo) => self.namespace.undo(undo),
                 Undo::Agent(undo) => self.agent.undo(undo),
                 Undo::Lock(undo) => self.lock.undo(undo),
+                Undo::Task(undo) => self.task.undo(undo),
                 Undo::Workspace(undo) => self.workspace.undo(&undo),
             }
         }
@@ -131,6 +161,15 @@ impl Space {
                     lock::About::Later => Plan::Waits,
                 })
             }
+            Command::Task(command) => {
+                let around = Neighbours { namespace: &self.namespace, agent: &self.agent };
+                let decided = task::decide(&self.task, &around, command, stamp)?;
+                events.extend(decided.events.into_iter().map(Event::Task));
+                Ok(match decided.about {
+                    task::About::Later => Plan::Waits,
+                    about => Plan::Task(about),
+                })
+            }
             Command::Workspace(command) => {
                 let decided = workspace::decide(&self.workspace, &command)?;
                 events.extend(decided.into_iter().map(Event::Workspace));
@@ -163,6 +202,7 @@ impl Space {
             }
             Event::Agent(event) => Undo::Agent(self.agent.evolve(event, moment)),
             Event::Lock(event) => Undo::Lock(self.lock.evolve(event, moment)),
+            Event::Task(event) => Undo::Task(self.task.evolve(event, moment)),
             Event::Workspace(event) => Undo::Workspace(self.workspace.evolve(event)),
             // Remembered last, when nothing can be refused any more.
             Event::Receipt(_) | Event::Awaited(_) => return,
@@ -191,6 +231,9 @@ impl Space {
             }
             Plan::Hold(name) => Reply::Lock(lock::Reply::Hold(self.lock.hold(&name).cloned())),
             Plan::Lock(name) => Reply::Lock(lock::Reply::Lock(self.lock.lock(&name))),
+            Plan::Task(about) => {
+                Reply::Task(about.reply(&self.task).expect("a call that waits has no such plan"))
+            }
             Plan::Waits => unreachable!("a call that waits is answered later"),
             Plan::Workspace => self.about_itself(&workspace::Query::Get),
             Plan::Reply(reply) => reply,
@@ -201,6 +244,7 @@ impl Space {
     pub(super) fn ending(&self, event: &Event) -> Result<Reply, Rejection> {
         match event {
             Event::Lock(event) => Ok(Reply::Lock(lock::ending(&self.lock, event)?)),
+            Event::Task(event) => Ok(Reply::Task(task::ending(&self.task, event)?)),
             Event::State(_)
             | Event::Namespace(_)
             | Event::Agent(_)
@@ -212,7 +256,7 @@ impl Space {
 
     /// Whether whoever has this token may still act under it.
     pub fn is_live(&self, token: Token) -> bool {
-        self.lock.holds(token) || self.agent.holds(token)
+        self.lock.holds(token) || self.task.holds(token) || self.agent.holds(token)
     }
 
     pub(super) fn check_precondition(
@@ -269,6 +313,11 @@ impl Space {
             Query::Lock(query) => {
                 let reply = lock::query(&self.lock, query);
                 Some(reply.map(Reply::Lock).map_err(Rejection::Lock))
+            }
+            Query::Task(query) => {
+                let around = Neighbours { namespace: &self.namespace, agent: &self.agent };
+                let reply = task::query(&self.task, &around, query)?;
+                Some(reply.map(Reply::Task).map_err(Rejection::Task))
             }
             Query::Workspace(query) => Some(Ok(self.about_itself(query))),
         }

@@ -4,15 +4,16 @@ use super::Space;
 use crate::command::Command;
 use crate::numbers::WaitId;
 use crate::time::Timestamp;
-use crate::{agent, lock, state};
+use crate::{agent, lock, state, task};
 
 impl Space {
     /// The commands that time has caused by this moment.
     pub fn due(&self, now: Timestamp) -> Vec<Command> {
-        let causes: [(Option<Timestamp>, Command); 3] = [
+        let causes: [(Option<Timestamp>, Command); 4] = [
             (self.state.next_deadline(), state::Command::Expire.into()),
             (self.agent.next_deadline(), agent::Command::Expire.into()),
             (self.lock.next_deadline(), lock::Command::Expire.into()),
+            (self.task.next_deadline(), task::Command::Expire.into()),
         ];
         let due = causes.into_iter().filter(|(moment, _)| moment.is_some_and(|it| it <= now));
         due.map(|(_, command)| command).collect()
@@ -20,8 +21,12 @@ impl Space {
 
     /// When time next causes a command.
     pub fn next_deadline(&self) -> Option<Timestamp> {
-        let deadlines =
-            [self.state.next_deadline(), self.agent.next_deadline(), self.lock.next_deadline()];
+        let deadlines = [
+            self.state.next_deadline(),
+            self.agent.next_deadline(),
+            self.lock.next_deadline(),
+            self.task.next_deadline(),
+        ];
         deadlines.into_iter().flatten().min()
     }
 
@@ -35,15 +40,20 @@ impl Space {
     pub fn served_since(&mut self, moment: Timestamp) {
         self.agent.wake(moment);
         self.lock.wake(moment);
+        self.task.wake(moment);
     }
 
     /// Every call that waits.
     pub fn waits(&self) -> impl Iterator<Item = WaitId> {
-        self.lock.waits().map(|waiter| waiter.wait.id)
+        let locks = self.lock.waits().map(|waiter| waiter.wait.id);
+        locks.chain(self.task.waits().map(|wait| wait.id))
     }
 
     /// What to do when the caller of a waiting call is gone; none if it waits no longer.
     pub fn give_up(&self, wait: WaitId) -> Option<Command> {
-        self.lock.waiter(wait).map(|_| lock::Command::GiveUp { wait }.into())
+        if self.lock.waiter(wait).is_some() {
+            return Some(lock::Command::GiveUp { wait }.into());
+        }
+        self.task.is_waiting(wait).then(|| task::Command::GiveUp { wait }.into())
     }
 }

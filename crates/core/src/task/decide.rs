@@ -449,7 +449,13 @@ fn freed<'a>(table: &'a Table, task: &'a TaskId, stamp: &Stamp) -> Vec<&'a Recor
         record.not_before().is_none_or(|moment| moment <= stamp.now)
             && table.waiting_for(record).all(|open| open == task)
     };
-    dependents.filter(is_free).take(limits::EXPIRIES_PER_BATCH_MAX).collect()
+    let mut bytes = 0;
+    let fits = |record: &&Record| {
+        bytes += record.bytes();
+        bytes < limits::READY_BYTES_MAX
+    };
+    let free = dependents.filter(is_free).take_while(fits);
+    free.take(limits::EXPIRIES_PER_BATCH_MAX).collect()
 }
 
 fn fail(table: &Table, command: Fail, stamp: &Stamp) -> Result<Decided, Rejection> {
@@ -457,32 +463,29 @@ fn fail(table: &Table, command: Fail, stamp: &Stamp) -> Result<Decided, Rejectio
     let record = held(table, &task, token)?;
     checks::check_json("error", Some(&error), limits::ERROR_BYTES_MAX)?;
     let outcome = outcome(record, retryable.unwrap_or(true), Some(stamp.now));
-    let is_final = outcome == Outcome::Failed;
-    let mut events =
-        vec![Event::Failed { task: task.clone(), error, cause: Cause::Reported, outcome }];
-    if is_final {
-        events.extend(doomed(table, &BTreeSet::new(), &task, Status::Failed));
-    }
-    Ok(about(task, events))
+    let after = match &outcome {
+        Outcome::Failed => doomed(table, [(task.clone(), Status::Failed)].into()),
+        Outcome::Retry { not_before: None } | Outcome::Reassigned { .. } => {
+            vec![Event::Ready { task: task.clone() }]
+        }
+        Outcome::Retry { not_before: Some(_) } | Outcome::Review => Vec::new(),
+    };
+    let failed = Event::Failed { task: task.clone(), error, cause: Cause::Reported, outcome };
+    Ok(about(task, [vec![failed], after].concat()))
 }
 
-/// Cancels what can never be done any more because a task has ended so: whatever depends on it, and
-/// whatever belongs to or depends on that. As many as fit well into one commit; the others follow by
-/// themselves.
-fn doomed(table: &Table, ended: &BTreeSet<TaskId>, task: &TaskId, status: Status) -> Vec<Event> {
-    let mut seen = ended.clone();
+/// Cancels what can never be done any more because tasks have ended so: whatever depends on them,
+/// and whatever belongs to or depends on that. As many as fit well into one commit; the others
+/// follow by themselves.
+fn doomed(table: &Table, mut roots: VecDeque<(TaskId, Status)>) -> Vec<Event> {
+    let mut seen: BTreeSet<TaskId> = roots.iter().map(|(task, _)| task.clone()).collect();
     let mut events = Vec::new();
-    let mut roots: VecDeque<(TaskId, Status)> =
-        ended.iter().map(|task| (task.clone(), Status::Cancelled)).collect();
-    if ended.is_empty() {
-        roots.push_back((task.clone(), status));
-    }
     while let Some((root, status)) = roots.pop_front() {
-        let belongs = table.links().children(&root).filter(|_| status == Status::Cancelled);
-        for task in table.links().dependents(&root).chain(belongs) {
+        let parts = table.links().children(&root).filter(|_| status == Status::Cancelled);
+        for task in table.links().dependents(&root).chain(parts) {
             let is_open = table.get(task).is_some_and(|record| !record.status.is_finished());
-            if events.len() < limits::EXPIRIES_PER_BATCH_MAX && is_open && seen.insert(task.clone())
-            {
+            let has_room = events.len() < limits::EXPIRIES_PER_BATCH_MAX;
+            if has_room && is_open && seen.insert(task.clone()) {
                 events.push(never(task, &root, status));
                 roots.push_back((task.clone(), Status::Cancelled));
             }
@@ -502,13 +505,13 @@ fn cancel(table: &Table, task: TaskId, reason: Option<String>) -> Result<Decided
         return Err(Rejection::Finished { task, status });
     }
     checks::check_text("reason", reason.as_ref(), limits::NOTE_BYTES_MAX)?;
-    let mut subtree = BTreeSet::from([task.clone()]);
+    let mut subtree = VecDeque::from([(task.clone(), Status::Cancelled)]);
     let mut events = vec![Event::Cancelled { task: task.clone(), reason: reason.clone() }];
     let mut open = vec![task.clone()];
     while let Some(parent) = open.pop() {
         for child in table.links().children(&parent) {
             if table.get(child).is_some_and(|record| !record.status.is_finished()) {
-                subtree.insert(child.clone());
+                subtree.push_back((child.clone(), Status::Cancelled));
                 events.push(Event::Cancelled { task: child.clone(), reason: reason.clone() });
             }
             open.push(child.clone());
@@ -517,7 +520,7 @@ fn cancel(table: &Table, task: TaskId, reason: Option<String>) -> Result<Decided
             return Err(Rejection::SubtreeTooLarge { task, max: limits::TASK_SUBTREE_MAX });
         }
     }
-    events.extend(doomed(table, &subtree, &task, Status::Cancelled));
+    events.extend(doomed(table, subtree));
     Ok(about(task, events))
 }
 
@@ -534,22 +537,15 @@ fn review(table: &Table, command: Review) -> Result<Decided, Rejection> {
     checks::check_json("result", result.as_ref(), limits::VALUE_BYTES_MAX)?;
     let mut events = vec![Event::Reviewed { task: task.clone(), verdict, note, result }];
     if verdict == Verdict::Fail {
-        events.extend(doomed(table, &BTreeSet::new(), &task, Status::Failed));
+        events.extend(doomed(table, [(task.clone(), Status::Failed)].into()));
     }
     Ok(about(task, events))
 }
 
-/// Gives a ready task to whoever has waited longest for it. Whoever waits for this very task does
-/// so in vain when it is finished.
+/// Gives a ready task to whoever has waited longest for it.
 fn assign(table: &Table, task: &TaskId, stamp: &Stamp) -> Decided {
-    let Some(record) = table.get(task) else { return done(Vec::new()) };
-    if record.status.is_finished() {
-        return done(
-            table.claims().of_task(task).map(|waiting| left(waiting, Left::Timeout)).collect(),
-        );
-    }
-    let first = Some(record).filter(|record| record.ready);
-    let first = first.and_then(|record| table.claims().first_for(record));
+    let ready = table.get(task).filter(|record| record.ready);
+    let first = ready.and_then(|record| table.claims().first_for(record));
     let claimed = first.map(|waiting| Event::Claimed {
         task: task.clone(),
         holder: waiting.wait.agent.clone(),
@@ -585,8 +581,14 @@ fn give_up(table: &Table, wait: WaitId) -> Decided {
 }
 
 fn expire(table: &Table, stamp: &Stamp) -> Decided {
-    let waits = table.claims().due(stamp.now).map(|waiting| left(waiting, Left::Timeout));
-    let tasks = table.due(stamp.now).map(|(record, due)| {
+    let waits = table.overdue_claims(stamp.now).map(|waiting| left(waiting, Left::Timeout));
+    let mut bytes = 0;
+    let fitting = table.due(stamp.now).take_while(|(record, due)| {
+        let fits = bytes < limits::READY_BYTES_MAX;
+        bytes += if *due == Due::Ready { record.bytes() } else { 0 };
+        fits
+    });
+    let tasks = fitting.map(|(record, due)| {
         let task = record.id.clone();
         match due {
             Due::LeaseOver => lost(record, Cause::LeaseExpired, "lease_expired"),

@@ -30,6 +30,8 @@ pub struct Table {
     // All but those that are pending, of which there may be too many to list them twice.
     by_status: BTreeSet<(Status, TaskId)>,
     leases: BTreeSet<(AgentId, TaskId)>,
+    // Finished, and still waited for by claims of nothing else.
+    in_vain: BTreeSet<TaskId>,
     by_token: BTreeMap<Token, TaskId>,
     // Finished, and nobody's parent or dependency: the first to be forgotten stands first.
     forgettable: BTreeSet<(Timestamp, u64, TaskId)>,
@@ -102,7 +104,7 @@ impl Table {
         match event {
             Event::Queued { wait, claimant, until, types, capabilities, task, lease_ms } => {
                 let (agent, since) = (claimant.clone(), moment.time);
-                self.claims.insert(Waiting {
+                self.queue(Waiting {
                     wait: Wait { id: *wait, agent, since, until: *until },
                     types: types.clone(),
                     capabilities: capabilities.clone(),
@@ -112,7 +114,7 @@ impl Table {
                 Some(Call::Began(*wait))
             }
             Event::Claimed { wait: Some(wait), .. } | Event::GaveUp { wait, .. } => {
-                Some(Call::Ended(Box::new(self.claims.remove(*wait))))
+                Some(Call::Ended(Box::new(self.dequeue(*wait))))
             }
             Event::Created(_)
             | Event::Claimed { wait: None, .. }
@@ -138,11 +140,33 @@ impl Table {
             self.replace(&id, before);
         }
         match claim {
-            Some(Call::Began(wait)) => drop(self.claims.remove(wait)),
-            Some(Call::Ended(waiting)) => self.claims.insert(*waiting),
+            Some(Call::Began(wait)) => drop(self.dequeue(wait)),
+            Some(Call::Ended(waiting)) => self.queue(*waiting),
             None => {}
         }
         (self.created, self.latest) = (created, latest);
+    }
+
+    fn queue(&mut self, waiting: Waiting) {
+        let task = waiting.task.clone();
+        self.claims.insert(waiting);
+        task.into_iter().for_each(|task| self.settle_claims(&task));
+    }
+
+    fn dequeue(&mut self, wait: WaitId) -> Waiting {
+        let waiting = self.claims.remove(wait);
+        waiting.task.iter().for_each(|task| self.settle_claims(task));
+        waiting
+    }
+
+    /// Finds out whether claims wait for a task in vain.
+    fn settle_claims(&mut self, task: &TaskId) {
+        let is_over = self.get(task).is_none_or(|record| record.status.is_finished());
+        if is_over && self.claims.of_task(task).next().is_some() {
+            self.in_vain.insert(task.clone());
+        } else {
+            self.in_vain.remove(task);
+        }
     }
 
     fn replace(&mut self, id: &TaskId, after: Option<Arc<Record>>) {
@@ -167,6 +191,7 @@ impl Table {
         let is_over = |status: Option<Status>| status.is_none_or(Status::is_finished);
         if turned && (is_over(status(before)) || is_over(status(after))) {
             self.settle_around(before.or(after).expect("something changed"));
+            self.settle_claims(id);
         }
     }
 
@@ -446,9 +471,19 @@ impl Table {
         })
     }
 
+    /// Claims that wait no longer: those for a finished task, and those whose time is over.
+    pub fn overdue_claims(&self, now: Timestamp) -> impl Iterator<Item = &Waiting> {
+        let in_vain = self.in_vain.iter().flat_map(|task| self.claims.of_task(task));
+        let over = self.claims.due(now).filter(|waiting| {
+            waiting.task.as_ref().is_none_or(|task| !self.in_vain.contains(task))
+        });
+        in_vain.chain(over)
+    }
+
     /// When the engine should next send [`Command::Expire`](super::Command::Expire).
     pub fn next_deadline(&self) -> Option<Timestamp> {
-        self.timers.next().into_iter().chain(self.claims.next_end()).min()
+        let in_vain = self.in_vain.first().map(|_| Timestamp(0));
+        [in_vain, self.timers.next(), self.claims.next_end()].into_iter().flatten().min()
     }
 
     /// The workspace is served again from this moment on. Nobody loses a lease for a silence during
@@ -479,7 +514,7 @@ impl Table {
         for record in records {
             table.replace(&record.id.clone(), Some(record));
         }
-        claims.into_iter().for_each(|waiting| table.claims.insert(waiting));
+        claims.into_iter().for_each(|waiting| table.queue(waiting));
         table.tally.remember(past);
         table
     }

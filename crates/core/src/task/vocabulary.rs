@@ -362,6 +362,31 @@ pub struct Created {
     pub metadata: Option<Json>,
 }
 
+impl Created {
+    fn load(&self) -> usize {
+        // The names of all fields, and the numbers.
+        const FRAME: usize = 384;
+        let json = |json: &Option<Json>| json.as_ref().map_or(0, |json| json.as_bytes().len());
+        let agent = |agent: Option<&AgentId>| agent.map_or(0, |agent| agent.as_str().len());
+        let exhausted = match &self.on_exhausted {
+            Some(OnExhausted::Agent(to)) => Some(to),
+            Some(OnExhausted::Fail | OnExhausted::Review) | None => None,
+        };
+        FRAME
+            + self.task_type.as_str().len()
+            + self.description.as_ref().map_or(0, String::len)
+            + json(&self.definition)
+            + json(&self.metadata)
+            + json(&self.schema_version)
+            + agent(self.assigned_agent.as_ref())
+            + agent(exhausted)
+            + self.capabilities.iter().map(|name| name.len() + 5).sum::<usize>()
+            + self.depends_on.iter().map(|task| task.as_str().len() + 5).sum::<usize>()
+            + self.group.as_ref().map_or(0, |group| group.as_str().len())
+            + self.parent.as_ref().map_or(0, |parent| parent.as_str().len())
+    }
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_zero(number: &i32) -> bool {
     *number == 0
@@ -465,8 +490,8 @@ impl Event {
     /// What it means for a call that waits.
     pub fn wait(&self) -> Option<Step> {
         match self {
-            Self::Claimed { wait, .. } => wait.map(Step::Ends),
-            Self::GaveUp { wait, .. } => Some(Step::Ends(*wait)),
+            Self::Claimed { wait, .. } => wait.map(Step::Granted),
+            Self::GaveUp { wait, .. } => Some(Step::Left(*wait)),
             Self::Queued { wait, .. } => Some(Step::Begins(*wait)),
             Self::Created(_)
             | Self::Renewed { .. }
@@ -484,6 +509,36 @@ impl Event {
     /// The token it gives.
     pub fn token(&self) -> Option<Token> {
         if let Self::Claimed { token, .. } = self { Some(*token) } else { None }
+    }
+
+    /// Bytes of what is neither bounded by the frame of an event nor part of the subject.
+    pub(crate) fn load(&self) -> usize {
+        let json = |json: &Option<Json>| json.as_ref().map_or(0, |json| json.as_bytes().len() + 24);
+        let text = |text: &Option<String>| text.as_ref().map_or(0, |text| text.len() + 24);
+        let names =
+            |names: &BTreeSet<String>| names.iter().map(|name| name.len() + 5).sum::<usize>();
+        match self {
+            Self::Created(created) => created.load(),
+            Self::Claimed { holder, .. } => holder.as_str().len(),
+            Self::Queued { types, capabilities, task, .. } => {
+                let types = types.iter().flatten().map(|name| name.as_str().len() + 5);
+                let task = task.as_ref().map_or(0, |task| task.as_str().len());
+                64 + types.sum::<usize>() + names(capabilities) + task
+            }
+            Self::Progressed { note, .. } => text(note),
+            Self::Updated { description, definition, metadata, result, .. } => {
+                text(description) + json(definition) + json(metadata) + json(result)
+            }
+            Self::Released { reason, .. } | Self::Cancelled { reason, .. } => text(reason),
+            Self::Completed { result, artifacts, .. } => json(result) + json(artifacts),
+            Self::Failed { error, outcome, .. } => {
+                let to =
+                    if let Outcome::Reassigned { to } = outcome { to.as_str().len() } else { 0 };
+                error.as_bytes().len() + to
+            }
+            Self::Reviewed { note, result, .. } => text(note) + json(result),
+            Self::GaveUp { .. } | Self::Renewed { .. } | Self::Ready { .. } => 0,
+        }
     }
 }
 

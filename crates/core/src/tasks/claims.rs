@@ -128,6 +128,11 @@ impl Claims {
         self.by_id.values()
     }
 
+    /// Whether nobody waits.
+    pub fn is_empty(&self) -> bool {
+        self.by_id.is_empty()
+    }
+
     /// How many wait for tasks of a type, whether for others too or not.
     pub fn of_type(&self, task_type: &TaskType) -> usize {
         let of_type = self.by_type.range((task_type.clone(), WaitId(0))..);

@@ -316,7 +316,7 @@ impl Record {
                 if *not_before != self.not_before() {
                     self.terms_mut().not_before = *not_before;
                 }
-                self.turn(Status::Pending, not_before.is_none(), moment);
+                self.turn(Status::Pending, false, moment);
             }
             Outcome::Failed => self.turn(Status::Failed, false, moment),
             Outcome::Review => self.turn(Status::WaitingReview, false, moment),
@@ -326,7 +326,7 @@ impl Record {
                 terms.assigned_agent = Some(to.clone());
                 terms.escalated = true;
                 terms.not_before = None;
-                self.turn(Status::Pending, true, moment);
+                self.turn(Status::Pending, false, moment);
             }
         }
     }
@@ -428,6 +428,27 @@ impl Record {
             Some(terms) if !terms.escalated => terms.on_exhausted.clone(),
             Some(_) | None => OnExhausted::Fail,
         }
+    }
+
+    /// About how many bytes it takes as an answer.
+    pub fn bytes(&self) -> usize {
+        const FRAME: usize = 1_024;
+        let json = |json: &Option<Json>| json.as_ref().map_or(0, |json| json.as_bytes().len());
+        let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+        let terms = self.terms.as_ref().map_or(0, |terms| {
+            let needs = terms.needs.iter().flat_map(|needs| needs.iter());
+            json(&terms.metadata)
+                + text(&terms.description)
+                + needs.map(|need| need.len() + 8).sum::<usize>()
+                + terms.depends_on.iter().map(|task| task.as_str().len() + 8).sum::<usize>()
+        });
+        let course = self.course.as_ref().map_or(0, |course| {
+            json(&course.result)
+                + json(&course.artifacts)
+                + json(&course.error)
+                + text(&course.reason)
+        });
+        FRAME + json(&self.definition) + terms + course
     }
 
     /// The task as callers see it.

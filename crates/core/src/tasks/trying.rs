@@ -78,7 +78,7 @@ mod tests {
         assert!(pauses.iter().all(|pause| (800..=1_200).contains(pause)));
         for tenth in 0..10 {
             let range = 800 + 40 * tenth..840 + 40 * tenth;
-            let count = pauses.iter().filter(|pause| range.contains(pause)).count();
+            let count = pauses.iter().filter(|pause| range.contains(*pause)).count();
             assert!((50..=150).contains(&count), "{count} of 1000 in {range:?}");
         }
         assert_eq!(delay_ms(&backoff, &task(7), 1), delay_ms(&backoff, &task(7), 1));

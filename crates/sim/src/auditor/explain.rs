@@ -93,6 +93,7 @@ impl<'a> Reading<'a> {
             Command::Namespace(command) => self.namespace(command),
             Command::Agent(command) => self.agent(command),
             Command::Lock(_) => unreachable!("nobody here takes locks yet"),
+            Command::Task(_) => unreachable!("nobody here works on tasks yet"),
             Command::Workspace(WorkspaceCommand::Configure { history_count, .. }) => {
                 match self.take()? {
                     Event::Workspace(WorkspaceEvent::Configured { retention }) => demand!(

@@ -113,6 +113,7 @@ impl Ledger {
                 Event::Namespace(_)
                 | Event::Agent(_)
                 | Event::Lock(_)
+                | Event::Task(_)
                 | Event::Workspace(_)
                 | Event::Receipt(_)
                 | Event::Awaited(_) => {}

@@ -219,6 +219,7 @@ impl<L: Log> Past<'_, L> {
             Event::Namespace(_)
             | Event::Agent(_)
             | Event::Lock(_)
+            | Event::Task(_)
             | Event::Workspace(_)
             | Event::Receipt(_)
             | Event::Awaited(_) => {}
