@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::names::IdempotencyKey;
 use crate::numbers::Token;
 use crate::transaction::Precondition;
-use crate::{agent, lock, namespace, semaphore, state, workspace};
+use crate::{agent, lock, namespace, semaphore, state, task, workspace};
 
 /// A wish to change something.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,6 +22,8 @@ pub enum Command {
     Lock(lock::Command),
     /// About semaphores.
     Semaphore(semaphore::Command),
+    /// About tasks.
+    Task(task::Command),
     /// About the workspace itself.
     Workspace(workspace::Command),
 }
@@ -41,6 +43,8 @@ pub enum Query {
     Lock(lock::Query),
     /// About semaphores.
     Semaphore(semaphore::Query),
+    /// About tasks.
+    Task(task::Query),
     /// About the workspace itself.
     Workspace(workspace::Query),
 }
@@ -92,6 +96,7 @@ impl Query {
             | Self::Lock(_)
             | Self::Semaphore(_)
             | Self::Workspace(_) => false,
+            Self::Task(query) => query.is_about_the_past(),
         }
     }
 }
@@ -111,6 +116,11 @@ macro_rules! sums {
     )*};
 }
 sums!(
-    state => State, namespace => Namespace, agent => Agent, lock => Lock, semaphore => Semaphore,
-    workspace => Workspace
+state => State,
+namespace => Namespace,
+agent => Agent,
+lock => Lock,
+semaphore => Semaphore,
+task => Task,
+workspace => Workspace
 );

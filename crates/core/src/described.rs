@@ -9,7 +9,8 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use crate::names::{
-    AgentId, IdempotencyKey, Key, LockName, NamespaceName, SemaphoreName, WorkspaceName,
+    AgentId, GroupName, IdempotencyKey, Key, LockName, NamespaceName, SemaphoreName, TaskId,
+    TaskType, WorkspaceName,
 };
 use crate::numbers::{Revision, Token, Version, WaitId};
 use crate::patch_entry::{PatchEntry, PatchFields};
@@ -67,6 +68,11 @@ described! {
     NamespaceName, "NamespaceName" =>
         plain("Name of a namespace of shared state.", limits::NAMESPACE_BYTES_MAX, "._:@\\-");
     AgentId, "AgentId" => plain("Id of an agent.", limits::AGENT_BYTES_MAX, "._:@\\-");
+    TaskId, "TaskId" => plain("Id of a task.", limits::TASK_BYTES_MAX, "._:@\\-");
+    TaskType, "TaskType" =>
+        plain("What kind of work a task is.", limits::TASK_BYTES_MAX, "._:@\\-");
+    GroupName, "GroupName" =>
+        plain("Name of tasks that belong together.", limits::TASK_BYTES_MAX, "._:@\\-");
     Key, "Key" => text("Key of an entry within its namespace.", limits::KEY_BYTES_MAX);
     LockName, "LockName" => text("Name of a lock.", limits::HOLD_NAME_BYTES_MAX);
     SemaphoreName, "SemaphoreName" =>

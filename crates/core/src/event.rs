@@ -6,7 +6,7 @@ use crate::numbers::Token;
 use crate::pattern::Pattern;
 use crate::receipt::Receipt;
 use crate::wait::{Keyed, Step};
-use crate::{agent, lock, namespace, semaphore, state, workspace};
+use crate::{agent, lock, namespace, semaphore, state, task, workspace};
 
 /// A fact. Past tense, self-contained: applying one needs the space and nothing else.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,6 +22,8 @@ pub enum Event {
     Lock(lock::Event),
     /// About semaphores.
     Semaphore(semaphore::Event),
+    /// About tasks.
+    Task(task::Event),
     /// About the workspace itself.
     Workspace(workspace::Event),
     /// An answer that will be repeated if the request is.
@@ -39,6 +41,7 @@ impl Event {
             Self::Agent(event) => event.kind(),
             Self::Lock(event) => event.kind(),
             Self::Semaphore(event) => event.kind(),
+            Self::Task(event) => event.kind(),
             Self::Workspace(event) => event.kind(),
             Self::Receipt(_) => "receipt.kept",
             Self::Awaited(_) => "receipt.awaited",
@@ -63,6 +66,10 @@ impl Event {
             Self::Agent(event) => ["agents/", event.agent().as_str(), "", ""],
             Self::Lock(event) => ["locks/", event.name().as_str(), "", ""],
             Self::Semaphore(event) => ["semaphores/", event.name().as_str(), "", ""],
+            Self::Task(event) => {
+                let [kind, name] = event.subject_parts();
+                [kind, name, "", ""]
+            }
             Self::Workspace(_) => ["workspace", "", "", ""],
             Self::Receipt(receipt) => ["receipts/", receipt.key.as_str(), "", ""],
             Self::Awaited(keyed) => ["receipts/", keyed.key.as_str(), "", ""],
@@ -91,6 +98,7 @@ impl Event {
             | Self::Agent(_)
             | Self::Lock(_)
             | Self::Semaphore(_)
+            | Self::Task(_)
             | Self::Workspace(_)
             | Self::Receipt(_)
             | Self::Awaited(_) => false,
@@ -105,6 +113,7 @@ impl Event {
             | Self::Agent(_)
             | Self::Lock(_)
             | Self::Semaphore(_)
+            | Self::Task(_)
             | Self::Workspace(_) => true,
             Self::Receipt(_) | Self::Awaited(_) => false,
         }
@@ -116,6 +125,7 @@ impl Event {
         match self {
             Self::Lock(event) => event.wait(),
             Self::Semaphore(event) => event.wait(),
+            Self::Task(event) => event.wait(),
             Self::State(_)
             | Self::Namespace(_)
             | Self::Agent(_)
@@ -131,6 +141,7 @@ impl Event {
         match self {
             Self::Lock(event) => event.token(),
             Self::Semaphore(event) => event.token(),
+            Self::Task(event) => event.token(),
             Self::Agent(event) => event.token(),
             Self::State(_)
             | Self::Namespace(_)
@@ -170,6 +181,7 @@ impl Event {
             }
             Self::Lock(event) => event.load(),
             Self::Semaphore(event) => event.load(),
+            Self::Task(event) => event.load(),
             Self::Receipt(receipt) => {
                 let agent = receipt.agent.as_ref().map_or(0, |agent| agent.as_str().len());
                 receipt.answer.len() + agent

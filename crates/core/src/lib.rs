@@ -51,6 +51,8 @@ pub mod semaphore;
 pub mod space;
 pub mod stamp;
 pub mod state;
+pub mod task;
+pub mod tasks;
 #[cfg(test)]
 mod testing;
 pub mod time;
@@ -66,7 +68,8 @@ pub use event::Event;
 pub use json::Json;
 pub use kind::Kind;
 pub use names::{
-    AgentId, IdempotencyKey, Key, LockName, NamespaceName, SemaphoreName, WorkspaceName,
+    AgentId, GroupName, IdempotencyKey, Key, LockName, NamespaceName, SemaphoreName, TaskId,
+    TaskType, WorkspaceName,
 };
 pub use notice::Notice;
 pub use numbers::{Revision, Token, Version, WaitId};

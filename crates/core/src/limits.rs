@@ -63,8 +63,10 @@ pub const HOLD_TTL_MS_DEFAULT: u64 = 300_000;
 /// Most entries that expire in one batch; the rest follow in the next.
 pub const EXPIRIES_PER_BATCH_MAX: usize = 1_000;
 /// Most agents that are lost in one batch; the rest follow in the next. Each may let go of as much
-/// as it is allowed to hold, and all of that must fit.
-pub const LOST_PER_BATCH_MAX: usize = BATCH_EVENTS_MAX / (EPHEMERAL_PER_AGENT_MAX + 1);
+/// as it is allowed to hold, and all of that must fit: a lock goes on to the next in line, whose
+/// answer may have to be kept.
+pub const LOST_PER_BATCH_MAX: usize = BATCH_EVENTS_MAX
+    / (EPHEMERAL_PER_AGENT_MAX + 3 * HOLDS_PER_AGENT_MAX + LEASES_PER_AGENT_MAX + 1);
 /// Shortest time to live of an entry.
 pub const TTL_MS_MIN: u64 = 1;
 /// Longest time to live of an entry: ten years. More is a mistake in units.
@@ -95,3 +97,59 @@ pub const RECEIPTS_BYTES_MAX: usize = 64 << 20;
 pub const HISTORY_COUNT_DEFAULT: u64 = 10_000_000;
 /// Age of history kept when the workspace does not say: thirty days.
 pub const HISTORY_AGE_MS_DEFAULT: u64 = 30 * 24 * 3_600_000;
+/// Longest id of a task, name of a type of tasks or of a group, in bytes.
+pub const TASK_BYTES_MAX: usize = 128;
+/// Most tasks of a workspace that are not finished. Each takes some hundred bytes of memory, so this
+/// is about a gigabyte: twice the million that claims are measured with.
+pub const TASKS_MAX: usize = 2_000_000;
+/// Finished tasks that are kept to be looked at; those that finished first are forgotten first.
+/// History knows them for longer.
+pub const TASKS_FINISHED_MAX: usize = 100_000;
+/// Most tasks that one task may wait for.
+pub const TASK_DEPENDENCIES_MAX: usize = 1_000;
+/// Most tasks that may wait for one: its end concerns them all, in one commit.
+pub const TASK_DEPENDENTS_MAX: usize = 10_000;
+/// Most tasks that one call cancels together, so that all of them fit into one commit.
+pub const TASK_SUBTREE_MAX: usize = BATCH_EVENTS_MAX / 2;
+/// Most tasks that one agent may hold or wait for: its death frees them all in one batch.
+pub const LEASES_PER_AGENT_MAX: usize = 1_000;
+/// Most bytes of tasks that become ready together by themselves. Each may go to a claim that waits,
+/// whose answer may have to be kept, and all of that must fit into one batch.
+pub const READY_BYTES_MAX: usize = BATCH_BYTES_MAX / 4;
+/// Most claims that wait in a workspace at a time.
+pub const CLAIMS_WAITING_MAX: usize = 10_000;
+/// Most types in one claim; each is looked at.
+pub const CLAIM_TYPES_MAX: usize = 100;
+/// Shortest lease of a task.
+pub const LEASE_MS_MIN: u64 = 100;
+/// Longest lease of a task.
+pub const LEASE_MS_MAX: u64 = 24 * 3_600_000;
+/// Lease of a task unless the worker says otherwise: model calls take minutes, and a lease that is
+/// lost in the middle of one costs the whole call.
+pub const LEASE_MS_DEFAULT: u64 = 300_000;
+/// Least priority of a task.
+pub const PRIORITY_MIN: i32 = -100;
+/// Most priority of a task.
+pub const PRIORITY_MAX: i32 = 100;
+/// What one point of priority is worth in age. A task is overtaken by later ones of higher priority
+/// for so long and no longer, so that nothing starves.
+pub const AGEING_MS: u64 = 60_000;
+/// How often a task may be tried again, unless its author says otherwise.
+pub const RETRIES_DEFAULT: u64 = 3;
+/// How often a task may be tried again at most.
+pub const RETRIES_MAX: u64 = 1_000;
+/// Largest description of a task in bytes: it is read by people and stands in lists.
+pub const DESCRIPTION_BYTES_MAX: usize = 16 << 10;
+/// Largest error of a task, and list of artifacts, in bytes.
+pub const ERROR_BYTES_MAX: usize = 64 << 10;
+/// Longest reason or note in bytes.
+pub const NOTE_BYTES_MAX: usize = 4 << 10;
+/// Longest schema version of a task in bytes.
+pub const SCHEMA_VERSION_BYTES_MAX: usize = 64;
+/// Most tasks that one page of a list looks at. A rare status among a million must not hold up
+/// everyone else; the page ends early then and says where to go on.
+pub const TASKS_EXAMINED_MAX: usize = 20_000;
+/// Most distinct reasons of failures that are counted apart; the rest are counted as one.
+pub const FAILURE_REASONS_MAX: usize = 100;
+/// Longest reason of a failure that is counted, in characters.
+pub const FAILURE_REASON_CHARACTERS_MAX: usize = 120;

@@ -12,6 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use thiserror::Error;
 
 use crate::limits;
+use crate::numbers::Revision;
 
 /// Why a name was not taken.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize)]
@@ -192,6 +193,24 @@ name!(
     |what, text| check_plain(what, text, limits::AGENT_BYTES_MAX, "._:@-")
 );
 name!(
+    /// Id of a task.
+    TaskId,
+    "task",
+    |what, text| check_plain(what, text, limits::TASK_BYTES_MAX, "._:@-")
+);
+name!(
+    /// What kind of work a task is.
+    TaskType,
+    "task type",
+    |what, text| check_plain(what, text, limits::TASK_BYTES_MAX, "._:@-")
+);
+name!(
+    /// Name of tasks that belong together.
+    GroupName,
+    "group",
+    |what, text| check_plain(what, text, limits::TASK_BYTES_MAX, "._:@-")
+);
+name!(
     /// Key of an entry within its namespace.
     Key,
     "key",
@@ -234,6 +253,17 @@ impl NamespaceName {
     /// An agent's own namespace.
     pub fn of_agent(agent: &AgentId) -> Self {
         Self(format!("agent:{agent}").into())
+    }
+}
+
+impl TaskId {
+    /// The id of a task that was created without one: the first of a revision, the second, and so
+    /// on. Such ids sort by time.
+    pub fn of_revision(revision: Revision, number: usize) -> Self {
+        Self(match number {
+            0 | 1 => format!("t-{:010}", revision.0).into(),
+            more => format!("t-{:010}.{more}", revision.0).into(),
+        })
     }
 }
 

@@ -8,7 +8,7 @@ use crate::kind::Kind;
 use crate::names::{IdempotencyKey, NameError};
 use crate::numbers::{Revision, Token};
 use crate::transaction::Precondition;
-use crate::{agent, lock, namespace, semaphore, state, workspace};
+use crate::{agent, lock, namespace, semaphore, state, task, workspace};
 
 /// The rules said no. Refusals are answers, not failures: nothing was written.
 #[derive(Clone, Debug, PartialEq, Error, Serialize)]
@@ -29,6 +29,9 @@ pub enum Rejection {
     /// By semaphores.
     #[error(transparent)]
     Semaphore(#[from] semaphore::Rejection),
+    /// By tasks.
+    #[error(transparent)]
+    Task(#[from] task::Rejection),
     /// By the workspace itself.
     #[error(transparent)]
     Workspace(#[from] workspace::Rejection),
@@ -111,6 +114,7 @@ impl Rejection {
             Self::Agent(rejection) => rejection.code(),
             Self::Lock(rejection) => rejection.code(),
             Self::Semaphore(rejection) => rejection.code(),
+            Self::Task(rejection) => rejection.code(),
             Self::Workspace(rejection) => rejection.code(),
             Self::InTransaction { .. } => "transaction.command_refused",
             Self::PreconditionFailed { .. } => "transaction.precondition_failed",
@@ -135,6 +139,7 @@ impl Rejection {
             Self::Agent(rejection) => rejection.kind(),
             Self::Lock(rejection) => rejection.kind(),
             Self::Semaphore(rejection) => rejection.kind(),
+            Self::Task(rejection) => rejection.kind(),
             Self::Workspace(rejection) => rejection.kind(),
             Self::InTransaction { cause, .. } => cause.kind(),
             Self::PreconditionFailed { .. } | Self::KeyReused { .. } => Kind::Conflict,
@@ -158,6 +163,7 @@ impl Rejection {
             Self::Agent(rejection) => rejection.hint(),
             Self::Lock(rejection) => rejection.hint(),
             Self::Semaphore(rejection) => rejection.hint(),
+            Self::Task(rejection) => rejection.hint(),
             Self::Workspace(rejection) => rejection.hint(),
             Self::InTransaction { cause, .. } => cause.hint(),
             Self::PreconditionFailed { .. } => "read again, decide again, then repeat",

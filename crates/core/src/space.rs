@@ -11,7 +11,7 @@ use crate::reply::{Answer, Reply};
 use crate::stamp::Stamp;
 use crate::time::Timestamp;
 use crate::wait::{Keyed, KeyedWaits, Step};
-use crate::{agent, limits, lock, namespace, policy, semaphore, state, workspace};
+use crate::{agent, limits, lock, namespace, policy, semaphore, state, task, workspace};
 
 mod head;
 mod tables;
@@ -35,6 +35,8 @@ pub struct Space {
     pub lock: lock::Table,
     /// Semaphores.
     pub semaphore: semaphore::Table,
+    /// Tasks.
+    pub task: task::Table,
     /// The workspace about itself.
     pub workspace: workspace::Table,
     receipts: Receipts,
@@ -222,6 +224,7 @@ impl Space {
             | Event::Agent(_)
             | Event::Lock(_)
             | Event::Semaphore(_)
+            | Event::Task(_)
             | Event::Workspace(_) => {
                 if let Some(wait) = event.wait().and_then(Step::ended) {
                     self.keyed_waits.end(wait);
@@ -249,6 +252,7 @@ impl Space {
         self.revision = revision;
         self.time = self.time.max(time);
         self.settle();
+        self.task.trim();
     }
 
     fn fulfil(

@@ -47,8 +47,8 @@ use crate::names::AgentId;
 use crate::rejection::Rejection;
 use crate::reply::Reply;
 use crate::space::{Committed, Ended, Head, Outcome, Space};
-use crate::state;
 use crate::time::Timestamp;
+use crate::{state, task};
 pub(crate) use asked::read_command;
 use asked::{read_query, read_request};
 use told::{shown, told, told_again};
@@ -271,6 +271,10 @@ impl World {
                     lines.extend(warnings.map(|warning| format!("warning {}", warning.code)));
                     self.check_entry(entry, &batch);
                 }
+                if let Reply::Task(task::Reply::Task(task)) = &answer.reply {
+                    let warnings = task.warnings.iter();
+                    lines.extend(warnings.map(|warning| format!("warning {}", warning.code)));
+                }
             }
             Outcome::Waits(wait) => lines.push(format!("call {wait} waits")),
         }
@@ -296,6 +300,7 @@ impl World {
             | Event::Agent(_)
             | Event::Lock(_)
             | Event::Semaphore(_)
+            | Event::Task(_)
             | Event::Workspace(_)
             | Event::Receipt(_)
             | Event::Awaited(_) => {
@@ -336,6 +341,7 @@ impl World {
             | Rejection::Agent(_)
             | Rejection::Lock(_)
             | Rejection::Semaphore(_)
+            | Rejection::Task(_)
             | Rejection::Workspace(_)
             | Rejection::StaleToken { .. }
             | Rejection::CannotWait {}

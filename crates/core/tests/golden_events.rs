@@ -24,10 +24,12 @@ use baton_core::receipt::Receipt;
 use baton_core::rules::{KeyRules, Rules};
 use baton_core::schema::Schema;
 use baton_core::state::{self, Operation, Removal, Source};
+use baton_core::task::{Cause, Outcome};
 use baton_core::wait::{Keyed, Left};
 use baton_core::{
-    AgentId, Batch, Event, IdempotencyKey, Json, Key, LockName, NamespaceName, Notice, Revision,
-    SemaphoreName, Timestamp, Token, Version, WaitId, agent, lock, namespace, semaphore, workspace,
+    AgentId, Batch, Event, GroupName, IdempotencyKey, Json, Key, LockName, NamespaceName, Notice,
+    Revision, SemaphoreName, TaskId, TaskType, Timestamp, Token, Version, WaitId, agent, lock,
+    namespace, semaphore, task, workspace,
 };
 use serde::{Deserialize, Serialize};
 
@@ -85,6 +87,26 @@ fn variant(event: &Event) -> &'static str {
         Event::Semaphore(semaphore::Event::Queued { .. }) => "semaphore queued",
         Event::Semaphore(semaphore::Event::GaveUp { .. }) => "semaphore gave up",
         Event::Semaphore(semaphore::Event::Forgotten { .. }) => "semaphore forgotten",
+        Event::Task(event) => match event {
+            task::Event::Created(_) => "task created",
+            task::Event::Claimed { .. } => "task claimed",
+            task::Event::Queued { .. } => "task queued",
+            task::Event::GaveUp { .. } => "task gave up",
+            task::Event::Renewed { .. } => "task renewed",
+            task::Event::Progressed { .. } => "task progressed",
+            task::Event::Updated { .. } => "task updated",
+            task::Event::Released { .. } => "task released",
+            task::Event::Ready { .. } => "task ready",
+            task::Event::Completed { .. } => "task completed",
+            task::Event::Failed { outcome, .. } => match outcome {
+                Outcome::Retry { .. } => "task failed, again",
+                Outcome::Failed => "task failed",
+                Outcome::Review => "task failed, for review",
+                Outcome::Reassigned { .. } => "task failed, for another",
+            },
+            task::Event::Cancelled { .. } => "task cancelled",
+            task::Event::Reviewed { .. } => "task reviewed",
+        },
         Event::Receipt(_) => "receipt",
         Event::Awaited(_) => "awaited",
     }
@@ -218,6 +240,7 @@ fn examples() -> Vec<(&'static str, Event)> {
     .into_iter()
     .chain(locks())
     .chain(semaphores())
+    .chain(tasks())
     .collect()
 }
 
@@ -264,6 +287,135 @@ fn semaphores() -> Vec<(&'static str, Event)> {
         ("semaphore.forgotten", semaphore::Event::Forgotten { name: name() }),
     ];
     events.into_iter().map(|(name, event)| (name, Event::Semaphore(event))).collect()
+}
+
+fn task() -> TaskId {
+    TaskId::parse("t-0000000042").unwrap()
+}
+
+fn created_with_nothing() -> task::Created {
+    task::Created {
+        task: task(),
+        task_type: TaskType::parse("review").unwrap(),
+        ready: true,
+        description: None,
+        definition: None,
+        assigned_agent: None,
+        capabilities: BTreeSet::new(),
+        priority: 0,
+        group: None,
+        parent: None,
+        depends_on: Vec::new(),
+        not_before: None,
+        deadline: None,
+        max_retries: None,
+        backoff: None,
+        on_exhausted: None,
+        schema_version: None,
+        metadata: None,
+    }
+}
+
+fn created_with_everything() -> task::Created {
+    let moment = Some(Timestamp(1_794_700_800_123));
+    let other = |name| TaskId::parse(name).unwrap();
+    task::Created {
+        ready: false,
+        description: Some("Read it twice.".to_owned()),
+        definition: Some(json(r#"{"file":"a.rs"}"#)),
+        assigned_agent: Some(ada()),
+        capabilities: ["rust".to_owned(), "write".to_owned()].into(),
+        priority: -7,
+        group: Some(GroupName::parse("release").unwrap()),
+        parent: Some(other("t-0000000040")),
+        depends_on: vec![other("t-0000000041"), other("build")],
+        not_before: moment,
+        deadline: moment,
+        max_retries: Some(5),
+        backoff: Some(task::Backoff::default()),
+        on_exhausted: Some(task::OnExhausted::Agent(ada())),
+        schema_version: Some(json("2")),
+        metadata: Some(json(r#"{"model":"m"}"#)),
+        ..created_with_nothing()
+    }
+}
+
+fn task_failures() -> Vec<(&'static str, task::Event)> {
+    let error = || json(r#"{"code":"E1"}"#);
+    let failed =
+        |cause, outcome| task::Event::Failed { task: task(), error: error(), cause, outcome };
+    let not_before = Some(Timestamp(1_794_700_800_123));
+    vec![
+        ("task.failed", failed(Cause::Reported, Outcome::Retry { not_before })),
+        (
+            "task.failed by its lease",
+            failed(Cause::LeaseExpired, Outcome::Retry { not_before: None }),
+        ),
+        ("task.failed by its agent", failed(Cause::AgentGone, Outcome::Review)),
+        ("task.failed by its deadline", failed(Cause::Deadline, Outcome::Failed)),
+        ("task.failed for another", failed(Cause::Reported, Outcome::Reassigned { to: ada() })),
+    ]
+}
+
+fn tasks() -> Vec<(&'static str, Event)> {
+    let (token, wait, lease_ms) = (Token(300), WaitId(70_000), 300_000);
+    let until = Timestamp(1_794_700_800_123);
+    let claimed =
+        |wait| task::Event::Claimed { task: task(), holder: ada(), token, lease_ms, wait };
+    let queued = |types, capabilities, task| task::Event::Queued {
+        wait,
+        claimant: ada(),
+        until,
+        types,
+        capabilities,
+        task,
+        lease_ms,
+    };
+    let types = BTreeSet::from([TaskType::parse("review").unwrap()]);
+    let reviewed =
+        |verdict| task::Event::Reviewed { task: task(), verdict, note: None, result: None };
+    let said = || Some("because".to_owned());
+    let events = vec![
+        ("task.created", task::Event::Created(Box::new(created_with_nothing()))),
+        ("task.created with everything", task::Event::Created(Box::new(created_with_everything()))),
+        ("task.claimed", claimed(None)),
+        ("task.claimed with a wait before it", claimed(Some(wait))),
+        ("task.queued", queued(None, BTreeSet::new(), None)),
+        (
+            "task.queued with everything",
+            queued(Some(types), ["rust".to_owned()].into(), Some(task())),
+        ),
+        ("task.gave_up", task::Event::GaveUp { wait, claimant: ada(), left: Left::Timeout }),
+        ("task.renewed", task::Event::Renewed { task: task(), lease_ms }),
+        ("task.progressed", task::Event::Progressed { task: task(), fraction: 0.25, note: said() }),
+        (
+            "task.updated",
+            task::Event::Updated {
+                task: task(),
+                description: said(),
+                definition: Some(json("1")),
+                metadata: Some(json("{}")),
+                result: Some(json("[2]")),
+                priority: Some(7),
+            },
+        ),
+        ("task.released", task::Event::Released { task: task(), reason: said() }),
+        ("task.ready", task::Event::Ready { task: task() }),
+        (
+            "task.completed",
+            task::Event::Completed {
+                task: task(),
+                result: Some(json("null")),
+                artifacts: Some(json("[]")),
+            },
+        ),
+        ("task.cancelled", task::Event::Cancelled { task: task(), reason: None }),
+        ("task.reviewed", reviewed(task::Verdict::Retry)),
+        ("task.reviewed to be done", reviewed(task::Verdict::Complete)),
+        ("task.reviewed to have failed", reviewed(task::Verdict::Fail)),
+    ];
+    let events = events.into_iter().chain(task_failures());
+    events.map(|(name, event)| (name, Event::Task(event))).collect()
 }
 
 fn encoded(event: &Event) -> String {

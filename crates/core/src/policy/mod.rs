@@ -8,6 +8,7 @@
 mod a_forgotten_agent_leaves_no_empty_namespace;
 mod a_free_lock_goes_to_the_first_in_line;
 mod a_free_permit_goes_to_the_first_in_line;
+mod a_ready_task_goes_to_whoever_waits;
 mod an_agent_has_a_namespace;
 mod an_ended_session_lets_go;
 
@@ -18,6 +19,7 @@ use a_free_lock_goes_to_the_first_in_line::{
 use a_free_permit_goes_to_the_first_in_line::{
     a_free_permit_goes_to_the_first_in_line, is_awaited,
 };
+use a_ready_task_goes_to_whoever_waits::{a_ready_task_goes_to_whoever_waits, may_be_waited_for};
 use an_agent_has_a_namespace::an_agent_has_a_namespace;
 use an_ended_session_lets_go::an_ended_session_lets_go;
 
@@ -36,6 +38,7 @@ pub fn follow(space: &Space, event: &Event) -> Vec<Command> {
         }
         Event::Lock(event) => a_free_lock_goes_to_the_first_in_line(space, event),
         Event::Semaphore(event) => a_free_permit_goes_to_the_first_in_line(space, event),
+        Event::Task(event) => a_ready_task_goes_to_whoever_waits(space, event),
         Event::State(_)
         | Event::Namespace(_)
         | Event::Workspace(_)
@@ -53,6 +56,7 @@ pub fn may_follow(space: &Space, event: &Event) -> bool {
             is_the_end_of_a_hold(event) && space.lock.first_in_line(event.name()).is_some()
         }
         Event::Semaphore(event) => is_awaited(space, event),
+        Event::Task(event) => may_be_waited_for(space, event),
         Event::State(_)
         | Event::Namespace(_)
         | Event::Workspace(_)

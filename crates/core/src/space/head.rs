@@ -8,9 +8,10 @@ use crate::names::{AgentId, Key, NamespaceName};
 use crate::numbers::{Revision, Token};
 use crate::receipt::{Kept, Receipts};
 use crate::state::Ending;
+use crate::tasks;
 use crate::time::Timestamp;
 use crate::wait::{Keyed, KeyedWaits};
-use crate::{agent, lock, namespace, semaphore, state, workspace};
+use crate::{agent, lock, namespace, semaphore, state, task, workspace};
 
 /// Everything of a space but the entries: small, and therefore copied at once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -45,6 +46,9 @@ pub struct Head {
     /// Semaphores: which there are, who holds permits, and who waits.
     #[serde(default)]
     pub semaphores: (Vec<semaphore::Record>, Vec<semaphore::Permit>, Vec<semaphore::Waiter>),
+    /// Tasks, who waits for one, and what is counted about them.
+    #[serde(default)]
+    pub tasks: tasks::Facts,
 }
 
 impl Space {
@@ -56,6 +60,7 @@ impl Space {
         self.agent.check();
         self.lock.check();
         self.semaphore.check();
+        self.task.check();
         self.workspace.check();
         for (namespace, _) in self.state.namespaces() {
             assert!(self.namespace.get(namespace).is_some(), "entries live in a namespace");
@@ -86,6 +91,7 @@ impl Space {
             keyed_waits: self.keyed_waits.all().cloned().collect(),
             locks: self.lock.facts(),
             semaphores: self.semaphore.facts(),
+            tasks: self.task.facts(),
         }
     }
 
@@ -101,6 +107,7 @@ impl Space {
             keyed_waits: KeyedWaits::restore(&head.keyed_waits),
             lock: lock::Table::restore(head.locks),
             semaphore: semaphore::Table::restore(head.semaphores),
+            task: task::Table::restore(head.tasks),
             token: head.token,
             revision: head.revision,
             time: head.time,

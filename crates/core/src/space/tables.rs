@@ -1,10 +1,13 @@
 //! The tables of a space: who decides what, who applies what, and how it is taken back.
 
+use std::collections::BTreeSet;
+
 use super::Space;
 use crate::batch::Moment;
 use crate::command::{Command, Query};
 use crate::entry::Warning;
 use crate::event::Event;
+use crate::limits;
 use crate::names::{AgentId, LockName, NamespaceName, SemaphoreName};
 use crate::numbers::Token;
 use crate::rejection::Rejection;
@@ -13,7 +16,7 @@ use crate::rules::Rules;
 use crate::stamp::Stamp;
 use crate::state::Surroundings;
 use crate::transaction::Precondition;
-use crate::{agent, lock, namespace, semaphore, state, workspace};
+use crate::{agent, lock, namespace, semaphore, state, task, workspace};
 
 /// How to take back one change.
 pub(super) enum Undo {
@@ -22,6 +25,7 @@ pub(super) enum Undo {
     Agent(agent::Undo),
     Lock(lock::Undo),
     Semaphore(semaphore::Undo),
+    Task(task::Undo),
     Workspace(workspace::Undo),
 }
 
@@ -38,13 +42,14 @@ pub(super) enum Plan {
     Lock(LockName),
     Permit(Token),
     Semaphore(SemaphoreName),
+    Task(task::About),
     Workspace,
     Reply(Reply),
     /// Nothing yet: the call waits.
     Waits,
 }
 
-/// What shared state may know of the other tables.
+/// What shared state and tasks may know of the other tables.
 struct Neighbours<'a> {
     namespace: &'a namespace::Table,
     agent: &'a agent::Table,
@@ -60,6 +65,26 @@ impl Surroundings for Neighbours<'_> {
     }
 }
 
+impl task::Surroundings for Neighbours<'_> {
+    fn capabilities_of(&self, agent: &AgentId) -> Option<&BTreeSet<String>> {
+        let agent = self.agent.get(agent)?;
+        (agent.status == agent::Status::Active).then_some(&agent.capabilities)
+    }
+
+    fn has_capable(&self, capabilities: &BTreeSet<String>) -> bool {
+        self.agent.after(None).any(|agent| {
+            agent.status == agent::Status::Active && agent.capabilities.is_superset(capabilities)
+        })
+    }
+
+    fn were_capable(&self, capabilities: &BTreeSet<String>) -> Vec<AgentId> {
+        let ended = self.agent.after(None).filter(|agent| {
+            agent.status != agent::Status::Active && agent.capabilities.is_superset(capabilities)
+        });
+        ended.map(|agent| agent.id.clone()).take(limits::PAGE_DEFAULT).collect()
+    }
+}
+
 impl Space {
     /// The changes of a commit stand: lets go of what taking them back would have needed.
     pub(super) fn settle(&mut self) {
@@ -70,6 +95,7 @@ impl Space {
                 | Undo::Agent(_)
                 | Undo::Lock(_)
                 | Undo::Semaphore(_)
+                | Undo::Task(_)
                 | Undo::Workspace(_) => {}
             }
         }
@@ -89,6 +115,7 @@ impl Space {
                 Undo::Agent(undo) => self.agent.undo(undo),
                 Undo::Lock(undo) => self.lock.undo(undo),
                 Undo::Semaphore(undo) => self.semaphore.undo(undo),
+                Undo::Task(undo) => self.task.undo(undo),
                 Undo::Workspace(undo) => self.workspace.undo(&undo),
             }
         }
@@ -151,6 +178,15 @@ impl Space {
                     semaphore::About::Later => Plan::Waits,
                 })
             }
+            Command::Task(command) => {
+                let around = Neighbours { namespace: &self.namespace, agent: &self.agent };
+                let decided = task::decide(&self.task, &around, command, stamp)?;
+                events.extend(decided.events.into_iter().map(Event::Task));
+                Ok(match decided.about {
+                    task::About::Later => Plan::Waits,
+                    about => Plan::Task(about),
+                })
+            }
             Command::Workspace(command) => {
                 let decided = workspace::decide(&self.workspace, &command)?;
                 events.extend(decided.into_iter().map(Event::Workspace));
@@ -184,6 +220,7 @@ impl Space {
             Event::Agent(event) => Undo::Agent(self.agent.evolve(event, moment)),
             Event::Lock(event) => Undo::Lock(self.lock.evolve(event, moment)),
             Event::Semaphore(event) => Undo::Semaphore(self.semaphore.evolve(event, moment)),
+            Event::Task(event) => Undo::Task(self.task.evolve(event, moment)),
             Event::Workspace(event) => Undo::Workspace(self.workspace.evolve(event)),
             // Remembered last, when nothing can be refused any more.
             Event::Receipt(_) | Event::Awaited(_) => return,
@@ -220,6 +257,9 @@ impl Space {
                 let semaphore = self.semaphore.semaphore(&name).expect("it was just used");
                 Reply::Semaphore(semaphore::Reply::Semaphore(semaphore))
             }
+            Plan::Task(about) => {
+                Reply::Task(about.reply(&self.task).expect("a call that waits has no such plan"))
+            }
             Plan::Waits => unreachable!("a call that waits is answered later"),
             Plan::Workspace => self.about_itself(&workspace::Query::Get),
             Plan::Reply(reply) => reply,
@@ -233,6 +273,7 @@ impl Space {
             Event::Semaphore(event) => {
                 Ok(Reply::Semaphore(semaphore::ending(&self.semaphore, event)?))
             }
+            Event::Task(event) => Ok(Reply::Task(task::ending(&self.task, event)?)),
             Event::State(_)
             | Event::Namespace(_)
             | Event::Agent(_)
@@ -244,7 +285,10 @@ impl Space {
 
     /// Whether whoever has this token may still act under it.
     pub fn is_live(&self, token: Token) -> bool {
-        self.lock.holds(token) || self.semaphore.holds(token) || self.agent.holds(token)
+        self.task.holds(token)
+            || self.lock.holds(token)
+            || self.semaphore.holds(token)
+            || self.agent.holds(token)
     }
 
     pub(super) fn check_precondition(
@@ -305,6 +349,11 @@ impl Space {
             Query::Semaphore(query) => {
                 let reply = semaphore::query(&self.semaphore, query);
                 Some(reply.map(Reply::Semaphore).map_err(Rejection::Semaphore))
+            }
+            Query::Task(query) => {
+                let around = Neighbours { namespace: &self.namespace, agent: &self.agent };
+                let reply = task::query(&self.task, &around, query)?;
+                Some(reply.map(Reply::Task).map_err(Rejection::Task))
             }
             Query::Workspace(query) => Some(Ok(self.about_itself(query))),
         }

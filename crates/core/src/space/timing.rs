@@ -4,16 +4,17 @@ use super::Space;
 use crate::command::Command;
 use crate::numbers::WaitId;
 use crate::time::Timestamp;
-use crate::{agent, lock, semaphore, state};
+use crate::{agent, lock, semaphore, state, task};
 
 impl Space {
     /// The commands that time has caused by this moment.
     pub fn due(&self, now: Timestamp) -> Vec<Command> {
-        let causes: [(Option<Timestamp>, Command); 4] = [
+        let causes: [(Option<Timestamp>, Command); 5] = [
             (self.state.next_deadline(), state::Command::Expire.into()),
             (self.agent.next_deadline(), agent::Command::Expire.into()),
             (self.lock.next_deadline(), lock::Command::Expire.into()),
             (self.semaphore.next_deadline(), semaphore::Command::Expire.into()),
+            (self.task.next_deadline(), task::Command::Expire.into()),
         ];
         let due = causes.into_iter().filter(|(moment, _)| moment.is_some_and(|it| it <= now));
         due.map(|(_, command)| command).collect()
@@ -26,6 +27,7 @@ impl Space {
             self.agent.next_deadline(),
             self.lock.next_deadline(),
             self.semaphore.next_deadline(),
+            self.task.next_deadline(),
         ];
         deadlines.into_iter().flatten().min()
     }
@@ -41,12 +43,15 @@ impl Space {
         self.agent.wake(moment);
         self.lock.wake(moment);
         self.semaphore.wake(moment);
+        self.task.wake(moment);
     }
 
     /// Every call that waits.
     pub fn waits(&self) -> impl Iterator<Item = WaitId> {
         let locks = self.lock.waits().map(|waiter| waiter.wait.id);
-        locks.chain(self.semaphore.waits().map(|waiter| waiter.wait.id))
+        let permits = self.semaphore.waits().map(|waiter| waiter.wait.id);
+        let tasks = self.task.waits().map(|wait| wait.id);
+        locks.chain(permits).chain(tasks)
     }
 
     /// What to do when the caller of a waiting call is gone; none if it waits no longer.
@@ -54,6 +59,9 @@ impl Space {
         if self.lock.waiter(wait).is_some() {
             return Some(lock::Command::GiveUp { wait }.into());
         }
-        self.semaphore.waiter(wait).map(|_| semaphore::Command::GiveUp { wait }.into())
+        if self.semaphore.waiter(wait).is_some() {
+            return Some(semaphore::Command::GiveUp { wait }.into());
+        }
+        self.task.is_waiting(wait).then(|| task::Command::GiveUp { wait }.into())
     }
 }

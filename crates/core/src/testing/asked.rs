@@ -64,6 +64,9 @@ fn tree(asked: &str) -> Value {
         ("namespace", "create" | "configure" | "delete" | "get" | "ensure")
         | ("lock" | "semaphore", "acquire" | "renew" | "release" | "get") => &["name"],
         ("agent", "register" | "heartbeat" | "leave" | "get") => &["agent"],
+        ("task", "create") => &["type"],
+        ("task", "claim" | "list" | "stats") => &[],
+        ("task", _) => &["task"],
         _ => &[],
     };
     let fields = read_fields(names, words);
@@ -106,7 +109,7 @@ pub(crate) fn read_command(asked: &str) -> Command {
 
 /// A query, if that is what it is.
 pub(super) fn read_query(asked: &str) -> Option<Query> {
-    const VERBS: [&str; 5] = [".get", ".list", ".history", ".snapshot", ".diff"];
+    const VERBS: [&str; 7] = [".get", ".list", ".history", ".snapshot", ".diff", ".stats", ".why"];
     let name = *words(asked).first()?;
     VERBS.iter().any(|verb| name.ends_with(verb)).then(|| {
         serde_json::from_value(tree(asked)).unwrap_or_else(|error| panic!("`{asked}`: {error}"))

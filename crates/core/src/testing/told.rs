@@ -6,6 +6,7 @@ use crate::entry::Entry;
 use crate::event::Event;
 use crate::json::Json;
 use crate::reply::{Answer, Reply};
+use crate::task::{self, Outcome};
 use crate::{agent, lock, namespace, semaphore, state, workspace};
 
 /// The answer to a request that changed nothing, perhaps because it was made before.
@@ -15,6 +16,7 @@ pub(super) fn told_again(answer: &Answer) -> String {
         | Reply::State(state::Reply::Done)
         | Reply::Lock(lock::Reply::Done)
         | Reply::Semaphore(semaphore::Reply::Done) => "nothing".into(),
+        Reply::Task(task::Reply::Done) => "nothing".into(),
         reply => format!("r{}: {}", answer.revision, shown(reply)),
     }
 }
@@ -59,6 +61,7 @@ pub(super) fn told(event: &Event) -> String {
         }
         Event::Lock(event) => told_of_lock(event),
         Event::Semaphore(event) => told_of_semaphore(event),
+        Event::Task(event) => told_of_task(event),
         Event::Receipt(receipt) => format!("{kind} {}", receipt.key),
         Event::Awaited(keyed) => format!("{kind} {}", keyed.key),
     }
@@ -82,6 +85,98 @@ fn told_of_lock(event: &lock::Event) -> String {
         | lock::Event::Expired { token, .. }
         | lock::Event::Dropped { token, .. } => format!("{line} token={token}"),
     }
+}
+
+fn told_of_task(event: &task::Event) -> String {
+    let [_, name] = event.subject_parts();
+    let line = format!("{} {name}", event.kind());
+    let said = |text: &Option<String>| text.as_ref().map_or(String::new(), |it| format!(" ({it})"));
+    match event {
+        task::Event::Created(created) => {
+            let rest = if created.ready { " ready" } else { "" };
+            format!("{line} {}{rest}", created.task_type)
+        }
+        task::Event::Claimed { holder, token, wait, .. } => {
+            let call = wait.map_or(String::new(), |wait| format!(" call={wait}"));
+            format!("{line} by {holder} token={token}{call}")
+        }
+        task::Event::Queued { wait, until, .. } => format!("{line} call={wait} until {}", until.0),
+        task::Event::GaveUp { wait, left, .. } => format!("{line} call={wait} {left:?}"),
+        task::Event::Renewed { lease_ms, .. } => format!("{line} lease={lease_ms}"),
+        task::Event::Progressed { fraction, note, .. } => {
+            format!("{line} {fraction}{}", said(note))
+        }
+        task::Event::Released { reason, .. } | task::Event::Cancelled { reason, .. } => {
+            format!("{line}{}", said(reason))
+        }
+        task::Event::Failed { error, outcome, .. } => {
+            let outcome = match outcome {
+                Outcome::Retry { not_before: None } => "again".to_owned(),
+                Outcome::Retry { not_before: Some(moment) } => format!("again at {}", moment.0),
+                Outcome::Failed => "for good".to_owned(),
+                Outcome::Review => "for review".to_owned(),
+                Outcome::Reassigned { to } => format!("to {to}"),
+            };
+            format!("{line} {} {outcome}", brief(error))
+        }
+        task::Event::Reviewed { verdict, note, .. } => format!("{line} {verdict:?}{}", said(note)),
+        task::Event::Updated { .. } | task::Event::Ready { .. } | task::Event::Completed { .. } => {
+            line
+        }
+    }
+}
+
+fn shown_task(reply: &task::Reply) -> String {
+    match reply {
+        task::Reply::Task(task) => shown_one_task(task),
+        task::Reply::Claimed(task) => task.as_deref().map_or("null".into(), shown_one_task),
+        task::Reply::Completed { task, next } => {
+            let next = next.as_deref().map_or("nothing".into(), shown_one_task);
+            format!("{}, then {next}", shown_one_task(task))
+        }
+        task::Reply::Tasks { tasks, cursor } => {
+            let names: Vec<&str> = tasks.iter().map(|task| task.id.as_str()).collect();
+            let next = cursor.as_ref().map_or(String::new(), |cursor| format!(" next={cursor}"));
+            format!("[{}]{next}", names.join(", "))
+        }
+        task::Reply::Stats(found) => {
+            let task::Counts { pending, ready, delayed, blocked, .. } = found.tasks;
+            let task::Counts { in_progress, waiting_review, completed, failed, cancelled, .. } =
+                found.tasks;
+            format!(
+                "pending={pending} ready={ready} delayed={delayed} blocked={blocked} \
+                 working={in_progress} review={waiting_review} done={completed} \
+                 failed={failed} cancelled={cancelled} claims={}",
+                found.claims_waiting
+            )
+        }
+        task::Reply::Why(why) => why.sentence.clone(),
+        task::Reply::History { .. } => format!("{reply:?}"),
+        task::Reply::Done => "nothing".into(),
+    }
+}
+
+fn shown_one_task(task: &task::Task) -> String {
+    let mut line = format!("{} {}", task.id, task.status.word());
+    if let Some(lease) = &task.lease {
+        write!(line, " by {} token={} until {}", lease.holder, lease.token, lease.expires_at.0)
+            .unwrap();
+    }
+    if let Some(agent) = &task.assigned_agent {
+        write!(line, " for {agent}").unwrap();
+    }
+    if !task.waiting_for.is_empty() {
+        write!(line, " after {:?}", task.waiting_for).unwrap();
+    }
+    if task.attempts > 0 {
+        write!(line, " attempts={} retries={}", task.attempts, task.retries).unwrap();
+    }
+    for (name, value) in [("result", &task.result), ("error", &task.error)] {
+        if let Some(value) = value {
+            write!(line, " {name}={}", brief(value)).unwrap();
+        }
+    }
+    line
 }
 
 fn shown_lock(reply: &lock::Reply) -> String {
@@ -195,6 +290,7 @@ pub(super) fn shown(reply: &Reply) -> String {
         }
         Reply::Lock(reply) => shown_lock(reply),
         Reply::Semaphore(reply) => shown_semaphore(reply),
+        Reply::Task(reply) => shown_task(reply),
         Reply::Workspace(workspace::Reply::Workspace {
             retention: workspace::Retention { history_count, history_age_ms },
             entries,

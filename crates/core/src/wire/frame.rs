@@ -21,6 +21,8 @@ pub struct Frame<'a> {
     pub workspace: Option<Cow<'a, str>>,
     /// Who acts.
     pub agent: Option<Cow<'a, str>>,
+    /// Who acts according to what surrounds the frame.
+    acting: Option<Cow<'a, str>>,
     /// The caller's own name for it, so that it can be repeated.
     pub idempotency_key: Option<Cow<'a, str>>,
     command: Option<Cow<'a, str>>,
@@ -111,15 +113,17 @@ impl<'a> Frame<'a> {
 
     /// Who acts, if the frame does not say so itself.
     pub fn acts(&mut self, agent: &'a str) {
-        self.agent.get_or_insert(Cow::Borrowed(agent));
+        self.acting = Some(Cow::Borrowed(agent));
     }
 
     /// Reads the fields as those of an operation.
     fn operation(mut self, operation: &Operation) -> Result<Call, Fault> {
+        // Whoever asks for a list does not thereby ask for their own part of it.
+        let acting = self.acting.take().filter(|_| !operation.narrows_by_agent);
         if operation.names_agent
-            && let Some(agent) = &self.agent
+            && let Some(agent) = self.agent.take().or(acting)
         {
-            self.fields.text("agent", agent.clone());
+            self.fields.text("agent", agent);
         }
         self.fields.operation(operation)
     }

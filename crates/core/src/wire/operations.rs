@@ -27,21 +27,38 @@ pub struct Operation {
     pub reply: &'static str,
     /// Whether `agent` is a field of its own, besides saying who acts.
     pub names_agent: bool,
+    /// Whether that field narrows a list, and need not be given.
+    pub narrows_by_agent: bool,
     /// Whether `token` is a field of its own. Elsewhere it is what the caller acts under, and
     /// whoever has a stale one is refused.
     pub names_token: bool,
 }
 
+const fn named(name: &'static str, effect: Effect, reply: &'static str) -> Operation {
+    Operation {
+        name,
+        effect,
+        reply,
+        names_agent: false,
+        narrows_by_agent: false,
+        names_token: false,
+    }
+}
+
 const fn changes(name: &'static str, reply: &'static str) -> Operation {
-    Operation { name, effect: Effect::Changes, reply, names_agent: false, names_token: false }
+    named(name, Effect::Changes, reply)
 }
 
 const fn asks(name: &'static str, reply: &'static str) -> Operation {
-    Operation { name, effect: Effect::Asks, reply, names_agent: false, names_token: false }
+    named(name, Effect::Asks, reply)
 }
 
 const fn of_agent(operation: Operation) -> Operation {
     Operation { names_agent: true, ..operation }
+}
+
+const fn narrowed_by_agent(operation: Operation) -> Operation {
+    Operation { names_agent: true, narrows_by_agent: true, ..operation }
 }
 
 const fn with_token(operation: Operation) -> Operation {
@@ -79,6 +96,21 @@ pub const OPERATIONS: &[Operation] = &[
     with_token(changes("semaphore.release", "semaphore")),
     asks("semaphore.get", "semaphore"),
     asks("semaphore.list", "semaphores"),
+    changes("task.create", "task"),
+    changes("task.claim", "claimed"),
+    with_token(changes("task.heartbeat", "task")),
+    with_token(changes("task.progress", "task")),
+    with_token(changes("task.update", "task")),
+    with_token(changes("task.release", "task")),
+    with_token(changes("task.complete", "completed")),
+    with_token(changes("task.fail", "task")),
+    changes("task.cancel", "task"),
+    changes("task.review", "task"),
+    asks("task.get", "task"),
+    narrowed_by_agent(asks("task.list", "tasks")),
+    asks("task.stats", "stats"),
+    asks("task.why", "why"),
+    asks("task.history", "history"),
     changes("workspace.configure", "workspace"),
     asks("workspace.get", "workspace"),
 ];

@@ -95,6 +95,7 @@ impl<'a> Reading<'a> {
             Command::Lock(_) | Command::Semaphore(_) => {
                 unreachable!("nobody here takes locks yet")
             }
+            Command::Task(_) => unreachable!("nobody here works on tasks yet"),
             Command::Workspace(WorkspaceCommand::Configure { history_count, .. }) => {
                 match self.take()? {
                     Event::Workspace(WorkspaceEvent::Configured { retention }) => demand!(

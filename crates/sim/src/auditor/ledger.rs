@@ -217,8 +217,8 @@ impl Ledger {
                     Ok(())
                 }
                 Event::Receipt(receipt) => self.add_receipt(&batch, &receipt.key),
-                Event::Lock(_) | Event::Semaphore(_) | Event::Awaited(_) => {
-                    unreachable!("nobody here takes locks yet")
+                Event::Lock(_) | Event::Semaphore(_) | Event::Task(_) | Event::Awaited(_) => {
+                    unreachable!("nobody here takes locks or works on tasks yet")
                 }
             };
             checked.map_err(|breach| {

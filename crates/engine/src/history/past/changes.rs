@@ -220,6 +220,7 @@ impl<L: Log> Past<'_, L> {
             | Event::Agent(_)
             | Event::Lock(_)
             | Event::Semaphore(_)
+            | Event::Task(_)
             | Event::Workspace(_)
             | Event::Receipt(_)
             | Event::Awaited(_) => {}

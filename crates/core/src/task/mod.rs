@@ -1,0 +1,54 @@
+//! Tasks: what is to be done, and who does it.
+//!
+//! ```text
+//!              ┌─ waits for another task, or for its time
+//!   create ──▶ pending ◀────────── release, fail, lease over, agent gone ────────┐
+//!              └─ ready ────────── claim: a lease with a token ────────▶ in progress
+//!                   ▲                                                    │    │    │
+//!                   │ retry                        failed too often      │    │    │ complete
+//!                   └───────────── waiting for review ◀──────────────────┘    │    ▼
+//!                                     │ fail      │ complete ────────────────────▶ completed
+//!                                     ▼           deadline, failed too often  │
+//!   cancel: anything unfinished,    failed ◀──────────────────────────────────┘
+//!   with all that belongs to it ──▶ cancelled
+//! ```
+//!
+//! A lease is the right to work on a task. It has a token that only grows, and every call about the
+//! work must carry it: whoever comes with an older one has lost the task, and is told who has it. A
+//! lease ends by itself unless it is renewed. That counts as a failed try, since a task that kills
+//! its workers must not go round for ever; letting it go on purpose does not.
+//!
+//! Among ready tasks the one with the higher priority comes first, and among equals the older one. A
+//! point of priority is worth a minute of age, so that whatever waits long enough comes first. Among
+//! claims that wait, whoever came first is served first. A task that becomes ready while somebody
+//! waits for it is theirs in the same commit, by policy.
+//!
+//! What one task means for others: what depends on it becomes ready when it is completed, and is
+//! cancelled when it can never be; what belongs to it is cancelled with it. Each commit does as much
+//! of that as fits well; the rest is due at once and follows by itself.
+//!
+//! Invariants, checked by [`Table::check`]:
+//!
+//! 1. Exactly the tasks in progress have a lease, each its own, and no two have the same token.
+//! 2. The token of a task's lease is larger than that of any lease before.
+//! 3. A finished task never changes. It is forgotten only when nothing depends on it any more.
+//! 4. What is ready is in line, once, and waits for nothing.
+//! 5. Nobody waits for a task that is ready.
+//!
+//! Deliberately absent: the past, which the engine answers from the log; and what tasks produce
+//! beyond a megabyte, which belongs into artifacts.
+
+mod decide;
+mod table;
+#[cfg(test)]
+mod tests;
+mod vocabulary;
+
+pub use decide::{About, Decided, Surroundings, decide, query};
+pub use table::{Due, Table, Undo, ending};
+pub use vocabulary::{
+    Backoff, Cause, Claim, Command, Complete, Counts, Create, Created, Durations, Event, Fact,
+    Fail, Failure, Heartbeat, Lease, List, Next, OnExhausted, Outcome, Progress, Query, Rejection,
+    Release, Reply, Report, Review, Statistics, Status, Task, TimeInState, Transition, Update,
+    Verdict, Warning, Why,
+};

@@ -1,0 +1,438 @@
+//! Scenarios of tasks.
+
+use crate::testing::{World, check_coverage, scenarios};
+
+scenarios! {
+    a_task_is_claimed_worked_on_and_done => [
+        (0, "ann", r#"task.create review id="a" definition={"file":1}"#, "task.created a review ready"),
+        (1, "ann", "task.create review",             "task.created t-0000000002 review ready"),
+        (2, "ann", r#"task.create review id="a""#,   "refused task.exists"),
+        (3, "ann", "task.get a",                     "a pending"),
+        (4, "ada", r#"task.claim types=["write"]"#,  "r2: null"),
+        (5, "ada", r#"task.claim types=["write","review"] lease_ms=1000"#,
+            "task.claimed a by ada token=3"),
+        (6, "ada", "task.get a",                     "a in_progress by ada token=3 until 1005 attempts=1 retries=0"),
+        (7, "ada", "task.progress a token=3 fraction=0.5 note=\"half\"", "task.progressed a 0.5 (half)"),
+        (8, "ada", r#"task.update a token=3 fields={"result":{"n":1},"priority":3}"#, "task.updated a"),
+        (9, "ada", r#"task.complete a token=3 artifacts=["log"] then_claim={}"#,
+            "task.completed a; task.claimed t-0000000002 by ada token=6"),
+        (9, "ada", "task.get a",                     r#"a completed attempts=1 retries=0 result={"n":1}"#),
+        (9, "ada", "task.complete a token=3",        "refused task.finished"),
+        (9, "bob", "task.complete a token=2",        "refused task.stale_token"),
+        (9, "ada", "task.cancel a",                  "refused task.finished"),
+        (9, "ada", r#"task.review a verdict="retry""#, "refused task.finished"),
+        (9, "ada", r#"task.claim task="a""#,         "refused task.finished"),
+        (9, "ada", "task.release t-0000000002 token=6 reason=\"tired\"",
+            "task.released t-0000000002 (tired)"),
+        (9, "ada", "task.claim",                     "task.claimed t-0000000002 by ada token=8"),
+        (9, "ada", "task.heartbeat t-0000000002 token=6", "refused task.stale_token"),
+        (9, "ada", "task.get nope",                  "refused task.not_found"),
+        (9, "ada", "task.heartbeat nope token=6",    "refused task.not_found"),
+        (9, "ada", "task.history a",                 "about the past"),
+    ]
+
+    the_more_important_and_the_older_come_first => [
+        (0,      "ann", r#"task.create w id="old""#,                 "task.created old w ready"),
+        (0,      "ann", r#"task.create w id="older" priority=-1"#,   "task.created older w ready"),
+        (1,      "ann", r#"task.create w id="new""#,                 "task.created new w ready"),
+        (2,      "ann", r#"task.create x id="high" priority=2"#,     "task.created high x ready"),
+        // A minute is worth a point: what has waited that long is not overtaken any more.
+        (60000,  "ann", r#"task.create w id="late" priority=1"#,     "task.created late w ready"),
+        (180000, "ann", r#"task.create w id="last" priority=1"#,     "task.created last w ready"),
+        (180000, "ada", "task.why late",
+            "`late` is pending: it is ready; 1 task is before it; there is no live agent; \
+             nobody who may do it waits to claim type `w`"),
+        (180000, "ada", r#"task.claim types=["w"]"#,                 "task.claimed old by ada token=7"),
+        (180000, "ada", "task.claim",                                "task.claimed high by ada token=8"),
+        (180000, "ada", "task.claim",                                "task.claimed late by ada token=9"),
+        (180000, "ada", "task.claim",                                "task.claimed new by ada token=10"),
+        (180000, "ada", "task.claim",                                "task.claimed older by ada token=11"),
+        (180000, "ada", "task.claim",                                "task.claimed last by ada token=12"),
+        (180000, "ada", "task.claim",                                "r12: null"),
+    ]
+
+    only_whoever_may_and_can_claims => [
+        (0, "ann", r#"task.create w id="bobs" assigned_agent="bob""#,
+            "task.created bobs w ready; warning task.no_capable_agent"),
+        (0, "ann", r#"task.create w id="hard" capabilities=["rust","sql"]"#,
+            "task.created hard w ready; warning task.no_capable_agent"),
+        (0, "ann", r#"task.create w id="none" capabilities=["sql"] if_capable"#,
+            "refused task.no_capable_agent"),
+        (0, "ann", r#"task.create w id="none" if_capable"#,          "refused task.no_capable_agent"),
+        (0, "ann", r#"task.create w assigned_agent="bob" if_capable"#, "refused task.no_capable_agent"),
+        (0, "ada", "task.claim",                                     "r2: null"),
+        (0, "ada", r#"task.claim capabilities=["rust"]"#,            "r2: null"),
+        (0, "ada", r#"task.claim task="bobs""#,                      "refused task.not_claimable"),
+        (0, "ada", r#"task.claim task="hard" wait_ms=5"#,            "refused task.not_claimable"),
+        (0, "ada", r#"task.claim task="hard" types=["x"]"#,          "refused task.not_claimable"),
+        (0, "ada", "task.why hard",
+            "`hard` is pending: it is ready; no task is before it; \
+             no live agent can do `rust` and `sql`; nobody who may do it waits to claim type `w`"),
+        (0, "bob", r#"agent.register bob capabilities=["rust","sql","c"]"#,
+            "agent.joined bob token=3 ttl=60000; namespace.created agent:bob"),
+        (0, "ann", r#"task.create w id="fine" capabilities=["sql"] assigned_agent="bob" if_capable"#,
+            "task.created fine w ready"),
+        (0, "ann", r#"task.create w id="far" capabilities=["go"] assigned_agent="bob" if_capable"#,
+            "refused task.no_capable_agent"),
+        (0, "ann", "task.why bobs",
+            "`bobs` is pending: it is ready; no task is before it; it is assigned to `bob`; \
+             nobody who may do it waits to claim type `w`"),
+        (1, "bob", "task.claim",                                     "task.claimed bobs by bob token=5"),
+        (1, "bob", r#"task.claim capabilities=["rust"]"#,            "r5: null"),
+        (1, "bob", r#"task.claim types=["w"]"#,                      "task.claimed hard by bob token=6"),
+        (1, "bob", r#"task.claim task="fine""#,                      "task.claimed fine by bob token=7"),
+        (1, "bob", r#"task.claim task="fine""#,                      "refused task.not_claimable"),
+        (1, "ann", r#"task.list agent="bob""#,                    "[bobs, fine, hard]"),
+        (2, "bob", "agent.leave bob",
+            r#"agent.left bob; task.failed bobs {"holder":"bob","reason":"agent_gone","token":5} again; task.failed fine {"holder":"bob","reason":"agent_gone","token":7} again; task.failed hard {"holder":"bob","reason":"agent_gone","token":6} again"#),
+        (2, "bob", "time",           "task.ready bobs; task.ready fine; task.ready hard"),
+        (2, "ann", "task.why hard",
+            "`hard` is pending: it is ready; no task is before it; \
+             no live agent can do `rust` and `sql`, `bob` could but has no session; \
+             nobody who may do it waits to claim type `w`"),
+        (2, "ann", "task.why bobs",
+            "`bobs` is pending: it is ready; no task is before it; \
+             it is assigned to `bob`, who has no session; \
+             nobody who may do it waits to claim type `w`"),
+    ]
+
+    whoever_waits_is_served_in_order_of_arrival => [
+        (0, "ada", r#"task.claim types=["w"] wait_ms=1000"#,
+            "task.queued ada call=1 until 1000; call 1 waits"),
+        (0, "bob", "task.claim wait_ms=1000 lease_ms=500",
+            "task.queued bob call=2 until 1000; call 2 waits"),
+        (0, "cho", r#"task.claim types=["w","x"] capabilities=["sql"] wait_ms=1000"#,
+            "task.queued cho call=3 until 1000; call 3 waits"),
+        (0, "ann", "task.stats",
+            "pending=0 ready=0 delayed=0 blocked=0 working=0 review=0 done=0 failed=0 cancelled=0 claims=3"),
+        (1, "ann", r#"task.create w id="hard" capabilities=["sql"]"#,
+            "task.created hard w ready; task.claimed hard by cho token=4 call=3; \
+             warning task.no_capable_agent; \
+             call 3: hard in_progress by cho token=4 until 300001 attempts=1 retries=0"),
+        (1, "ann", r#"task.create x id="x""#,
+            "task.created x x ready; task.claimed x by bob token=5 call=2; \
+             call 2: x in_progress by bob token=5 until 501 attempts=1 retries=0"),
+        (1, "ann", r#"all: task.create w id="one" & task.create w id="two""#,
+            "task.created one w ready; task.claimed one by ada token=6 call=1; \
+             task.created two w ready; \
+             call 1: one in_progress by ada token=6 until 300001 attempts=1 retries=0"),
+        (2, "dee", r#"task.claim task="one" wait_ms=100"#,
+            "task.queued dee call=7 until 102; call 7 waits"),
+        (2, "eve", r#"task.claim task="one" wait_ms=200"#,
+            "task.queued eve call=8 until 202; call 8 waits"),
+        (2, "fay", r#"task.claim task="hard" wait_ms=100 capabilities=["sql"]"#,
+            "task.queued fay call=9 until 102; call 9 waits"),
+        (3, "ada", "task.release one token=6",
+            "task.released one; task.claimed one by dee token=10 call=7; \
+             call 7: one in_progress by dee token=10 until 300003 attempts=2 retries=0"),
+        // Nobody waits for what can never be had any more.
+        (4, "dee", "task.complete one token=10",     "task.completed one"),
+        (4, "dee", "time",                           "task.gave_up eve call=8 Timeout; call 8: null"),
+        (101, "dee", "time",                         "nothing"),
+        (102, "dee", "time",                         "task.gave_up fay call=9 Timeout; call 9: null"),
+        (103, "fay", "task.claim wait_ms=0",         "task.claimed two by fay token=14"),
+        (103, "fay", "task.claim wait_ms=5",         "task.queued fay call=15 until 108; call 15 waits"),
+        (103, "ann", "gone",                         "task.gave_up fay call=15 Gone; call 15: null"),
+        (104, "ann", "task.create w",                "task.created t-0000000017 w ready"),
+        (104, "ann", "all: task.claim & task.claim wait_ms=5",
+            "refused transaction.command_refused 1 transaction.cannot_wait"),
+    ]
+
+    a_session_that_ends_waits_no_longer => [
+        (0, "ada", "agent.register ada ttl_ms=100",
+            "agent.joined ada token=1 ttl=100; namespace.created agent:ada"),
+        (0, "ada", "task.claim wait_ms=60000",       "task.queued ada call=2 until 60000; call 2 waits"),
+        (125, "ann", "time",
+            "agent.lost ada; task.gave_up ada call=2 SessionEnded; call 2: refused task.session_ended"),
+        (125, "ann", "task.create w",                "task.created t-0000000004 w ready"),
+    ]
+
+    a_lease_ends_by_itself_unless_it_is_renewed => [
+        (0,    "ann", r#"task.create w id="a" max_retries=1"#,  "task.created a w ready"),
+        (0,    "ada", "task.claim lease_ms=1000",    "task.claimed a by ada token=2"),
+        (100,  "bob", "task.claim wait_ms=60000",    "task.queued bob call=3 until 60100; call 3 waits"),
+        // Too soon to be worth a line in the log: what is answered is the end that stands.
+        (249,  "ada", "task.heartbeat a token=2",
+            "r3: a in_progress by ada token=2 until 1000 attempts=1 retries=0"),
+        (250,  "ada", "task.heartbeat a token=2",    "task.renewed a lease=1000"),
+        (260,  "eve", "task.progress a token=2 fraction=1", "task.progressed a 1"),
+        (1259, "ada", "time",                        "nothing"),
+        (1260, "ada", "time",
+            r#"task.failed a {"holder":"ada","reason":"lease_expired","token":2} again | task.ready a; task.claimed a by bob token=7 call=3; call 3: a in_progress by bob token=7 until 301260 attempts=2 retries=1 error={"holder":"ada","reason":"lease_expired","token":2}"#),
+        (1261, "ada", "task.heartbeat a token=2",    "refused task.stale_token"),
+        (1261, "ada", "task.complete a token=2",     "refused task.stale_token"),
+        (1261, "bob", "task.heartbeat a token=7 lease_ms=200", "task.renewed a lease=200"),
+        (1461, "bob", "time",
+            r#"task.failed a {"holder":"bob","reason":"lease_expired","token":7} for good"#),
+        (1461, "bob", "task.complete a token=7",     "refused task.finished"),
+        (1461, "bob", "task.why a",   "`a` is failed: 2 tries failed, at last with `lease_expired`"),
+    ]
+
+    nobody_loses_a_lease_while_there_was_no_server => [
+        (0,    "ann", r#"task.create w id="a""#,     "task.created a w ready"),
+        (0,    "ada", "task.claim lease_ms=1000",    "task.claimed a by ada token=2"),
+        (5000, "ada", "wake",                        "awake"),
+        (5999, "ada", "time",                        "nothing"),
+        (5999, "ada", "task.heartbeat a token=2",    "task.renewed a lease=1000"),
+        (6998, "ada", "time",                        "nothing"),
+        (6999, "ada", "time",
+            r#"task.failed a {"holder":"ada","reason":"lease_expired","token":2} again | task.ready a"#),
+    ]
+
+    a_failed_task_is_tried_again_later_and_then_given_up => [
+        (0,    "ann", r#"task.create w id="a" max_retries=2 backoff={"initial_ms":100,"jitter":0}"#,
+            "task.created a w ready"),
+        (0,    "ada", "task.claim",                  "task.claimed a by ada token=2"),
+        (0,    "ada", r#"task.fail a token=2 error="no""#, r#"task.failed a "no" again at 100"#),
+        (50,   "ada", "task.claim",                  "r3: null"),
+        (50,   "ada", "task.why a",
+            "`a` is pending: 1 try failed, and it is tried again from 1970-01-01T00:00:00.100Z; \
+             there is no live agent"),
+        (50,   "ada", r#"task.claim task="a""#,      "refused task.not_claimable"),
+        (99,   "ada", "time",                        "nothing"),
+        (100,  "ada", "time",                        "task.ready a"),
+        (100,  "ada", "task.claim",                  "task.claimed a by ada token=5"),
+        (100,  "ada", r#"task.fail a token=5 error={"code":"E"}"#, r#"task.failed a {"code":"E"} again at 300"#),
+        (300,  "ada", "time",                        "task.ready a"),
+        (300,  "ada", "task.claim",                  "task.claimed a by ada token=8"),
+        (300,  "ada", r#"task.fail a token=8 error={"code":"E"}"#, r#"task.failed a {"code":"E"} for good"#),
+        (300,  "ada", r#"task.fail a token=8 error=1"#, "refused task.finished"),
+        (300,  "ada", "task.get a",                  r#"a failed attempts=3 retries=3 error={"code":"E"}"#),
+        (300,  "ann", r#"task.create w id="b" backoff={"initial_ms":0}"#, "task.created b w ready"),
+        (300,  "ada", "task.claim",                  "task.claimed b by ada token=11"),
+        (300,  "ada", "task.fail b token=11 error=1", "task.failed b 1 again; task.ready b"),
+        (300,  "ada", "task.claim",                  "task.claimed b by ada token=13"),
+        (300,  "ada", "task.fail b token=13 error=1 retryable=false", "task.failed b 1 for good"),
+    ]
+
+    a_person_may_decide => [
+        (0, "ann", r#"task.create w id="a" max_retries=0 on_exhausted="review""#, "task.created a w ready"),
+        (0, "ann", r#"task.create v id="after" depends_on=["a"]"#, "task.created after v"),
+        (0, "ada", "task.claim",                     "task.claimed a by ada token=3"),
+        (0, "ann", r#"task.review a verdict="retry""#, "refused task.not_in_review"),
+        (0, "ada", r#"task.fail a token=3 error="no""#, r#"task.failed a "no" for review"#),
+        (0, "ada", "task.heartbeat a token=3",       "refused task.stale_token"),
+        (0, "ada", "task.why a",     "`a` is waiting for review: 1 try failed, and a person must decide"),
+        (0, "ann", r#"task.claim task="a""#,         "refused task.not_claimable"),
+        (0, "ada", "task.claim wait_ms=9",           "task.queued ada call=5 until 9; call 5 waits"),
+        (0, "ann", r#"task.review a verdict="retry" note="again""#,
+            "task.reviewed a Retry (again); task.claimed a by ada token=6 call=5; \
+             call 5: a in_progress by ada token=6 until 300000 attempts=2 retries=0 error=\"no\""),
+        (0, "ada", r#"task.fail a token=6 error="no""#, r#"task.failed a "no" for review"#),
+        (0, "ann", r#"task.review a verdict="fail""#,
+            "task.reviewed a Fail; task.cancelled after (task `a`, which it needs, is failed)"),
+        (0, "ann", r#"task.create w id="b" max_retries=0 on_exhausted="review""#, "task.created b w ready"),
+        (0, "ada", "task.claim",                     "task.claimed b by ada token=10"),
+        (0, "ada", r#"task.fail b token=10 error="no""#, r#"task.failed b "no" for review"#),
+        (0, "ann", r#"task.review b verdict="complete" result=7"#, "task.reviewed b Complete"),
+        (0, "ann", "task.get b",        r#"b completed attempts=1 retries=1 result=7 error="no""#),
+    ]
+
+    another_agent_may_try_once => [
+        (0, "ann", r#"task.create w id="a" max_retries=0 on_exhausted={"agent":"bob"}"#, "task.created a w ready"),
+        (0, "ada", "task.claim",                     "task.claimed a by ada token=2"),
+        (0, "ada", "task.fail a token=2 error=1",    "task.failed a 1 to bob; task.ready a"),
+        (0, "ada", "task.claim",                     "r3: null"),
+        (0, "bob", "task.claim lease_ms=100",        "task.claimed a by bob token=4"),
+        (100, "bob", "time",
+            r#"task.failed a {"holder":"bob","reason":"lease_expired","token":4} for good"#),
+    ]
+
+    a_task_waits_for_others_and_for_its_time => [
+        (0,  "ann", r#"task.create w id="a""#,       "task.created a w ready"),
+        (0,  "ann", r#"task.create w id="b" depends_on=["a"]"#, "task.created b w"),
+        (0,  "ann", r#"task.create w id="c" depends_on=["a","b","a"] delay_ms=50"#, "task.created c w"),
+        (0,  "ann", r#"task.create w id="d" depends_on=["a"] delay_ms=20"#, "task.created d w"),
+        (0,  "ann", r#"task.create w id="e" delay_ms=20"#, "task.created e w"),
+        (0,  "ann", r#"task.create w depends_on=["zz"]"#, "refused task.unknown_dependency"),
+        (0,  "ann", "task.stats",
+            "pending=5 ready=1 delayed=1 blocked=3 working=0 review=0 done=0 failed=0 cancelled=0 claims=0"),
+        (0,  "ann", "task.get c",                    r#"c pending after ["a", "b"]"#),
+        (1,  "ada", "task.claim",                    "task.claimed a by ada token=6"),
+        (1,  "ann", "task.why b",
+            "`b` is pending: it waits for `a`, which `ada` holds until 1970-01-01T00:05:00.001Z; \
+             there is no live agent"),
+        (1,  "ann", "task.why e",
+            "`e` is pending: it is not begun before 1970-01-01T00:00:00.020Z; there is no live agent"),
+        (1,  "ada", "task.claim",                    "r6: null"),
+        (1,  "bob", r#"task.claim task="b" wait_ms=100"#,
+            "task.queued bob call=7 until 101; call 7 waits"),
+        (2,  "ada", "task.complete a token=6 then_claim={}",
+            "task.completed a; task.ready b; task.claimed b by bob token=8 call=7; \
+             call 7: b in_progress by bob token=8 until 300002 attempts=1 retries=0"),
+        (19, "ada", "time",                          "nothing"),
+        (20, "ada", "time",                          "task.ready d; task.ready e"),
+        (30, "bob", "task.complete b token=8 then_claim={}",
+            "task.completed b; task.claimed d by bob token=10"),
+        (50, "bob", "time",                          "task.ready c"),
+        (50, "ann", r#"task.create w id="late" depends_on=["a","b"]"#, "task.created late w ready"),
+        (50, "ann", "task.stats",
+            "pending=3 ready=3 delayed=0 blocked=0 working=1 review=0 done=2 failed=0 cancelled=0 claims=0"),
+        (50, "ann", r#"task.stats type="x""#,
+            "pending=0 ready=0 delayed=0 blocked=0 working=0 review=0 done=0 failed=0 cancelled=0 claims=0"),
+    ]
+
+    what_has_just_become_ready_may_be_claimed_next => [
+        (0,  "ann", r#"task.create w id="a""#,       "task.created a w ready"),
+        (0,  "ann", r#"task.create w id="b" depends_on=["a"] priority=1"#, "task.created b w"),
+        (0,  "ann", r#"task.create w id="c""#,       "task.created c w ready"),
+        (0,  "ada", r#"task.claim task="a""#,        "task.claimed a by ada token=4"),
+        (0,  "ada", "task.complete a token=4 then_claim={}",
+            "task.completed a; task.ready b; task.claimed b by ada token=5"),
+    ]
+
+    what_can_never_be_done_is_cancelled => [
+        (0,  "ann", r#"task.create w id="a""#,       "task.created a w ready"),
+        (0,  "ann", r#"task.create w id="b" depends_on=["a"]"#, "task.created b w"),
+        (0,  "ann", r#"task.create w id="b1" parent="b""#, "task.created b1 w ready"),
+        (0,  "ann", r#"task.create w id="c" depends_on=["b"]"#, "task.created c w"),
+        (0,  "ada", r#"task.claim task="b1""#,       "task.claimed b1 by ada token=5"),
+        (0,  "ada", r#"task.claim task="a""#,        "task.claimed a by ada token=6"),
+        (1,  "ada", "task.fail a token=6 error=1 retryable=false",
+            "task.failed a 1 for good; \
+             task.cancelled b (task `a`, which it needs, is failed); \
+             task.cancelled c (task `b`, which it needs, is cancelled); \
+             task.cancelled b1 (task `b`, which it needs, is cancelled)"),
+        (1,  "ada", "task.complete b1 token=5",      "refused task.stale_token"),
+        (1,  "ann", r#"task.create w depends_on=["a"]"#, "refused task.dead_dependency"),
+        (1,  "ann", r#"task.create w parent="b""#,   "refused task.parent_finished"),
+        (1,  "ann", r#"task.create w parent="zz""#,  "refused task.unknown_parent"),
+        (1,  "ann", "task.why c", "`c` is cancelled: task `b`, which it needs, is cancelled"),
+    ]
+
+    a_task_is_cancelled_with_all_that_belongs_to_it => [
+        (0,  "ann", r#"task.create w id="root""#,    "task.created root w ready"),
+        (0,  "ann", r#"task.create w id="kid" parent="root""#, "task.created kid w ready"),
+        (0,  "ann", r#"task.create w id="grandkid" parent="kid" group="g""#, "task.created grandkid w ready"),
+        (0,  "ann", r#"task.create w id="other" group="g""#, "task.created other w ready"),
+        (0,  "ann", r#"task.create w id="waits" depends_on=["grandkid"]"#, "task.created waits w"),
+        (0,  "ada", r#"task.claim task="kid""#,      "task.claimed kid by ada token=6"),
+        (0,  "ada", "task.complete kid token=6",     "task.completed kid"),
+        (0,  "ada", r#"task.claim task="grandkid""#, "task.claimed grandkid by ada token=8"),
+        (0,  "ann", r#"task.list parent="root""#,    "[kid]"),
+        (0,  "ann", r#"task.list group="g""#,        "[grandkid, other]"),
+        (0,  "ann", r#"task.list status="pending""#, "[other, root, waits]"),
+        (0,  "ann", r#"task.list status="completed""#, "[kid]"),
+        (0,  "ann", r#"task.list status="completed" type="x""#, "[]"),
+        (0,  "ann", "task.list limit=2",             "[grandkid, kid] next=kid"),
+        (0,  "ann", r#"task.list limit=3 cursor="kid""#, "[other, root, waits]"),
+        (0,  "ann", r#"task.list group="g" limit=1"#, "[grandkid] next=grandkid"),
+        (0,  "ann", r#"task.list group="g" cursor="grandkid""#, "[other]"),
+        (0,  "ann", "task.list limit=0",             "refused task.out_of_range"),
+        (0,  "ann", "task.cancel root reason=\"enough\"",
+            "task.cancelled root (enough); task.cancelled grandkid (enough); \
+             task.cancelled waits (task `grandkid`, which it needs, is cancelled)"),
+        (0,  "ada", "task.heartbeat grandkid token=8", "refused task.stale_token"),
+        (0,  "ann", "task.cancel nope",              "refused task.not_found"),
+    ]
+
+    what_is_late_has_failed => [
+        (0,   "ann", r#"task.create w id="a" deadline_ms=100"#, "task.created a w ready"),
+        (0,   "ann", r#"task.create w id="b" depends_on=["a"] deadline_ms=200"#, "task.created b w"),
+        (0,   "ada", "task.claim",                   "task.claimed a by ada token=3"),
+        (99,  "ada", "time",                         "nothing"),
+        // What follows from it is due at once.
+        (100, "ada", "time",
+            r#"task.failed a {"reason":"deadline"} for good | task.cancelled b (task `a`, which it needs, is failed)"#),
+        (100, "ada", "task.get a",   r#"a failed attempts=1 retries=0 error={"reason":"deadline"}"#),
+        (100, "ann", r#"task.create w deadline_ms=100 delay_ms=100"#, "refused task.out_of_range"),
+    ]
+
+    every_call_about_the_work_needs_the_token => [
+        (0, "ann", r#"task.create w id="a" metadata={"a":1,"b":{"c":1}}"#, "task.created a w ready"),
+        (0, "ada", "task.release a token=0",         "refused task.stale_token"),
+        (0, "ada", "task.claim",                     "task.claimed a by ada token=2"),
+        (0, "ada", "task.heartbeat a token=1",       "refused task.stale_token"),
+        (0, "ada", "task.progress a token=1 fraction=0", "refused task.stale_token"),
+        (0, "ada", "task.update a token=1 fields={}", "refused task.stale_token"),
+        (0, "ada", "task.release a token=3",         "refused task.stale_token"),
+        (0, "ada", "task.complete a token=3",        "refused task.stale_token"),
+        (0, "ada", "task.fail a token=3 error=1",    "refused task.stale_token"),
+        // The token alone decides, not the name.
+        (0, "eve", "task.heartbeat a token=2 lease_ms=1000", "task.renewed a lease=1000"),
+        (0, "ada", "under 2 state.set shared/a 1",   "state.set shared/a v1 = 1"),
+        (0, "ada", "all: if token 2 & state.set shared/a 2 & task.complete a token=2",
+            "state.set shared/a v2 = 2; task.completed a"),
+        (0, "ada", "under 2 state.set shared/a 3",   "refused request.stale_token"),
+    ]
+
+    all_or_nothing => [
+        (0, "ann", r#"task.create w id="a""#,        "task.created a w ready"),
+        (0, "ada", "all: task.claim & state.set shared/a 1 & state.delete shared/zz",
+            "refused transaction.command_refused 2 state.not_found"),
+        (0, "ada", r#"all: task.claim & task.complete a token=2 & task.create w & task.create w & task.create w depends_on=["zz"]"#,
+            "refused transaction.command_refused 4 task.unknown_dependency"),
+        (0, "bob", "task.claim wait_ms=5",           "task.claimed a by bob token=2"),
+        (0, "bob", "task.claim wait_ms=5",           "task.queued bob call=3 until 5; call 3 waits"),
+        (0, "ann", "all: task.create w & task.release a token=2 & task.cancel zz",
+            "refused transaction.command_refused 2 task.not_found"),
+        (0, "ann", "many 3 task.create x",
+            "task.created t-0000000004 x ready; task.claimed t-0000000004 by bob token=4 call=3; \
+             task.created t-0000000004.2 x ready; task.created t-0000000004.3 x ready; \
+             call 3: t-0000000004 in_progress by bob token=4 until 300000 attempts=1 retries=0"),
+        (0, "ada", "all: task.claim & task.claim",
+            "task.claimed t-0000000004.2 by ada token=5; task.claimed t-0000000004.3 by ada token=6"),
+    ]
+
+    a_repeated_claim_gets_the_same_task => [
+        (0, "ann", "many 2 task.create w",
+            "task.created t-0000000001 w ready; task.created t-0000000001.2 w ready"),
+        (0, "ada", "#k task.claim",                  "task.claimed t-0000000001 by ada token=2; receipt.kept k"),
+        (0, "ada", "#k task.claim",
+            "r2: t-0000000001 in_progress by ada token=2 until 300000 attempts=1 retries=0"),
+        (0, "bob", "#k task.claim",                  "task.claimed t-0000000001.2 by bob token=3; receipt.kept k"),
+        (0, "cho", "#l task.claim wait_ms=9",
+            "task.queued cho call=4 until 9; receipt.awaited l; call 4 waits"),
+        (0, "cho", "#l task.claim wait_ms=9",        "call 4 waits on"),
+        (0, "bob", "task.release t-0000000001.2 token=3",
+            "task.released t-0000000001.2; task.claimed t-0000000001.2 by cho token=5 call=4; \
+             receipt.kept l; \
+             call 4: t-0000000001.2 in_progress by cho token=5 until 300000 attempts=2 retries=0"),
+        (0, "cho", "#l task.claim wait_ms=9",
+            "r5: t-0000000001.2 in_progress by cho token=5 until 300000 attempts=2 retries=0"),
+    ]
+
+    what_is_said_must_make_sense => [
+        (0, "ann", "task.create w priority=101",             "refused task.bad_field"),
+        (0, "ann", "task.create w priority=-101",            "refused task.bad_field"),
+        (0, "ann", "task.create w max_retries=1001",         "refused task.out_of_range"),
+        (0, "ann", "task.create w delay_ms=999999999999999", "refused task.out_of_range"),
+        (0, "ann", "task.create w deadline_ms=0",            "refused task.out_of_range"),
+        (0, "ann", r#"task.create w backoff={"multiplier":0.5}"#, "refused task.bad_field"),
+        (0, "ann", r#"task.create w backoff={"jitter":1.5}"#,     "refused task.bad_field"),
+        (0, "ann", r#"task.create w backoff={"max_ms":86400001}"#, "refused task.out_of_range"),
+        (0, "ann", "task.create w metadata=[1]",             "refused task.bad_field"),
+        (0, "ann", "task.create w schema_version={}",        "refused task.bad_field"),
+        (0, "ann", r#"task.create w capabilities=[""]"#,     "refused task.bad_field"),
+        (0, "ann", "task.create w description=bytes:16387",  "refused task.too_large"),
+        (0, "ann", "task.create w definition=bytes:1048577", "refused task.too_large"),
+        (0, "ada", "task.claim types=[]",                    "refused task.bad_field"),
+        (0, "ada", "task.claim lease_ms=99",                 "refused task.out_of_range"),
+        (0, "ada", "task.claim wait_ms=3600001",             "refused task.out_of_range"),
+        (0, "ann", r#"task.create w id="a" definition=bytes:1048576 schema_version="2.1""#,
+            "task.created a w ready"),
+        (0, "ada", "task.claim",                             "task.claimed a by ada token=2"),
+        (0, "ada", "task.progress a token=2 fraction=1.01",  "refused task.bad_field"),
+        (0, "ada", "task.progress a token=2 fraction=1 note=bytes:4099", "refused task.too_large"),
+        (0, "ada", "task.update a token=2 fields=[]",        "refused task.bad_field"),
+        (0, "ada", r#"task.update a token=2 fields={"status":1}"#,   "refused task.bad_field"),
+        (0, "ada", r#"task.update a token=2 fields={"priority":1.5}"#, "refused task.bad_field"),
+        (0, "ada", r#"task.update a token=2 fields={"priority":200}"#, "refused task.bad_field"),
+        (0, "ada", r#"task.update a token=2 fields={"description":1}"#, "refused task.bad_field"),
+        (0, "ada", r#"task.update a token=2 fields={"metadata":1}"#, "refused task.bad_field"),
+        (0, "ada", "task.update a token=2 fields={}",
+            "r2: a in_progress by ada token=2 until 300000 attempts=1 retries=0"),
+        (0, "ada", "task.complete a token=2 artifacts={}",   "refused task.bad_field"),
+        (0, "ada", "task.complete a token=2 then_claim={\"lease_ms\":1}", "refused task.out_of_range"),
+        (0, "ada", "task.fail a token=2 error=bytes:65537",  "refused task.too_large"),
+        (0, "ada", "task.heartbeat a token=2 lease_ms=1",    "refused task.out_of_range"),
+    ]
+}
+
+#[test]
+fn every_word_is_reached() {
+    let source = include_str!("vocabulary.rs");
+    let elsewhere = ["task.too_many", "task.subtree_too_large"];
+    check_coverage(source, "code", SCENARIOS, World::codes, &elsewhere);
+    check_coverage(source, "kind", SCENARIOS, World::kinds, &[]);
+}

@@ -1,0 +1,769 @@
+//! The words of tasks.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::json::{Json, given};
+use crate::kind::Kind;
+use crate::names::{AgentId, GroupName, TaskId, TaskType};
+use crate::numbers::{Revision, Token, WaitId};
+use crate::range::OutOfRange;
+use crate::time::Timestamp;
+use crate::wait::{Left, Step};
+
+pub use crate::entry::Warning;
+pub use crate::tasks::{
+    Backoff, Claim, Complete, Counts, Create, Durations, Fact, Fail, Failure, Heartbeat, Lease,
+    List, Next, OnExhausted, Progress, Release, Report, Review, Statistics, Status, Task,
+    TimeInState, Transition, Update, Verdict, Why,
+};
+
+/// What one may ask of tasks so that they change.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Command {
+    /// `task.create`
+    Create(Box<Create>),
+    /// `task.claim`
+    Claim(Claim),
+    /// `task.heartbeat`
+    Heartbeat(Heartbeat),
+    /// `task.progress`
+    Progress(Report),
+    /// `task.update`
+    Update(Update),
+    /// `task.release`
+    Release(Release),
+    /// `task.complete`
+    Complete(Box<Complete>),
+    /// `task.fail`
+    Fail(Fail),
+    /// `task.cancel`: the task and everything below it.
+    Cancel {
+        /// Which task.
+        task: TaskId,
+        /// Why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    /// `task.review`
+    Review(Review),
+    /// Sent by the policies when a task that somebody may wait for has become ready, or will never.
+    Assign {
+        /// Which task.
+        task: TaskId,
+    },
+    /// Sent by the policies when an agent's session has ended.
+    LetGo {
+        /// Whose.
+        agent: AgentId,
+    },
+    /// Sent by the engine when a caller is gone.
+    GiveUp {
+        /// Which call.
+        wait: WaitId,
+    },
+    /// Sent by the engine when [`Table::next_deadline`](super::Table::next_deadline) has passed.
+    Expire,
+}
+
+/// What one may ask of tasks without changing them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Query {
+    /// `task.get`
+    Get {
+        /// Which task.
+        task: TaskId,
+    },
+    /// `task.list`
+    List(List),
+    /// `task.stats`
+    Stats {
+        /// Only tasks of this type.
+        #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
+        task_type: Option<TaskType>,
+    },
+    /// `task.why`: why it is not running.
+    Why {
+        /// Which task.
+        task: TaskId,
+    },
+    /// `task.history`: a page of what happened to it, newest first.
+    History {
+        /// Which task.
+        task: TaskId,
+        /// How many at most.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limit: Option<u64>,
+        /// Where the page before ended.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cursor: Option<String>,
+    },
+}
+
+impl Query {
+    /// Whether answering needs more than the present.
+    pub fn is_about_the_past(&self) -> bool {
+        match self {
+            Self::History { .. } => true,
+            Self::Get { .. } | Self::List(_) | Self::Stats { .. } | Self::Why { .. } => false,
+        }
+    }
+}
+
+/// Answers of tasks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Reply {
+    /// One task.
+    Task(Box<Task>),
+    /// The task that was claimed; nothing if there was none to get in time.
+    Claimed(Option<Box<Task>>),
+    /// A task is done.
+    Completed {
+        /// Which.
+        task: Box<Task>,
+        /// The one that was claimed next.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        next: Option<Box<Task>>,
+    },
+    /// A page of tasks, by id. It may have fewer than were asked for, or none, and still not be the
+    /// last: that is the one without a cursor.
+    Tasks {
+        /// The page.
+        tasks: Vec<Task>,
+        /// Where to go on, if there is more.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cursor: Option<TaskId>,
+    },
+    /// How many there are, how long they took, why they failed.
+    Stats(Box<Statistics>),
+    /// Why a task is not running.
+    Why(Box<Why>),
+    /// A page of what happened to a task, newest first.
+    History {
+        /// The page.
+        events: Vec<Transition>,
+        /// What happened up to this revision is no longer kept; 0 if all of it is.
+        #[serde(default)]
+        oldest: Revision,
+        /// Where to go on, if there is more.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cursor: Option<String>,
+    },
+    /// Nothing had to be done.
+    Done,
+}
+
+/// Facts about tasks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Event {
+    /// Somebody wants something done.
+    Created(Box<Created>),
+    /// Somebody works on it.
+    Claimed {
+        /// Which task.
+        task: TaskId,
+        /// Who.
+        holder: AgentId,
+        /// The lease's token.
+        token: Token,
+        /// How long the lease is.
+        lease_ms: u64,
+        /// The call that waited for it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        wait: Option<WaitId>,
+    },
+    /// A claim waits for a task.
+    Queued {
+        /// Which call.
+        wait: WaitId,
+        /// Who waits.
+        claimant: AgentId,
+        /// Until when at most.
+        until: Timestamp,
+        /// Only tasks of these types.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        types: Option<BTreeSet<TaskType>>,
+        /// What the claimant can do.
+        #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+        capabilities: BTreeSet<String>,
+        /// Only this task.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
+        /// How long the lease shall be.
+        lease_ms: u64,
+    },
+    /// A claim waits no longer.
+    GaveUp {
+        /// Which call.
+        wait: WaitId,
+        /// Who waited.
+        claimant: AgentId,
+        /// Why.
+        left: Left,
+    },
+    /// The lease lasts longer.
+    Renewed {
+        /// Which task.
+        task: TaskId,
+        /// How long from now on.
+        lease_ms: u64,
+    },
+    /// The work went on; the lease lasts longer.
+    Progressed {
+        /// Which task.
+        task: TaskId,
+        /// The part that is done.
+        fraction: f64,
+        /// In words.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        note: Option<String>,
+    },
+    /// The worker changed something about it: each field that is here, to what it says.
+    Updated {
+        /// Which task.
+        task: TaskId,
+        /// What is to be done, in words.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        description: Option<String>,
+        /// What is to be done, as data.
+        #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+        definition: Option<Json>,
+        /// Whatever else is worth knowing.
+        #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+        metadata: Option<Json>,
+        /// What came of it so far.
+        #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+        result: Option<Json>,
+        /// Higher is sooner.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        priority: Option<i32>,
+    },
+    /// The worker let it go; that counts as no try.
+    Released {
+        /// Which task.
+        task: TaskId,
+        /// Why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    /// It can be claimed: its time has come, or what it waited for is done.
+    Ready {
+        /// Which task.
+        task: TaskId,
+    },
+    /// It is done.
+    Completed {
+        /// Which task.
+        task: TaskId,
+        /// What came of it; what there was so far if not given.
+        #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+        result: Option<Json>,
+        /// What it made besides.
+        #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+        artifacts: Option<Json>,
+    },
+    /// A try failed, or its time was over.
+    Failed {
+        /// Which task.
+        task: TaskId,
+        /// What went wrong.
+        error: Json,
+        /// Who says so.
+        cause: Cause,
+        /// What becomes of it.
+        outcome: Outcome,
+    },
+    /// It is not wanted any more.
+    Cancelled {
+        /// Which task.
+        task: TaskId,
+        /// Why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    /// A person has decided about it.
+    Reviewed {
+        /// Which task.
+        task: TaskId,
+        /// What.
+        verdict: Verdict,
+        /// Why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        note: Option<String>,
+        /// What came of it.
+        #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+        result: Option<Json>,
+    },
+}
+
+/// Somebody wants something done.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Created {
+    /// Which task.
+    pub task: TaskId,
+    /// What kind of work it is.
+    pub task_type: TaskType,
+    /// Whether it can be claimed at once: it waits for nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ready: bool,
+    /// What is to be done, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// What is to be done, as data.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    pub definition: Option<Json>,
+    /// The only agent that may work on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assigned_agent: Option<AgentId>,
+    /// What an agent must be able to do to work on it.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub capabilities: BTreeSet<String>,
+    /// Higher is sooner.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub priority: i32,
+    /// Which tasks it belongs with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<GroupName>,
+    /// The task it is a part of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<TaskId>,
+    /// What must be completed before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub depends_on: Vec<TaskId>,
+    /// It is not begun before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_before: Option<Timestamp>,
+    /// It has failed if it is not finished by then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<Timestamp>,
+    /// How often it may be tried again; as often as usual if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_retries: Option<u64>,
+    /// How long to wait before that; as long as usual if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backoff: Option<Backoff>,
+    /// What becomes of it after that; it fails if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_exhausted: Option<OnExhausted>,
+    /// Which version of the definition's schema it follows.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    pub schema_version: Option<Json>,
+    /// Whatever else is worth knowing.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Json>,
+}
+
+impl Created {
+    fn load(&self) -> usize {
+        // The names of all fields, and the numbers.
+        const FRAME: usize = 384;
+        let json = |json: &Option<Json>| json.as_ref().map_or(0, |json| json.as_bytes().len());
+        let agent = |agent: Option<&AgentId>| agent.map_or(0, |agent| agent.as_str().len());
+        let exhausted = match &self.on_exhausted {
+            Some(OnExhausted::Agent(to)) => Some(to),
+            Some(OnExhausted::Fail | OnExhausted::Review) | None => None,
+        };
+        FRAME
+            + self.task_type.as_str().len()
+            + self.description.as_ref().map_or(0, String::len)
+            + json(&self.definition)
+            + json(&self.metadata)
+            + json(&self.schema_version)
+            + agent(self.assigned_agent.as_ref())
+            + agent(exhausted)
+            + self.capabilities.iter().map(|name| name.len() + 5).sum::<usize>()
+            + self.depends_on.iter().map(|task| task.as_str().len() + 5).sum::<usize>()
+            + self.group.as_ref().map_or(0, |group| group.as_str().len())
+            + self.parent.as_ref().map_or(0, |parent| parent.as_str().len())
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &i32) -> bool {
+    *number == 0
+}
+
+/// Who says that a try has failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// The worker.
+    Reported,
+    /// Nobody renewed the lease.
+    LeaseExpired,
+    /// The worker's session ended.
+    AgentGone,
+    /// The task was not finished in time.
+    Deadline,
+}
+
+/// What becomes of a task after a try has failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It is tried again.
+    Retry {
+        /// Not before then; at once if not given.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        not_before: Option<Timestamp>,
+    },
+    /// It has failed.
+    Failed,
+    /// A person decides.
+    Review,
+    /// Another agent tries.
+    Reassigned {
+        /// Which.
+        to: AgentId,
+    },
+}
+
+impl Event {
+    /// The event's type, as watchers and history know it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Created(_) => "task.created",
+            Self::Claimed { .. } => "task.claimed",
+            Self::Queued { .. } => "task.queued",
+            Self::GaveUp { .. } => "task.gave_up",
+            Self::Renewed { .. } => "task.renewed",
+            Self::Progressed { .. } => "task.progressed",
+            Self::Updated { .. } => "task.updated",
+            Self::Released { .. } => "task.released",
+            Self::Ready { .. } => "task.ready",
+            Self::Completed { .. } => "task.completed",
+            Self::Failed { .. } => "task.failed",
+            Self::Cancelled { .. } => "task.cancelled",
+            Self::Reviewed { .. } => "task.reviewed",
+        }
+    }
+
+    /// The task it is about; none if it is about a claim that waits.
+    pub fn task(&self) -> Option<&TaskId> {
+        match self {
+            Self::Created(created) => Some(&created.task),
+            Self::Claimed { task, .. }
+            | Self::Renewed { task, .. }
+            | Self::Progressed { task, .. }
+            | Self::Updated { task, .. }
+            | Self::Released { task, .. }
+            | Self::Ready { task }
+            | Self::Completed { task, .. }
+            | Self::Failed { task, .. }
+            | Self::Cancelled { task, .. }
+            | Self::Reviewed { task, .. } => Some(task),
+            Self::Queued { .. } | Self::GaveUp { .. } => None,
+        }
+    }
+
+    /// The two parts of its subject: `tasks/` and the task, or `claims/` and who waits.
+    pub fn subject_parts(&self) -> [&str; 2] {
+        match self {
+            Self::Queued { claimant, .. } | Self::GaveUp { claimant, .. } => {
+                ["claims/", claimant.as_str()]
+            }
+            Self::Created(_)
+            | Self::Claimed { .. }
+            | Self::Renewed { .. }
+            | Self::Progressed { .. }
+            | Self::Updated { .. }
+            | Self::Released { .. }
+            | Self::Ready { .. }
+            | Self::Completed { .. }
+            | Self::Failed { .. }
+            | Self::Cancelled { .. }
+            | Self::Reviewed { .. } => {
+                ["tasks/", self.task().expect("all others are about a task").as_str()]
+            }
+        }
+    }
+
+    /// What it means for a call that waits.
+    pub fn wait(&self) -> Option<Step> {
+        match self {
+            Self::Claimed { wait, .. } => wait.map(Step::Granted),
+            Self::GaveUp { wait, .. } => Some(Step::Left(*wait)),
+            Self::Queued { wait, .. } => Some(Step::Begins(*wait)),
+            Self::Created(_)
+            | Self::Renewed { .. }
+            | Self::Progressed { .. }
+            | Self::Updated { .. }
+            | Self::Released { .. }
+            | Self::Ready { .. }
+            | Self::Completed { .. }
+            | Self::Failed { .. }
+            | Self::Cancelled { .. }
+            | Self::Reviewed { .. } => None,
+        }
+    }
+
+    /// The token it gives.
+    pub fn token(&self) -> Option<Token> {
+        if let Self::Claimed { token, .. } = self { Some(*token) } else { None }
+    }
+
+    /// Bytes of what is neither bounded by the frame of an event nor part of the subject.
+    pub(crate) fn load(&self) -> usize {
+        let json = |json: &Option<Json>| json.as_ref().map_or(0, |json| json.as_bytes().len() + 24);
+        let text = |text: &Option<String>| text.as_ref().map_or(0, |text| text.len() + 24);
+        let names =
+            |names: &BTreeSet<String>| names.iter().map(|name| name.len() + 5).sum::<usize>();
+        match self {
+            Self::Created(created) => created.load(),
+            Self::Claimed { holder, .. } => holder.as_str().len(),
+            Self::Queued { types, capabilities, task, .. } => {
+                let types = types.iter().flatten().map(|name| name.as_str().len() + 5);
+                let task = task.as_ref().map_or(0, |task| task.as_str().len());
+                64 + types.sum::<usize>() + names(capabilities) + task
+            }
+            Self::Progressed { note, .. } => text(note),
+            Self::Updated { description, definition, metadata, result, .. } => {
+                text(description) + json(definition) + json(metadata) + json(result)
+            }
+            Self::Released { reason, .. } | Self::Cancelled { reason, .. } => text(reason),
+            Self::Completed { result, artifacts, .. } => json(result) + json(artifacts),
+            Self::Failed { error, outcome, .. } => {
+                let to =
+                    if let Outcome::Reassigned { to } = outcome { to.as_str().len() } else { 0 };
+                error.as_bytes().len() + to
+            }
+            Self::Reviewed { note, result, .. } => text(note) + json(result),
+            Self::GaveUp { .. } | Self::Renewed { .. } | Self::Ready { .. } => 0,
+        }
+    }
+}
+
+/// Why a task command was refused. Nothing was written.
+#[derive(Clone, Debug, PartialEq, Error, Serialize)]
+#[serde(untagged)]
+pub enum Rejection {
+    /// There is no such task.
+    #[error("there is no task `{task}`")]
+    NotFound {
+        /// Which.
+        task: TaskId,
+    },
+    /// There is one already.
+    #[error("there is a task `{}` already, it is {}", .task.id, .task.status.phrase())]
+    Exists {
+        /// It.
+        task: Box<Task>,
+    },
+    /// It is finished, and stays as it is.
+    #[error("task `{task}` is {} and does not change any more", .status.phrase())]
+    Finished {
+        /// Which.
+        task: TaskId,
+        /// How it finished.
+        #[serde(rename = "task_status")]
+        status: Status,
+    },
+    /// The lease that the token was for is over.
+    #[error("token {given} of task `{task}` is stale: {}", now_held(*status, lease.as_ref()))]
+    StaleToken {
+        /// Which task.
+        task: TaskId,
+        /// What was given.
+        given: Token,
+        /// Where the task is in its life.
+        #[serde(rename = "task_status")]
+        status: Status,
+        /// Who holds it now, if anyone.
+        lease: Option<Lease>,
+    },
+    /// That very task cannot be claimed now.
+    #[error("task `{task}` cannot be claimed: {reason}")]
+    NotClaimable {
+        /// Which.
+        task: TaskId,
+        /// Where it is in its life.
+        #[serde(rename = "task_status")]
+        status: Status,
+        /// Who holds it, if anyone.
+        lease: Option<Lease>,
+        /// Why not.
+        reason: String,
+    },
+    /// Nobody asked for a decision about it.
+    #[error("task `{task}` is {}, not waiting for review", .status.phrase())]
+    NotInReview {
+        /// Which.
+        task: TaskId,
+        /// Where it is in its life.
+        #[serde(rename = "task_status")]
+        status: Status,
+    },
+    /// It would wait for a task that is not there.
+    #[error("it cannot depend on `{dependency}`: there is no such task")]
+    UnknownDependency {
+        /// Which.
+        dependency: TaskId,
+    },
+    /// It would wait for a task that will never be completed.
+    #[error("it cannot depend on `{dependency}`, which is {}", .status.phrase())]
+    DeadDependency {
+        /// Which.
+        dependency: TaskId,
+        /// How that ended.
+        #[serde(rename = "task_status")]
+        status: Status,
+    },
+    /// It would be a part of a task that is not there.
+    #[error("it cannot be a part of `{parent}`: there is no such task")]
+    UnknownParent {
+        /// Which.
+        parent: TaskId,
+    },
+    /// It would be a part of a task that is finished.
+    #[error("it cannot be a part of `{parent}`, which is {}", .status.phrase())]
+    ParentFinished {
+        /// Which.
+        parent: TaskId,
+        /// How that ended.
+        #[serde(rename = "task_status")]
+        status: Status,
+    },
+    /// Nobody could do it now.
+    #[error("nobody can do it now: {reason}")]
+    NoCapableAgent {
+        /// What is wanted.
+        capabilities: BTreeSet<String>,
+        /// Of whom.
+        assigned_agent: Option<AgentId>,
+        /// What is missing.
+        reason: String,
+    },
+    /// A number makes no sense.
+    #[error(transparent)]
+    OutOfRange(#[from] OutOfRange),
+    /// A field makes no sense.
+    #[error("`{field}` is not valid: {reason}")]
+    BadField {
+        /// Which.
+        field: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A field is too large.
+    #[error("`{field}` has {bytes} bytes, at most {bytes_max} are allowed")]
+    TooLarge {
+        /// Which.
+        field: &'static str,
+        /// How large it is.
+        bytes: usize,
+        /// How large it may be.
+        bytes_max: usize,
+    },
+    /// There are too many.
+    #[error("there are {max} {what} already, that is the most")]
+    TooMany {
+        /// What there is too much of.
+        what: &'static str,
+        /// The limit.
+        max: usize,
+    },
+    /// More tasks than one commit may cancel.
+    #[error("task `{task}` has more than {max} unfinished tasks below it")]
+    SubtreeTooLarge {
+        /// Which.
+        task: TaskId,
+        /// The limit.
+        max: usize,
+    },
+    /// The caller's session ended while it waited.
+    #[error("the session of agent `{agent}` ended while it waited for a task")]
+    SessionEnded {
+        /// Whose session.
+        agent: AgentId,
+    },
+}
+
+fn now_held(status: Status, lease: Option<&Lease>) -> String {
+    match lease {
+        Some(Lease { holder, token, expires_at, .. }) => {
+            format!("`{holder}` holds it under token {token} until {expires_at}")
+        }
+        None => format!("it is {} and nobody holds it", status.phrase()),
+    }
+}
+
+impl Rejection {
+    /// Stable across releases; documented in `docs/errors.md`.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NotFound { .. } => "task.not_found",
+            Self::Exists { .. } => "task.exists",
+            Self::Finished { .. } => "task.finished",
+            Self::StaleToken { .. } => "task.stale_token",
+            Self::NotClaimable { .. } => "task.not_claimable",
+            Self::NotInReview { .. } => "task.not_in_review",
+            Self::UnknownDependency { .. } => "task.unknown_dependency",
+            Self::DeadDependency { .. } => "task.dead_dependency",
+            Self::UnknownParent { .. } => "task.unknown_parent",
+            Self::ParentFinished { .. } => "task.parent_finished",
+            Self::NoCapableAgent { .. } => "task.no_capable_agent",
+            Self::OutOfRange(_) => "task.out_of_range",
+            Self::BadField { .. } => "task.bad_field",
+            Self::TooLarge { .. } => "task.too_large",
+            Self::TooMany { .. } => "task.too_many",
+            Self::SubtreeTooLarge { .. } => "task.subtree_too_large",
+            Self::SessionEnded { .. } => "task.session_ended",
+        }
+    }
+
+    /// What the caller should do about it.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::NotFound { .. }
+            | Self::UnknownDependency { .. }
+            | Self::UnknownParent { .. }
+            | Self::NoCapableAgent { .. } => Kind::NotFound,
+            Self::Exists { .. }
+            | Self::Finished { .. }
+            | Self::NotClaimable { .. }
+            | Self::NotInReview { .. }
+            | Self::DeadDependency { .. }
+            | Self::ParentFinished { .. } => Kind::Conflict,
+            Self::StaleToken { .. } | Self::SessionEnded { .. } => Kind::Stale,
+            Self::OutOfRange(_) | Self::BadField { .. } => Kind::Invalid,
+            Self::TooLarge { .. } | Self::SubtreeTooLarge { .. } => Kind::TooLarge,
+            Self::TooMany { .. } => Kind::Exhausted,
+        }
+    }
+
+    /// What to do next, as a sentence.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::NotFound { .. } => "list the tasks; finished ones are forgotten some time later",
+            Self::Exists { .. } => "use the task in this answer, or create it under another id",
+            Self::Finished { .. } => "create another task if there is more to do",
+            Self::StaleToken { .. } => {
+                "stop working on it at once and throw away what was done; claim again to go on"
+            }
+            Self::NotClaimable { .. } => "give wait_ms to wait for it, or claim another",
+            Self::NotInReview { .. } => "look at the task first; perhaps someone has decided",
+            Self::UnknownDependency { .. } => "create it first, in the same transaction if need be",
+            Self::DeadDependency { .. } => "create what it depends on anew",
+            Self::UnknownParent { .. } => "create the parent first",
+            Self::ParentFinished { .. } => "name an unfinished parent, or none",
+            Self::NoCapableAgent { .. } => {
+                "start an agent that can do it, or create the task without if_capable"
+            }
+            Self::OutOfRange(_) => "give a number within the range",
+            Self::BadField { .. } => "correct the field",
+            Self::TooLarge { .. } => "store it outside, and refer to it",
+            Self::TooMany { .. } => "wait until some are finished, or use another workspace",
+            Self::SubtreeTooLarge { .. } => "cancel the parts of it one after the other",
+            Self::SessionEnded { .. } => "register again, then claim again",
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Everything about tasks that a snapshot holds.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Past, Record, Waiting};
+use crate::names::TaskType;
+
+/// Everything about tasks that a snapshot holds. It shares the records with the table.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Facts {
+    /// Every known task, by id.
+    #[serde(with = "shared")]
+    pub records: Vec<Arc<Record>>,
+    /// Every claim that waits, in order of arrival.
+    pub claims: Vec<Waiting>,
+    /// How many tasks were ever created.
+    pub created: u64,
+    /// What cannot be counted again: of all types, and of each.
+    pub past: (Past, Vec<(TaskType, Past)>),
+}
+
+/// Serde knows no shared things unless it is told to.
+mod shared {
+    use std::sync::Arc;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use super::Record;
+
+    pub(super) fn serialize<S: Serializer>(all: &[Arc<Record>], to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(all.iter().map(Arc::as_ref))
+    }
+
+    pub(super) fn deserialize<'de, D>(from: D) -> Result<Vec<Arc<Record>>, D::Error>
+    where
+        D: Deserializer<'de>,
+    {
+        Ok(Vec::<Record>::deserialize(from)?.into_iter().map(Arc::new).collect())
+    }
+}

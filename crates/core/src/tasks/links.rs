@@ -1,0 +1,98 @@
+//! Which tasks belong together: by parent, by dependency, by group.
+
+use std::collections::BTreeSet;
+
+use super::Record;
+use crate::names::{GroupName, TaskId};
+
+/// Every link between tasks.
+#[derive(Default)]
+pub struct Links {
+    children: BTreeSet<(TaskId, TaskId)>,
+    dependents: BTreeSet<(TaskId, TaskId)>,
+    groups: BTreeSet<(GroupName, TaskId)>,
+}
+
+fn follow<'a, A: Ord + Clone + 'a>(
+    links: &'a BTreeSet<(A, TaskId)>,
+    from: &'a A,
+    after: Option<&TaskId>,
+) -> impl Iterator<Item = &'a TaskId> + use<'a, A> {
+    let start = (from.clone(), after.cloned().unwrap_or_else(TaskId::least));
+    let links = links.range(start..).take_while(move |(there, _)| there == from);
+    let after = after.cloned();
+    links.map(|(_, task)| task).filter(move |task| after.as_ref() != Some(*task))
+}
+
+impl Links {
+    /// A task has changed, come or gone. Whoever is finished depends on nothing any more.
+    pub fn change(&mut self, before: Option<&Record>, after: Option<&Record>) {
+        let linked = |record: Option<&Record>| {
+            record.map(|record| !record.status.is_finished() && !record.depends_on().is_empty())
+        };
+        if linked(before) == linked(after) {
+            return;
+        }
+        if let Some(record) = before {
+            let id = &record.id;
+            for dependency in record.depends_on() {
+                self.dependents.remove(&(dependency.clone(), id.clone()));
+            }
+            record.parent().map(|parent| self.children.remove(&(parent.clone(), id.clone())));
+            record.group().map(|group| self.groups.remove(&(group.clone(), id.clone())));
+        }
+        if let Some(record) = after {
+            let id = &record.id;
+            if !record.status.is_finished() {
+                let depends_on = record.depends_on().iter();
+                self.dependents.extend(depends_on.map(|task| (task.clone(), id.clone())));
+            }
+            record.parent().map(|parent| self.children.insert((parent.clone(), id.clone())));
+            record.group().map(|group| self.groups.insert((group.clone(), id.clone())));
+        }
+    }
+
+    /// The known parts of a task.
+    pub fn children<'a>(&'a self, task: &'a TaskId) -> impl Iterator<Item = &'a TaskId> {
+        follow(&self.children, task, None)
+    }
+
+    /// The parts of a task after one of them.
+    pub fn children_after<'a>(
+        &'a self,
+        task: &'a TaskId,
+        after: Option<&TaskId>,
+    ) -> impl Iterator<Item = &'a TaskId> + use<'a> {
+        follow(&self.children, task, after)
+    }
+
+    /// The unfinished tasks that depend on a task.
+    pub fn dependents<'a>(&'a self, task: &'a TaskId) -> impl Iterator<Item = &'a TaskId> {
+        follow(&self.dependents, task, None)
+    }
+
+    /// The known tasks of a group, after one of them.
+    pub fn group<'a>(
+        &'a self,
+        group: &'a GroupName,
+        after: Option<&TaskId>,
+    ) -> impl Iterator<Item = &'a TaskId> + use<'a> {
+        follow(&self.groups, group, after)
+    }
+
+    /// Whether a task is needed by another, even after it is finished: as the way to the parts of
+    /// its parts, or for what became of it.
+    pub fn is_needed(&self, task: &TaskId) -> bool {
+        self.children(task).next().is_some() || self.dependents(task).next().is_some()
+    }
+
+    /// How many links there are, for a check.
+    pub fn len(&self) -> usize {
+        self.children.len() + self.dependents.len() + self.groups.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}

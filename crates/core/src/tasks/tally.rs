@@ -1,0 +1,380 @@
+//! How many tasks there are, how long they took, and why they failed: counted as it happens.
+//!
+//! Present tasks are counted by type and status. Durations go into buckets whose width grows with
+//! what they hold, so that any number of them takes little room, and a percentile is exact to an
+//! eighth. What is remembered of a type is forgotten with its last task; the sum of all types stays.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Counts, Durations, Failure, Record, Statistics, Status, TimeInState};
+use crate::json::Json;
+use crate::limits;
+use crate::names::TaskType;
+use crate::time::Timestamp;
+
+/// What a task that is pending and not ready waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Its time.
+    Delayed,
+    /// Another task.
+    Blocked,
+}
+
+/// Everything that is counted.
+#[derive(Default)]
+pub struct Tally {
+    total: Counted,
+    by_type: BTreeMap<TaskType, Counted>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Counted {
+    by_status: [u64; Status::ALL.len()],
+    delayed: u64,
+    blocked: u64,
+    past: Past,
+}
+
+/// What cannot be counted again from the tasks that are there.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Past {
+    times: [Histogram; 3],
+    failures: BTreeMap<String, u64>,
+}
+
+/// Durations by size.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Histogram {
+    buckets: BTreeMap<u16, u64>,
+    count: u64,
+    sum_ms: u64,
+    max_ms: u64,
+}
+
+/// What one event has added, to be taken back.
+pub struct Added {
+    task_type: TaskType,
+    time: Option<Time>,
+    /// The names under which a failure was counted: of all types, and of its own.
+    failure: Option<[String; 2]>,
+}
+
+struct Time {
+    state: usize,
+    spent_ms: u64,
+    max_ms_before: [u64; 2],
+}
+
+/// The states that end, by their place among [`Past::times`].
+fn state(status: Status) -> Option<usize> {
+    match status {
+        Status::Pending => Some(0),
+        Status::InProgress => Some(1),
+        Status::WaitingReview => Some(2),
+        Status::Completed | Status::Failed | Status::Cancelled => None,
+    }
+}
+
+impl Tally {
+    /// A task has changed, come or gone.
+    pub fn count(&mut self, before: Option<&Record>, after: Option<&Record>) {
+        if before.map(|record| record.status) == after.map(|record| record.status) {
+            return;
+        }
+        if let Some(record) = after {
+            let of_type = self.by_type.entry(record.task_type.clone()).or_default();
+            for counted in [&mut self.total, of_type] {
+                counted.by_status[record.status as usize] += 1;
+            }
+        }
+        if let Some(record) = before {
+            let of_type = self.by_type.get_mut(&record.task_type).expect("its type is counted");
+            for counted in [&mut self.total, of_type] {
+                counted.by_status[record.status as usize] -= 1;
+            }
+            if of_type_is_empty(&self.by_type[&record.task_type]) {
+                self.by_type.remove(&record.task_type);
+            }
+        }
+    }
+
+    /// A task waits for something else than before. It must be counted as there.
+    pub fn stage(&mut self, record: &Record, before: Option<Stage>, after: Option<Stage>) {
+        let of_type = self.by_type.get_mut(&record.task_type).expect("its type is counted");
+        for counted in [&mut self.total, of_type] {
+            match before {
+                Some(Stage::Delayed) => counted.delayed -= 1,
+                Some(Stage::Blocked) => counted.blocked -= 1,
+                None => {}
+            }
+            match after {
+                Some(Stage::Delayed) => counted.delayed += 1,
+                Some(Stage::Blocked) => counted.blocked += 1,
+                None => {}
+            }
+        }
+    }
+
+    /// A task has turned from one status to another, perhaps by an error.
+    pub fn add(
+        &mut self,
+        before: &Record,
+        after: &Record,
+        error: Option<&Json>,
+        now: Timestamp,
+    ) -> Added {
+        let task_type = after.task_type.clone();
+        let of_type = self.by_type.get_mut(&task_type).expect("its type is counted");
+        let turned = before.status != after.status;
+        let time = state(before.status).filter(|_| turned).map(|state| {
+            let spent_ms = now.since(before.since);
+            let totals = self.total.past.times[state].add(spent_ms);
+            let own = of_type.past.times[state].add(spent_ms);
+            Time { state, spent_ms, max_ms_before: [totals, own] }
+        });
+        let failure = error.map(|error| {
+            let reason = reason_of(error);
+            [self.total.past.add_failure(&reason), of_type.past.add_failure(&reason)]
+        });
+        Added { task_type, time, failure }
+    }
+
+    /// Takes back what was added; the latest must be taken back first.
+    pub fn take_back(&mut self, added: Added) {
+        let Added { task_type, time, failure } = added;
+        let of_type = self.by_type.get_mut(&task_type).expect("its type is counted");
+        let pasts = [&mut self.total.past, &mut of_type.past];
+        for (place, past) in pasts.into_iter().enumerate() {
+            if let Some(Time { state, spent_ms, max_ms_before }) = &time {
+                past.times[*state].take_back(*spent_ms, max_ms_before[place]);
+            }
+            if let Some(reasons) = &failure {
+                past.take_back_failure(&reasons[place]);
+            }
+        }
+    }
+
+    /// Everything, or what is known of one type.
+    pub fn shown(&self, task_type: Option<&TaskType>, claims_waiting: usize) -> Statistics {
+        let counted = match task_type {
+            None => self.total.clone(),
+            Some(task_type) => self.by_type.get(task_type).cloned().unwrap_or_default(),
+        };
+        let of = |status: Status| counted.by_status[status as usize];
+        let (pending, delayed, blocked) = (of(Status::Pending), counted.delayed, counted.blocked);
+        let tasks = Counts {
+            pending,
+            ready: pending - delayed - blocked,
+            delayed,
+            blocked,
+            in_progress: of(Status::InProgress),
+            waiting_review: of(Status::WaitingReview),
+            completed: of(Status::Completed),
+            failed: of(Status::Failed),
+            cancelled: of(Status::Cancelled),
+        };
+        let [pending, in_progress, waiting_review] = &counted.past.times;
+        let time_in_state = TimeInState {
+            pending: pending.shown(),
+            in_progress: in_progress.shown(),
+            waiting_review: waiting_review.shown(),
+        };
+        let failures = counted.past.failures.iter();
+        let mut failures: Vec<Failure> = failures
+            .map(|(reason, count)| Failure { reason: reason.clone(), count: *count })
+            .collect();
+        failures.sort_by_key(|failure| std::cmp::Reverse(failure.count));
+        Statistics { tasks, claims_waiting: claims_waiting as u64, time_in_state, failures }
+    }
+
+    /// How many tasks have a status.
+    pub fn of_status(&self, status: Status) -> usize {
+        usize::try_from(self.total.by_status[status as usize]).expect("tasks fit into memory")
+    }
+
+    /// What a snapshot must hold: of all types, and of each.
+    pub fn past(&self) -> (Past, Vec<(TaskType, Past)>) {
+        let by_type =
+            self.by_type.iter().map(|(name, counted)| (name.clone(), counted.past.clone()));
+        (self.total.past.clone(), by_type.collect())
+    }
+
+    /// Puts back what a snapshot holds, after the tasks have been counted.
+    pub fn remember(&mut self, (total, by_type): (Past, Vec<(TaskType, Past)>)) {
+        self.total.past = total;
+        for (task_type, past) in by_type {
+            self.by_type.get_mut(&task_type).expect("its type is counted").past = past;
+        }
+    }
+}
+
+fn of_type_is_empty(counted: &Counted) -> bool {
+    counted.by_status.iter().all(|count| *count == 0)
+}
+
+/// What an error is counted as: what it calls itself, or the beginning of its text.
+pub(super) fn reason_of(error: &Json) -> String {
+    let value = error.to_value();
+    let named = ["code", "reason", "type", "message"];
+    let name = named.into_iter().find_map(|name| match value.get(name)? {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    });
+    let text = name.or_else(|| value.as_str().map(str::to_owned));
+    let text = text.unwrap_or_else(|| error.as_str().to_owned());
+    text.chars().take(limits::FAILURE_REASON_CHARACTERS_MAX).collect()
+}
+
+impl Past {
+    /// Counts a failure under its reason or, if there are too many reasons, among all others.
+    fn add_failure(&mut self, reason: &str) -> String {
+        let is_known = self.failures.contains_key(reason);
+        let has_room = self.failures.len() + 1 < limits::FAILURE_REASONS_MAX;
+        let reason = if is_known || has_room { reason } else { "other" };
+        *self.failures.entry(reason.to_owned()).or_default() += 1;
+        reason.to_owned()
+    }
+
+    fn take_back_failure(&mut self, reason: &str) {
+        let count = self.failures.get_mut(reason).expect("it was counted");
+        *count -= 1;
+        if *count == 0 {
+            self.failures.remove(reason);
+        }
+    }
+}
+
+impl Histogram {
+    /// Counts a duration; the longest before it.
+    fn add(&mut self, spent_ms: u64) -> u64 {
+        let max_ms_before = self.max_ms;
+        *self.buckets.entry(bucket(spent_ms)).or_default() += 1;
+        self.count += 1;
+        self.sum_ms = self.sum_ms.wrapping_add(spent_ms);
+        self.max_ms = self.max_ms.max(spent_ms);
+        max_ms_before
+    }
+
+    fn take_back(&mut self, spent_ms: u64, max_ms_before: u64) {
+        let place = bucket(spent_ms);
+        let count = self.buckets.get_mut(&place).expect("it was counted");
+        *count -= 1;
+        if *count == 0 {
+            self.buckets.remove(&place);
+        }
+        self.count -= 1;
+        self.sum_ms = self.sum_ms.wrapping_sub(spent_ms);
+        self.max_ms = max_ms_before;
+    }
+
+    /// What this part of all durations, in percent, does not exceed.
+    fn percentile(&self, percent: u64) -> u64 {
+        let wanted = (self.count * percent).div_ceil(100);
+        let mut seen = 0;
+        for (place, count) in &self.buckets {
+            seen += count;
+            if seen >= wanted {
+                return longest_in(*place).min(self.max_ms);
+            }
+        }
+        self.max_ms
+    }
+
+    fn shown(&self) -> Durations {
+        #[expect(clippy::cast_precision_loss, reason = "an average need not be exact")]
+        let average_ms = if self.count == 0 { 0.0 } else { self.sum_ms as f64 / self.count as f64 };
+        Durations {
+            count: self.count,
+            average_ms,
+            p50_ms: self.percentile(50),
+            p95_ms: self.percentile(95),
+            p99_ms: self.percentile(99),
+            max_ms: self.max_ms,
+        }
+    }
+}
+
+/// Buckets within each power of two, as a power of two.
+const WITHIN: u32 = 3;
+
+/// The bucket of a duration: short ones have one each, the others share eight for each doubling.
+fn bucket(spent_ms: u64) -> u16 {
+    let bucket = match spent_ms.checked_ilog2().filter(|power| *power >= WITHIN) {
+        None => spent_ms,
+        Some(power) => {
+            let within = (spent_ms >> (power - WITHIN)) & ((1 << WITHIN) - 1);
+            (u64::from(power - WITHIN + 1) << WITHIN) + within
+        }
+    };
+    u16::try_from(bucket).expect("there are some five hundred")
+}
+
+/// The longest duration in a bucket.
+fn longest_in(bucket: u16) -> u64 {
+    let (power, within) = (u32::from(bucket) >> WITHIN, u64::from(bucket) & ((1 << WITHIN) - 1));
+    match power.checked_sub(1) {
+        None => within,
+        Some(shift) => (((1 << WITHIN) + within) << shift) + ((1 << shift) - 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Histogram, bucket, longest_in, reason_of};
+    use crate::json::Json;
+
+    #[test]
+    fn a_bucket_holds_what_is_about_the_same() {
+        let powers =
+            (0..64).flat_map(|power: u32| [1_u64 << power, (1 << power) + 1, u64::MAX >> power]);
+        for spent_ms in (0..10_000).chain(powers) {
+            let longest = longest_in(bucket(spent_ms));
+            assert!(longest >= spent_ms && longest - spent_ms <= spent_ms / 8, "{spent_ms}");
+            assert_eq!(bucket(longest), bucket(spent_ms), "{spent_ms}");
+            assert!(
+                longest == u64::MAX || bucket(longest + 1) == bucket(longest) + 1,
+                "{spent_ms}"
+            );
+        }
+    }
+
+    #[test]
+    fn percentiles_are_those_of_what_was_added_and_not_taken_back() {
+        let mut histogram = Histogram::default();
+        assert_eq!(histogram.shown().p99_ms, 0);
+        for spent_ms in 1..=100 {
+            histogram.add(spent_ms);
+        }
+        let before = histogram.clone();
+        let max = histogram.add(1_000_000);
+        assert_eq!(histogram.shown().max_ms, 1_000_000);
+        histogram.take_back(1_000_000, max);
+        assert_eq!(histogram, before);
+        let shown = histogram.shown();
+        assert_eq!((shown.count, shown.p50_ms, shown.max_ms), (100, 51, 100));
+        assert_eq!((shown.p95_ms, shown.p99_ms), (95, 100));
+        assert!((shown.average_ms - 50.5).abs() < f64::EPSILON);
+    }
+
+    #[test]
+    fn errors_are_counted_by_what_they_call_themselves() {
+        for (error, reason) in [
+            (r#""timeout""#, "timeout"),
+            (r#"{"code":"E1","reason":"no"}"#, "E1"),
+            (r#"{"code":null,"reason":"no"}"#, "no"),
+            (r#"{"type":7}"#, "7"),
+            (r#"{"message":"m"}"#, "m"),
+            (r#"{"other":1}"#, r#"{"other":1}"#),
+            ("null", "null"),
+        ] {
+            assert_eq!(reason_of(&Json::parse(error).unwrap()), reason);
+        }
+        let long = Json::of(&"é".repeat(500)).unwrap();
+        assert_eq!(reason_of(&long).chars().count(), 120);
+    }
+}
