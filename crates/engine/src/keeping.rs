@@ -137,7 +137,7 @@ impl<L: Log> Shard<L> {
             return Some(Chore::Fold(workspace.clone()));
         }
         resident.watchers.sweep();
-        (is_idle && resident.watchers.is_empty()).then(|| Chore::Evict(workspace.clone()))
+        (is_idle && !resident.is_awaited()).then(|| Chore::Evict(workspace.clone()))
     }
 
     /// Moves the tail of a workspace, or the oldest part of it, into a run.

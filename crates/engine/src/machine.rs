@@ -471,8 +471,7 @@ impl Machine {
         let durable = self.durable;
         let Some(resident) = self.residents.get(workspace) else { return false };
         let is_read = Arc::strong_count(&resident.reading) > 1;
-        let is_awaited = !resident.watchers.is_empty() || !resident.calls.is_empty();
-        if resident.newest.group > durable || is_awaited || is_read {
+        if resident.newest.group > durable || resident.is_awaited() || is_read {
             return false;
         }
         let resident = self.residents.remove(workspace).expect("it was just there");
@@ -560,6 +559,11 @@ impl Resident {
             before.settle(Err(Error::Unknown { reason }));
         }
         Taken::Waits(call, group)
+    }
+
+    /// Whether anybody watches, or waits for something here.
+    pub fn is_awaited(&self) -> bool {
+        !self.watchers.is_empty() || !self.calls.is_empty()
     }
 
     /// The newest revision that is durable once this group is.

@@ -14,6 +14,7 @@ use baton_core::{
 };
 
 use crate::chance::Chance;
+use crate::locking::Locking;
 use crate::plan::{Kind, Plan};
 use crate::questions::question;
 use crate::things::Things;
@@ -26,6 +27,9 @@ pub enum Action {
     /// To know something.
     Ask(Query),
 }
+
+/// Requests of one agent that may be on their way.
+const WAITING_MAX: usize = 4;
 
 /// One scripted agent.
 pub struct Agent {
@@ -47,6 +51,7 @@ pub struct Agent {
     silent: u64,
     /// A namespace that it was told is not there.
     missing: Option<NamespaceName>,
+    locking: Locking,
 }
 
 impl Agent {
@@ -65,6 +70,7 @@ impl Agent {
             counter: 0,
             silent: 0,
             missing: None,
+            locking: Locking::default(),
         }
     }
 
@@ -74,7 +80,7 @@ impl Agent {
             self.silent -= 1;
             return None;
         }
-        if self.waiting >= 3 {
+        if self.waiting >= WAITING_MAX {
             return None;
         }
         self.counter += 1;
@@ -93,6 +99,7 @@ impl Agent {
             Kind::Zombie => self.zombie(things),
             Kind::Mover => Self::mover(things),
             Kind::Transactor => return Some(Action::Submit(self.transactor(things))),
+            Kind::Locker => return Some(self.locker(things)),
             Kind::Reader => return Some(Action::Ask(question(things, self.revision))),
             Kind::Historian => {
                 let choice = things.chance.below(4);
@@ -109,6 +116,7 @@ impl Agent {
 
     /// It is answered.
     pub fn learn(&mut self, action: &Action, answer: &Result<Answer, Rejection>) {
+        self.locking.learn(&self.id, answer);
         if let Ok(answer) = answer {
             self.revision = self.revision.max(answer.revision.0);
             self.learn_reply(&answer.reply);
@@ -244,6 +252,39 @@ impl Agent {
             self.sent.remove(0);
         }
         Action::Submit(request)
+    }
+
+    /// Once in a while it has a session, and once in a while it asks again for what it asked before.
+    fn locker(&mut self, things: &mut Things<'_>) -> Action {
+        let token = self.token;
+        match things.chance.below(20) {
+            0 => return Action::Submit(things.register().into()),
+            1 if token.is_some() => {
+                let agent = self.id.clone();
+                let beats = things.chance.once_in(2);
+                let command: Command = match beats {
+                    true => agent::Command::Heartbeat { agent, token }.into(),
+                    false => agent::Command::Leave { agent, token }.into(),
+                };
+                return Action::Submit(command.into());
+            }
+            2 if !self.sent.is_empty() => {
+                return Action::Submit(things.chance.pick(&self.sent).clone());
+            }
+            _ => {}
+        }
+        let mut action = self.locking.act(things);
+        if let Action::Submit(request) = &mut action
+            && things.chance.once_in(4)
+        {
+            let name = format!("{}-{}", self.id, self.counter);
+            request.idempotency_key = Some(IdempotencyKey::parse(&name).expect("a good key"));
+            self.sent.push(request.clone());
+            if self.sent.len() > 3 {
+                self.sent.remove(0);
+            }
+        }
+        action
     }
 
     fn zombie(&mut self, things: &mut Things<'_>) -> Command {

@@ -5,8 +5,10 @@
 
 use std::collections::BTreeMap;
 
+use baton_core::wait::Left;
+
 /// Everything that a long run must have met.
-pub const SOMETIMES: [&str; 31] = [
+pub const SOMETIMES: [&str; 46] = [
     "answer: version conflict",
     "answer: idempotent replay",
     "answer: idempotency key reused",
@@ -14,8 +16,17 @@ pub const SOMETIMES: [&str; 31] = [
     "answer: precondition failed",
     "answer: transaction undone",
     "answer: past is gone",
+    "answer: granted after a wait",
+    "answer: waited in vain",
+    "answer: session ended while it waited",
+    "answer: stale hold refused",
+    "answer: stale fence refused",
+    "answer: written under a live token",
     "batch: agent lost with ephemeral entries",
     "batch: entry expired",
+    "batch: handed over to the first in line",
+    "batch: hold dropped with its session",
+    "batch: hold expired",
     "batch: namespace deleted with entries",
     "batch: transfer",
     "capture: finished",
@@ -36,6 +47,12 @@ pub const SOMETIMES: [&str; 31] = [
     "open: torn tail or lost cache",
     "open: unknown outcome was durable",
     "open: unknown outcome was lost",
+    "wait: caller gone",
+    "wait: caller went away",
+    "wait: repeated under its key",
+    "wait: session ended",
+    "wait: time over",
+    "wait: given up by a fresh server",
     "watch: lagged",
     "watch: resumed from a run",
 ];
@@ -49,6 +66,15 @@ impl Coverage {
     pub fn met(&mut self, event: &'static str) {
         assert!(SOMETIMES.contains(&event), "`{event}` is not on the list");
         *self.0.entry(event).or_default() += 1;
+    }
+
+    /// Somebody waits no longer, for this reason.
+    pub fn left(&mut self, left: Left) {
+        self.met(match left {
+            Left::Timeout => "wait: time over",
+            Left::Gone => "wait: caller gone",
+            Left::SessionEnded => "wait: session ended",
+        });
     }
 
     /// Adds what another seed has met.

@@ -37,6 +37,8 @@ impl World {
     pub(crate) fn close(&mut self) -> Audit {
         self.trace.tell(|| "the server is closed".to_owned());
         self.flush()?;
+        self.server().shard.close_calls();
+        self.absorb()?;
         let unknown = self.end_server();
         let survivor = self.disk.fork();
         self.disk = survivor;

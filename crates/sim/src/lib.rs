@@ -18,7 +18,7 @@
 //! | module | part |
 //! |---|---|
 //! | `plan` | what the seed decides before the first step |
-//! | `agents`, `things`, `questions` | scripted agents and what they talk about |
+//! | `agents`, `locking`, `things`, `questions` | scripted agents and what they talk about |
 //! | `world` | one step after another |
 //! | `serving` | requests and questions, from asking to the answer |
 //! | `reading` | questions about the past |
@@ -38,6 +38,7 @@ pub mod auditor;
 pub mod chance;
 pub mod coverage;
 mod faults;
+pub mod locking;
 pub mod plan;
 pub mod questions;
 mod reading;

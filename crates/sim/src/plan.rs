@@ -32,9 +32,11 @@ pub enum Kind {
     Reader,
     /// Changes how much of the past is kept.
     Historian,
+    /// Takes locks that others want too, waits for them, and writes under their tokens.
+    Locker,
 }
 
-const KINDS: [Kind; 9] = [
+const KINDS: [Kind; 10] = [
     Kind::Diligent,
     Kind::Slow,
     Kind::Crashing,
@@ -44,7 +46,11 @@ const KINDS: [Kind; 9] = [
     Kind::Transactor,
     Kind::Reader,
     Kind::Historian,
+    Kind::Locker,
 ];
+
+/// Those who need others of their kind.
+const HOLDING: [Kind; 1] = [Kind::Locker];
 
 /// What may happen next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -120,7 +126,12 @@ impl Plan {
         let workspaces = workspaces.map(|name| WorkspaceName::parse(name).expect("a good name"));
         let favoured: Vec<Kind> = KINDS.into_iter().filter(|_| !chance.once_in(4)).collect();
         let favoured = if favoured.is_empty() { KINDS.to_vec() } else { favoured };
-        let agents = (0..chance.between(3, 9)).map(|_| *chance.pick(&favoured)).collect();
+        // Half of all worlds are about what can be held: nothing happens there without a crowd.
+        let crowd = if chance.once_in(2) { chance.between(2, 5) } else { 0 };
+        let held = *chance.pick(&HOLDING);
+        let agents = (0..chance.between(3, 9)).map(|_| *chance.pick(&favoured));
+        let mut agents: Vec<Kind> = agents.collect();
+        agents.extend((0..crowd).map(|_| held));
         // A batch must fit into a record, and a record into a segment: one batch may move every
         // entry of a namespace.
         let (value_bytes_max, segment_bytes) = *chance.pick(&[

@@ -3,21 +3,26 @@
 //! The driver does what the engine's own callers do: it loads a workspace on first use, waits for a
 //! group that is full, and opens an answer only when its group is settled. It also asks for the
 //! workspace's revision before each request, so that the auditor knows what it was decided against.
+//!
+//! A call that waits goes through two hands: first it is queued, like any request; then it is looked
+//! at until a later batch has ended it. Its caller may go away at any time in between.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
+use baton::call::{Call, Told};
 use baton::clock::Clock;
 use baton::error::Error;
-use baton::machine::{Absent, Asked, Held};
+use baton::machine::{Absent, Asked, Held, Taken};
 use baton_core::{
-    Answer, Query, Rejection, Request, Revision, Timestamp, WorkspaceName, workspace,
+    AgentId, Answer, Query, Rejection, Request, Revision, Timestamp, WorkspaceName, workspace,
 };
 
 use crate::agents::Action;
 use crate::auditor::answers::Answered;
 use crate::auditor::{Audit, demand};
-use crate::story::{told, wanted};
-use crate::world::{World, broken};
+use crate::story::{told as said, wanted};
+use crate::world::{World, broken, is_excused};
 
 type HeldAnswer = Held<Result<Answer, Rejection>>;
 
@@ -33,7 +38,22 @@ pub(crate) struct Pending {
 }
 
 enum Waiting {
-    Request { probe: HeldAnswer, answer: HeldAnswer },
+    Request {
+        probe: HeldAnswer,
+        answer: HeldAnswer,
+    },
+    /// It waits, but that is not durable yet.
+    Queued {
+        probe: HeldAnswer,
+        call: Arc<Call>,
+        group: u64,
+        is_gone: bool,
+    },
+    /// It waits.
+    Call {
+        call: Arc<Call>,
+        decided_at: u64,
+    },
     Present(HeldAnswer),
     Past(Held<Revision>),
 }
@@ -43,6 +63,17 @@ impl Waiting {
         match self {
             Self::Request { answer, .. } | Self::Present(answer) => answer.group(),
             Self::Past(revision) => revision.group(),
+            Self::Queued { group, .. } => *group,
+            // Whoever looks is told when what they are told is durable.
+            Self::Call { .. } => 0,
+        }
+    }
+
+    /// The call that waits, if its caller is there.
+    fn call(&self) -> Option<&Arc<Call>> {
+        match self {
+            Self::Queued { call, is_gone: false, .. } | Self::Call { call, .. } => Some(call),
+            Self::Queued { .. } | Self::Request { .. } | Self::Present(_) | Self::Past(_) => None,
         }
     }
 }
@@ -51,6 +82,9 @@ impl World {
     /// An agent does what it does next.
     pub(crate) fn act(&mut self) -> Audit {
         let number = self.chance.index(self.agents.len());
+        if self.agents[number].waiting > 0 && self.chance.once_in(12) {
+            self.go_away(number);
+        }
         let agent = &mut self.agents[number];
         let Some(action) = agent.act(&mut self.chance, &self.plan) else { return Ok(()) };
         let (id, workspace) = (agent.id.clone(), agent.home.clone());
@@ -78,7 +112,12 @@ impl World {
                 let Ok(taken) = shard.submit(&workspace, request.clone(), &id) else {
                     return Err(broken("a loaded workspace is not in memory"));
                 };
-                Waiting::Request { probe, answer: taken.decided() }
+                match taken {
+                    Taken::Decided(answer) => Waiting::Request { probe, answer },
+                    Taken::Waits(call, group) => {
+                        Waiting::Queued { probe, call, group, is_gone: false }
+                    }
+                }
             }
             Action::Ask(query) => match shard.ask(&workspace, query) {
                 Ok(Asked::Present(held)) => Waiting::Present(held),
@@ -93,18 +132,65 @@ impl World {
         Ok(())
     }
 
+    /// The caller of one of an agent's waiting calls goes away.
+    fn go_away(&mut self, number: usize) {
+        let of_agent = |pending: &Pending| pending.agent == number;
+        let call = self
+            .pending
+            .iter()
+            .position(|pending| of_agent(pending) && pending.waiting.call().is_some());
+        let Some(index) = call else { return };
+        let workspace = self.pending[index].workspace.clone();
+        let call = Arc::clone(self.pending[index].waiting.call().expect("it was just there"));
+        let (id, wait) = (self.agents[number].id.clone(), call.wait);
+        let server = self.server.as_ref().expect("a server runs between steps");
+        let mut machine = server.shard.machine();
+        let resident = machine.resident(&workspace);
+        // A server that has lost its memory tells its callers so; they are as good as gone.
+        let Some(revision) = resident.map(|there| there.space.revision()) else { return };
+        self.auditor.ledger(&workspace).deserted(wait.0, revision.0);
+        machine.give_up(&call, self.clock.now());
+        drop(machine);
+        self.trace.tell(|| format!("{id} waits no longer for call {wait}"));
+        self.coverage.met("wait: caller went away");
+        match &mut self.pending[index].waiting {
+            // That it waited must still be explained once it is durable.
+            Waiting::Queued { is_gone, .. } => *is_gone = true,
+            _ => {
+                self.pending.remove(index);
+                self.agents[number].waiting -= 1;
+            }
+        }
+    }
+
     /// Opens every answer whose fate is known. Answers with the revisions that were claimed.
     pub(crate) fn resolve(&mut self) -> Audit<BTreeSet<(WorkspaceName, u64)>> {
         let mut claimed = BTreeSet::new();
         let mut index = 0;
         while index < self.pending.len() {
+            if let Waiting::Call { call, .. } = &self.pending[index].waiting {
+                match call.told() {
+                    None => index += 1,
+                    Some(told) => {
+                        let pending = self.pending.remove(index);
+                        self.agents[pending.agent].waiting -= 1;
+                        self.end_call(&pending, told)?;
+                    }
+                }
+                continue;
+            }
             let group = self.pending[index].waiting.group();
             match self.server().shard.settled().fate(group) {
                 None => index += 1,
                 Some(fate) => {
                     let pending = self.pending.remove(index);
                     self.agents[pending.agent].waiting -= 1;
-                    claimed.extend(self.open(pending, fate)?);
+                    let (claims, waiting) = self.open(pending, fate)?;
+                    claimed.extend(claims);
+                    if let Some(pending) = waiting {
+                        self.agents[pending.agent].waiting += 1;
+                        self.pending.insert(index, pending);
+                    }
                 }
             }
         }
@@ -115,7 +201,7 @@ impl World {
         &mut self,
         pending: Pending,
         fate: Result<u64, Error>,
-    ) -> Audit<Option<(WorkspaceName, u64)>> {
+    ) -> Audit<(Option<(WorkspaceName, u64)>, Option<Pending>)> {
         let id = self.agents[pending.agent].id.clone();
         let durable = match fate {
             Ok(durable) => durable,
@@ -125,38 +211,48 @@ impl World {
                     "a group was lost for a reason that there is not: {error}"
                 );
                 self.trace.tell(|| format!("   {id} hears: {error}"));
-                return Ok(None);
+                return Ok((None, None));
             }
         };
         let Pending { agent, workspace, action, asked_at, asked_head, waiting } = pending;
         match waiting {
+            Waiting::Queued { probe, call, is_gone, .. } => {
+                let Action::Submit(request) = &action else {
+                    return Err(broken("only requests are submitted"));
+                };
+                let decided_at = self.probed(&id, probe, durable)?;
+                let asked = Answered { agent: &id, request, asked_at, decided_at };
+                let wait = call.wait;
+                self.trace.tell(|| format!("   {id} waits as call {wait}"));
+                let ledger = self.auditor.ledger(&workspace);
+                let effect = ledger.queued(&asked, wait.0, &mut self.coverage)?;
+                let claimed = effect.then(|| (workspace.clone(), decided_at + 1));
+                let waiting = Waiting::Call { call, decided_at };
+                let pending = Pending { agent, workspace, action, asked_at, asked_head, waiting };
+                Ok((claimed, Some(pending).filter(|_| !is_gone)))
+            }
+            Waiting::Call { .. } => Err(broken("who waits is looked at elsewhere")),
             Waiting::Request { probe, answer } => {
                 let Action::Submit(request) = &action else {
                     return Err(broken("only requests are submitted"));
                 };
-                let fate = self.server().shard.settled().fate(probe.group());
-                demand!(
-                    matches!(fate, Some(Ok(_))),
-                    "`{id}` was answered before what the answer rests on was durable"
-                );
-                let probe = probe.open(durable).map_err(|_| broken("a revision was refused"))?;
+                let decided_at = self.probed(&id, probe, durable)?;
                 let answer = answer.open(durable);
-                let asked =
-                    Answered { agent: &id, request, asked_at, decided_at: probe.revision.0 };
+                let asked = Answered { agent: &id, request, asked_at, decided_at };
                 let effect = self.answered(&workspace, &asked, &answer)?;
                 self.agents[agent].learn(&action, &answer);
-                Ok(effect.map(|revision| (workspace, revision)))
+                Ok((effect.map(|revision| (workspace, revision)), None))
             }
             Waiting::Present(held) => {
                 let Action::Ask(query) = &action else {
                     return Err(broken("only questions are asked"));
                 };
                 let answer = held.open(durable);
-                self.trace.tell(|| format!("   {id} reads: {}", told(&answer)));
+                self.trace.tell(|| format!("   {id} reads: {}", said(&answer)));
                 self.sum_answer(&answer);
                 self.auditor.ledger(&workspace).present(query, &answer, asked_head)?;
                 self.agents[agent].learn(&action, &answer);
-                Ok(None)
+                Ok((None, None))
             }
             Waiting::Past(held) => {
                 let Action::Ask(Query::State(query)) = &action else {
@@ -166,9 +262,53 @@ impl World {
                 self.read_past(&workspace, query, present)?;
                 let agent = &mut self.agents[agent];
                 agent.revision = agent.revision.max(present.0);
-                Ok(None)
+                Ok((None, None))
             }
         }
+    }
+
+    /// The revision against which a request was decided.
+    fn probed(&mut self, id: &AgentId, probe: HeldAnswer, durable: u64) -> Audit<u64> {
+        let fate = self.server().shard.settled().fate(probe.group());
+        demand!(
+            matches!(fate, Some(Ok(_))),
+            "`{id}` was answered before what the answer rests on was durable"
+        );
+        let probe = probe.open(durable).map_err(|_| broken("a revision was refused"))?;
+        Ok(probe.revision.0)
+    }
+
+    /// Somebody who waited is told something.
+    fn end_call(&mut self, pending: &Pending, told: Told) -> Audit {
+        let (Waiting::Call { call, decided_at }, Action::Submit(request)) =
+            (&pending.waiting, &pending.action)
+        else {
+            return Err(broken("only requests wait"));
+        };
+        let id = self.agents[pending.agent].id.clone();
+        let answer = match told {
+            Ok(answer) => answer,
+            Err(error) => {
+                let excused = match &error {
+                    Error::Unknown { reason } => {
+                        reason.contains("came again") || is_excused(&error)
+                    }
+                    Error::Full | Error::Closed => true,
+                    _ => false,
+                };
+                demand!(excused, "`{id}` waited and heard: {error}");
+                self.trace.tell(|| format!("   {id} waited and hears: {error}"));
+                return Ok(());
+            }
+        };
+        self.trace.tell(|| format!("   {id} waited and hears: {}", said(&answer)));
+        self.sum_answer(&answer);
+        let (asked_at, decided_at) = (pending.asked_at, *decided_at);
+        let asked = Answered { agent: &id, request, asked_at, decided_at };
+        let ledger = self.auditor.ledger(&pending.workspace);
+        ledger.ended(&asked, call.wait.0, &answer, &mut self.coverage)?;
+        self.agents[pending.agent].learn(&pending.action, &answer);
+        Ok(())
     }
 
     fn answered(
@@ -178,7 +318,7 @@ impl World {
         answer: &Result<Answer, Rejection>,
     ) -> Audit<Option<u64>> {
         let id = asked.agent;
-        self.trace.tell(|| format!("   {id} is answered: {}", told(answer)));
+        self.trace.tell(|| format!("   {id} is answered: {}", said(answer)));
         self.sum_answer(answer);
         let ledger = self.auditor.ledger(workspace);
         let effect = ledger.answer(asked, answer, &mut self.coverage)?;
@@ -195,7 +335,7 @@ impl World {
     /// How many revisions of a workspace may be decided but not durable; none if retention itself
     /// is on its way.
     pub(crate) fn slack(&self, workspace: &WorkspaceName) -> Option<u64> {
-        const EXPIRIES: u64 = 16;
+        const EXPIRIES: u64 = 40;
         let mut slack = EXPIRIES;
         for pending in self.pending.iter().filter(|pending| pending.workspace == *workspace) {
             if let Action::Submit(Request { wish, .. }) = &pending.action {

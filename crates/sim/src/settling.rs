@@ -3,8 +3,9 @@
 //! 1. Every request is answered or its outcome known.
 //! 2. Every entry whose time is over is gone, and every silent agent is called lost, although
 //!    nobody but time asks for it.
-//! 3. Every watcher has heard everything.
-//! 4. The log is as short as its settings ask, and nothing is left to do.
+//! 3. Whatever is held is let go in time, and everybody who waits is answered.
+//! 4. Every watcher has heard everything.
+//! 5. The log is as short as its settings ask, and nothing is left to do.
 
 use baton::clock::Clock;
 use baton_log::Log;
@@ -14,6 +15,8 @@ use crate::world::{World, broken};
 
 /// Rounds until everything is due; twice the longest silence, and some.
 const ROUNDS: u64 = 18;
+/// What agents still do before they fall silent.
+const LAST_ACTS: u64 = 30;
 /// Time that passes in each.
 const ROUND_MS: u64 = 100_000;
 /// Most chores in one round.
@@ -29,13 +32,20 @@ impl World {
         let survivor = self.disk.fork();
         self.restart_calmly(survivor)?;
         self.catch_up_with_time();
+        // Some begin to wait, and must be answered although nobody else does anything any more.
+        for _ in 0..LAST_ACTS {
+            self.act()?;
+        }
         for _ in 0..ROUNDS {
             self.pass_time(ROUND_MS);
             self.expire()?;
             demand!(self.flush()?, "a flush failed although nothing fails any more");
             self.chores()?;
             let now = self.clock.now();
-            self.auditor.ledgers().for_each(|(_, ledger)| ledger.age(now));
+            for (_, ledger) in self.auditor.ledgers() {
+                ledger.age(now);
+                ledger.check_overdue(now)?;
+            }
         }
         demand!(self.pending.is_empty(), "somebody still waits for an answer");
         self.nothing_is_overdue()?;
@@ -86,6 +96,7 @@ impl World {
                     "`{workspace}`: `{namespace}/{key}` is bound to nobody"
                 );
             }
+            ledger.check_nothing_held()?;
             let active = ledger.active_agents();
             demand!(
                 active.is_empty(),

@@ -2,9 +2,9 @@
 
 use baton::keeping::Chore;
 use baton_core::entries::Entry;
-use baton_core::{Batch, Event, Revision, WorkspaceName, namespace};
+use baton_core::{AgentId, Batch, Event, Revision, Space, WorkspaceName, namespace};
 
-use crate::auditor::{Audit, demand};
+use crate::auditor::{Audit, demand, frames};
 use crate::world::{Running, Server, World, broken};
 
 impl Running {
@@ -132,12 +132,32 @@ impl World {
             loaded.map_err(|error| {
                 broken(format!("`{workspace}` does not load from a copy: {error}"))
             })?;
-            self.same_spaces(&workspace, &fresh)?;
+            fresh.shard.flush();
+            let given_up = self.given_up(&workspace, &fresh)?;
+            self.same_spaces(&workspace, &fresh, &given_up)?;
         }
         Ok(())
     }
 
-    fn same_spaces(&mut self, workspace: &WorkspaceName, fresh: &Server) -> Audit {
+    /// What a fresh server has done by itself: it gives up whoever waited.
+    fn given_up(&mut self, workspace: &WorkspaceName, fresh: &Server) -> Audit<Vec<Batch>> {
+        let mut given_up = Vec::new();
+        for body in fresh.log.take_acknowledged() {
+            for (name, batch) in frames(&body)? {
+                let engine = batch.agent == AgentId::engine();
+                demand!(engine && name == *workspace, "loading `{workspace}` wrote {batch:?}");
+                given_up.push(batch);
+            }
+        }
+        Ok(given_up)
+    }
+
+    fn same_spaces(
+        &mut self,
+        workspace: &WorkspaceName,
+        fresh: &Server,
+        given_up: &[Batch],
+    ) -> Audit {
         let mut live = self.server().shard.machine();
         let mut copy = fresh.shard.machine();
         let (Some(live), Some(copy)) = (live.resident(workspace), copy.resident(workspace)) else {
@@ -145,7 +165,16 @@ impl World {
         };
         live.space.check();
         copy.space.check();
-        let (ours, theirs) = (live.space.head(), copy.space.head());
+        let (mut ours, theirs) = (live.space.head(), copy.space.head());
+        // Somebody may wait here whose call means nothing to a fresh server: the same is done to
+        // a copy of what is here. The entries stay aside, they have nothing to do with it.
+        for batch in given_up.iter().filter(|batch| batch.revision > live.space.revision()) {
+            let endings = std::mem::take(&mut ours.endings);
+            let mut space = Space::restore(ours, Vec::new());
+            space.replay(batch);
+            ours = space.head();
+            ours.endings = endings;
+        }
         demand!(ours == theirs, "`{workspace}` is {ours:?}, but replayed it is {theirs:?}");
         let mut ours = live.space.state.namespaces().filter(|(_, there)| !there.is_empty());
         let mut theirs = copy.space.state.namespaces().filter(|(_, there)| !there.is_empty());

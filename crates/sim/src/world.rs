@@ -224,6 +224,11 @@ impl World {
     /// Writes what was gathered; false if it was lost.
     pub(crate) fn flush(&mut self) -> Audit<bool> {
         let flushed = self.server().shard.flush();
+        if flushed == Flushed::Lost && self.server().shard.settled().stopped().is_none() {
+            // It goes on without its memory; one that has stopped is another story.
+            self.absorb()?;
+            self.auditor.forgotten(self.clock.now());
+        }
         match flushed {
             Flushed::Nothing => return Ok(true),
             Flushed::Durable(_) => self.trace.tell(|| "flushed".to_owned()),

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use baton_core::state::{self, Delete, Diff, Get, History, Query as StateQuery, Set};
 use baton_core::{
-    AgentId, Answer, Command, Json, Key, NamespaceName, Query, Rejection, Request, Revision, Rules,
-    Timestamp, Wish, WorkspaceName, namespace, workspace,
+    AgentId, Answer, Command, Json, Key, LockName, NamespaceName, Query, Rejection, Request,
+    Revision, Rules, Timestamp, Wish, WorkspaceName, lock, namespace, workspace,
 };
 use baton_log::faulty::{FaultyDisk, Operation};
 use baton_log::{FileLog, Log, MemoryLog, Options as LogOptions, Prepare};
 
-use crate::clock::ManualClock;
-use crate::machine::{Asked, Held};
+use crate::clock::{Clock, ManualClock};
+use crate::machine::{Asked, Held, Taken};
 use crate::options::Options;
 use crate::shard::{Flushed, Shard};
 
@@ -224,4 +224,36 @@ fn history_knows_that_a_namespace_went_within_the_same_commit() {
         .collect();
     let (one, two) = (Some("1".to_owned()), Some("2".to_owned()));
     assert_eq!(told, [("state.set", None, two), ("namespace.deleted", one, None)]);
+}
+
+/// Eviction was called for and could not be carried out, again and again, and whatever else there
+/// was to do for later workspaces waited behind it.
+#[test]
+fn nobody_wants_to_evict_a_workspace_in_which_somebody_waits() {
+    let clock = ManualClock::at(Timestamp(1_000_000));
+    let shard = Shard::open(MemoryLog::default(), Arc::new(clock.clone()), Options::default());
+    let shard = shard.unwrap();
+    shard.load(&name()).unwrap();
+    let take = |agent: &str, wait_ms| {
+        let (name, ttl_ms) = (LockName::parse("door").unwrap(), Some(3_600_000));
+        let acquire = lock::Command::Acquire(lock::Acquire { name, ttl_ms, wait_ms });
+        let agent = AgentId::parse(agent).unwrap();
+        let request = Command::from(acquire).into();
+        shard.submit(&self::name(), request, &agent).ok().expect("it is in memory")
+    };
+    assert!(matches!(take("ada", None), Taken::Decided(_)));
+    let Taken::Waits(call, _) = take("bob", Some(3_600_000)) else { panic!("it is held") };
+    let idle_ms = u64::try_from(Options::default().idle.as_millis()).unwrap();
+    let do_everything = || {
+        clock.advance(idle_ms);
+        while let Some(chore) = shard.next_chore() {
+            shard.flush();
+            assert!(shard.keep().unwrap(), "{chore:?} cannot be done");
+        }
+    };
+    do_everything();
+    assert!(shard.is_resident(&name()), "somebody waits in it");
+    shard.machine().give_up(&call, clock.now());
+    do_everything();
+    assert!(!shard.is_resident(&name()), "nobody waits any more");
 }

@@ -11,6 +11,7 @@ use baton_core::{
 };
 
 use super::explain::explain;
+use super::holding::commands;
 use super::ledger::{Fact, Ledger};
 use super::{Audit, Breach, demand};
 use crate::coverage::Coverage;
@@ -75,8 +76,15 @@ impl Ledger {
             self.replayed(asked, &key, revision, answer)?;
             return Ok(false);
         }
+        self.check_fence(&request.wish, decided_at)?;
         if answer.revision.0 == decided_at {
-            self.check_no_effect(asked)?;
+            let replies = match &answer.reply {
+                Reply::Transaction(replies) => replies.as_slice(),
+                reply => std::slice::from_ref(reply),
+            };
+            for (command, reply) in commands(&request.wish).iter().zip(replies) {
+                self.check_no_effect(command, reply, decided_at)?;
+            }
             return Ok(false);
         }
         let revision = answer.revision.0;
@@ -85,6 +93,9 @@ impl Ledger {
             return Err(Breach(format!("acknowledged revision {revision} is not in the log")));
         };
         explain(self, &batch, agent, request)?;
+        if let Wish::Fenced { .. } = &request.wish {
+            coverage.met("answer: written under a live token");
+        }
         if let Wish::Transaction { require, .. } = &request.wish {
             for precondition in require {
                 let holds = self.holds(precondition, decided_at);
@@ -92,8 +103,8 @@ impl Ledger {
             }
         }
         self.check_reply(&request.wish, &answer.reply, revision)?;
-        if request.idempotency_key.is_some() {
-            let keyed = self.keyed.entry(revision).or_default();
+        if let Some(key) = &request.idempotency_key {
+            let keyed = self.keyed.entry((revision, agent.clone(), key.clone())).or_default();
             keyed.request = Some(request.clone());
             keyed.answer = Some(answer.clone());
         }
@@ -112,7 +123,8 @@ impl Ledger {
             "`{key}` took effect at {revision} and again at {}",
             answer.revision
         );
-        let keyed = self.keyed.entry(revision).or_default();
+        let name = (revision, asked.agent.clone(), key.clone());
+        let keyed = self.keyed.entry(name).or_default();
         let first = keyed.answer.get_or_insert(answer.clone());
         demand!(first == answer, "`{key}` was first answered with {first:?}, now with {answer:?}");
         let request = keyed.request.get_or_insert(asked.request.clone());
@@ -121,10 +133,9 @@ impl Ledger {
     }
 
     /// What may be accepted without a trace in the log.
-    fn check_no_effect(&self, asked: &Answered<'_>) -> Audit {
-        let at = asked.decided_at;
-        match &asked.request.wish {
-            Wish::Command(Command::Agent(agent::Command::Heartbeat { agent, token })) => {
+    fn check_no_effect(&self, command: &Command, reply: &Reply, at: u64) -> Audit {
+        match command {
+            Command::Agent(agent::Command::Heartbeat { agent, token }) => {
                 let session = self.session(agent, at);
                 demand!(
                     session.is_some_and(|session| session.active
@@ -133,8 +144,9 @@ impl Ledger {
                 );
                 Ok(())
             }
-            Wish::Command(Command::Workspace(_)) => Ok(()),
-            Wish::Command(Command::State(state::Command::Transfer(transfer))) => {
+            Command::Workspace(_) => Ok(()),
+            Command::Lock(command) => self.lock_no_effect(command, reply, at),
+            Command::State(state::Command::Transfer(transfer)) => {
                 let mut places = self.entries.iter().filter(|(place, timeline)| {
                     place.0 == transfer.from_namespace
                         && timeline.at(at).is_some_and(Option::is_some)
@@ -142,18 +154,22 @@ impl Ledger {
                 demand!(transfer.keys.is_none() && places.next().is_none(), "nothing was moved");
                 Ok(())
             }
-            wish => Err(Breach(format!("{wish:?} was accepted, but nothing happened"))),
+            other => Err(Breach(format!("{other:?} was accepted, but nothing happened"))),
         }
     }
 
     fn check_reply(&self, wish: &Wish, reply: &Reply, revision: u64) -> Audit {
-        let Wish::Command(command) = wish else {
-            let Reply::Transaction(replies) = reply else {
-                return Err(Breach("a transaction was answered otherwise".to_owned()));
-            };
-            let Wish::Transaction { commands, .. } = wish else { return Ok(()) };
-            demand!(replies.len() == commands.len(), "an answer of the transaction is missing");
-            return Ok(());
+        let command = match wish {
+            Wish::Command(command) => command,
+            Wish::Fenced { command, .. } => &**command,
+            Wish::Transaction { commands, .. } => {
+                let Reply::Transaction(replies) = reply else {
+                    return Err(Breach("a transaction was answered otherwise".to_owned()));
+                };
+                let complete = replies.len() == commands.len();
+                demand!(complete, "an answer of the transaction is missing");
+                return Ok(());
+            }
         };
         match (command, reply) {
             (
@@ -169,6 +185,9 @@ impl Ledger {
             (Command::State(state::Command::Transfer(_)), Reply::State(_))
             | (Command::Namespace(_), Reply::Namespace(_))
             | (Command::Workspace(_), Reply::Workspace(_)) => Ok(()),
+            (Command::Lock(command), Reply::Lock(reply)) => {
+                self.lock_reply(command, reply, revision)
+            }
             (Command::Agent(_), Reply::Agent(agent::Reply::Agent(agent))) => {
                 let session = self.session(&agent.id, revision);
                 demand!(
@@ -203,7 +222,7 @@ impl Ledger {
             Precondition::Agent { agent, active } => {
                 self.session(agent, at).is_some_and(|session| session.active) == *active
             }
-            Precondition::Token(_) => unreachable!("nobody here fences a transaction yet"),
+            Precondition::Token(token) => self.tokens.is_live(*token, at),
             Precondition::Revision(revision) => revision.0 == at,
         }
     }
@@ -219,12 +238,24 @@ impl Ledger {
             Rejection::State(rejection) => self.refused_state(asked, rejection, at, coverage),
             Rejection::Agent(rejection) => self.refused_agent(rejection, at, coverage),
             Rejection::Namespace(rejection) => self.refused_namespace(rejection, at),
+            Rejection::Lock(rejection) => self.refused_lock(rejection, at, coverage),
+            Rejection::CannotWait {} => self.refused_wait(&asked.request.wish, at),
+            Rejection::StaleToken { given } => {
+                coverage.met("answer: stale fence refused");
+                let live = self.tokens.is_live(*given, at);
+                demand!(!live, "token {given} was refused, but it was live");
+                Ok(())
+            }
             Rejection::KeyReused { key } => {
                 coverage.met("answer: idempotency key reused");
+                if self.waits.under(asked.agent, key, at).is_some() {
+                    return Ok(());
+                }
                 let Some((kept, _)) = self.receipt(asked.agent, key, at) else {
                     return Err(Breach(format!("`{key}` is called used, but nothing was done")));
                 };
-                let keyed = self.keyed.get(&kept.revision);
+                let name = (kept.revision, asked.agent.clone(), key.clone());
+                let keyed = self.keyed.get(&name);
                 let first = keyed.and_then(|keyed| keyed.request.as_ref());
                 demand!(first != Some(asked.request), "a repeated request was refused");
                 Ok(())

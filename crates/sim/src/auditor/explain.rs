@@ -14,9 +14,10 @@ use baton_core::state::{
 };
 use baton_core::workspace::{Command as WorkspaceCommand, Event as WorkspaceEvent};
 use baton_core::{
-    AgentId, Batch, Command, Event, Json, NamespaceName, Request, Rules, Timestamp, Version, Wish,
+    AgentId, Batch, Command, Event, Json, NamespaceName, Request, Rules, Timestamp, Version,
 };
 
+use super::holding::commands;
 use super::ledger::{Fact, Ledger};
 use super::{Audit, Breach, demand};
 
@@ -33,14 +34,24 @@ pub fn explain(ledger: &Ledger, batch: &Batch, agent: &AgentId, request: &Reques
 }
 
 /// Events that are still to be explained.
-struct Reading<'a> {
+pub(super) struct Reading<'a> {
     ledger: &'a Ledger,
-    batch: &'a Batch,
+    pub(super) batch: &'a Batch,
     next: usize,
 }
 
 impl<'a> Reading<'a> {
-    fn take(&mut self) -> Audit<&'a Event> {
+    /// The next event, if there is one.
+    pub(super) fn peek(&self) -> Option<&'a Event> {
+        self.batch.events.get(self.next)
+    }
+
+    /// The next event is explained.
+    pub(super) fn skip(&mut self) {
+        self.next += 1;
+    }
+
+    pub(super) fn take(&mut self) -> Audit<&'a Event> {
         let event = self.batch.events.get(self.next);
         self.next += 1;
         event.ok_or_else(|| Breach("an event is missing".to_owned()))
@@ -55,17 +66,19 @@ impl<'a> Reading<'a> {
 
     fn request(&mut self, agent: &AgentId, request: &Request) -> Audit {
         demand!(self.batch.agent == *agent, "it is by somebody else");
-        let commands = match &request.wish {
-            Wish::Command(command) => std::slice::from_ref(command),
-            Wish::Fenced { command, .. } => std::slice::from_ref(&**command),
-            Wish::Transaction { commands, .. } => commands,
-        };
-        for command in commands {
+        for command in commands(&request.wish) {
             self.command(command)?;
+        }
+        // Others may have waited under a key of theirs; the ledger knows which.
+        while let Some(Event::Receipt(receipt)) = self.peek()
+            && receipt.agent.is_some()
+        {
+            self.skip();
         }
         if let Some(key) = &request.idempotency_key {
             match self.take()? {
                 Event::Receipt(receipt) => demand!(receipt.key == *key, "it has another receipt"),
+                Event::Awaited(keyed) => demand!(keyed.key == *key, "it waits under another key"),
                 other => demand!(false, "a receipt was due, not {}", other.kind()),
             }
         }
@@ -92,10 +105,8 @@ impl<'a> Reading<'a> {
             Command::State(StateCommand::Expire | StateCommand::LetGo { .. }) => Ok(()),
             Command::Namespace(command) => self.namespace(command),
             Command::Agent(command) => self.agent(command),
-            Command::Lock(_) | Command::Semaphore(_) => {
-                unreachable!("nobody here takes locks yet")
-            }
-            Command::Task(_) => unreachable!("nobody here works on tasks yet"),
+            Command::Lock(command) => self.lock(command),
+            Command::Semaphore(_) | Command::Task(_) => unreachable!("nobody here asks for these"),
             Command::Workspace(WorkspaceCommand::Configure { history_count, .. }) => {
                 match self.take()? {
                     Event::Workspace(WorkspaceEvent::Configured { retention }) => demand!(
@@ -292,6 +303,7 @@ impl<'a> Reading<'a> {
             let there = self.ledger.rules(&own, self.batch.revision.0).is_some();
             demand!(there, "`{id}` has no namespace of its own");
         }
+        self.follow_grants();
         Ok(())
     }
 
@@ -301,6 +313,7 @@ impl<'a> Reading<'a> {
         {
             self.next += 1;
         }
+        self.follow_let_go();
     }
 }
 

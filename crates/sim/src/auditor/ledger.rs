@@ -8,8 +8,10 @@
 //! 4. When a session ends, all that is bound to it goes in the same batch, and nothing else does.
 //! 5. An agent is called lost only after the silence it asked for, and not for a silence during
 //!    which there was no server.
-//! 6. Tokens only grow.
-//! 7. An answer that is kept is kept once.
+//! 6. An answer that is kept is kept once.
+//! 7. What happens by the engine's hand is what time, or somebody's absence, has caused.
+//!
+//! The laws of what can be held and waited for stand in `waits` and `pools`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,10 +21,12 @@ use baton_core::state::{Event as StateEvent, Removal};
 use baton_core::workspace::{Event as WorkspaceEvent, Retention};
 use baton_core::{
     AgentId, Answer, Batch, Event, IdempotencyKey, Json, Key, NamespaceName, Request, Rules,
-    Timestamp, WorkspaceName, namespace,
+    Timestamp, WorkspaceName, lock, namespace,
 };
 
+use super::pools::{Name, Pool};
 use super::timeline::Timeline;
+use super::waits::{Tokens, Waits};
 use super::{Audit, demand};
 use crate::coverage::Coverage;
 
@@ -91,12 +95,19 @@ pub struct Ledger {
     pub(super) agents: BTreeMap<AgentId, Timeline<Session>>,
     pub(super) receipts: BTreeMap<(AgentId, IdempotencyKey), Timeline<Kept>>,
     /// By the revision that it took effect at: a key may be used again when it is forgotten.
-    pub(super) keyed: BTreeMap<u64, Keyed>,
+    pub(super) keyed: BTreeMap<(u64, AgentId, IdempotencyKey), Keyed>,
+    pub(super) pools: BTreeMap<Name, Timeline<Pool>>,
+    /// Pools that the batch at hand has changed.
+    pub(super) touched: BTreeSet<Name>,
+    pub(super) waits: Waits,
+    pub(super) tokens: Tokens,
     pub(super) retention: Timeline<Retention>,
     /// Heartbeats that were answered, by agent: the newest.
     heard: BTreeMap<AgentId, Timestamp>,
-    server_since: Timestamp,
-    token_max: u64,
+    pub(super) server_since: Timestamp,
+    /// The latest moment from which the server may count: later than the one above if it has
+    /// forgotten and loaded the workspace since.
+    pub(super) woken_at: Timestamp,
     /// The oldest revision that retention has ever allowed to be forgotten, plus one.
     floor: u64,
     /// The revision up to which requests were answered in order, within one run of the server.
@@ -119,10 +130,14 @@ impl Ledger {
             agents: BTreeMap::new(),
             receipts: BTreeMap::new(),
             keyed: BTreeMap::new(),
+            pools: BTreeMap::new(),
+            touched: BTreeSet::new(),
+            waits: Waits::default(),
+            tokens: Tokens::default(),
             retention,
             heard: BTreeMap::new(),
             server_since: Timestamp(0),
-            token_max: 0,
+            woken_at: Timestamp(0),
             floor: 0,
             answered: 0,
         }
@@ -178,6 +193,43 @@ impl Ledger {
         // The clock may have been set back, and then earlier moments are on another scale.
         self.heard.clear();
         self.answered = 0;
+        self.forgotten(now);
+    }
+
+    /// The server has forgotten what it had in memory, and with it everybody who waited.
+    pub fn forgotten(&mut self, now: Timestamp) {
+        self.woken_at = self.woken_at.max(now).max(self.time());
+        self.waits.forsake(self.head());
+    }
+
+    /// Whether anyone waited after a revision.
+    pub fn anyone_waits_at(&self, at: u64) -> bool {
+        self.waits.any_at(at)
+    }
+
+    /// The caller of a waiting call is gone; the workspace was at this revision.
+    pub fn deserted(&mut self, wait: u64, revision: u64) {
+        self.waits.desert(wait, revision);
+    }
+
+    /// Demands that nobody holds or waits for anything.
+    pub fn check_nothing_held(&self) -> Audit {
+        let held = self.pools.iter().find_map(|(name, timeline)| {
+            let pool = timeline.now()?;
+            (!pool.holds.is_empty() || !pool.line.is_empty()).then_some((name, pool))
+        });
+        demand!(held.is_none(), "`{}`: {held:?} was never let go", self.name);
+        demand!(!self.waits.any(), "`{}`: somebody waits for ever", self.name);
+        Ok(())
+    }
+
+    /// Demands that everything that should have ended by this moment has.
+    pub fn check_overdue(&self, now: Timestamp) -> Audit {
+        let hold = self.overdue_hold(now);
+        demand!(hold.is_none(), "`{}`: it is {now}, and {hold:?} is still there", self.name);
+        let wait = self.waits.overdue(now);
+        demand!(wait.is_none(), "`{}`: it is {now}, and call {wait:?} still waits", self.name);
+        Ok(())
     }
 
     /// A heartbeat was answered.
@@ -197,6 +249,10 @@ impl Ledger {
         let oldest = now.0.saturating_sub(retention.history_age_ms);
         let aged = self.batches.partition_point(|batch| batch.time.0 < oldest);
         self.floor = self.floor.max(aged as u64);
+        if now < self.time() {
+            // A server that loads it now counts from its own time.
+            self.woken_at = self.woken_at.max(self.time());
+        }
     }
 
     /// The next batch is durable.
@@ -206,8 +262,13 @@ impl Ledger {
         demand!(revision == expected, "`{name}` goes on with {revision}, not with {expected}");
         demand!(batch.time >= self.time(), "`{name}` revision {revision}: time went back");
         demand!(!batch.events.is_empty(), "`{name}` revision {revision} is empty");
+        let by_engine = batch.agent == AgentId::engine();
         let mut ended = BTreeSet::new();
         for event in &batch.events {
+            demand!(
+                !by_engine || is_caused(event),
+                "`{name}` revision {revision}: the engine has done {event:?} by itself"
+            );
             let checked = match event {
                 Event::State(event) => self.add_state(&batch, event, &ended, coverage),
                 Event::Namespace(event) => self.add_namespace(&batch, event, coverage),
@@ -216,15 +277,27 @@ impl Ledger {
                     self.retention.set(revision, *retention);
                     Ok(())
                 }
-                Event::Receipt(receipt) => self.add_receipt(&batch, &receipt.key),
-                Event::Lock(_) | Event::Semaphore(_) | Event::Task(_) | Event::Awaited(_) => {
-                    unreachable!("nobody here takes locks or works on tasks yet")
+                Event::Semaphore(_) | Event::Task(_) => unreachable!("nobody here asks for these"),
+                Event::Receipt(receipt) => {
+                    let agent = receipt.agent.as_ref().unwrap_or(&batch.agent);
+                    self.add_receipt(&batch, agent, &receipt.key)
                 }
+                Event::Lock(event) => self.add_lock(&batch, event, &ended, coverage),
+                Event::Awaited(keyed) => self.waits.begin_keyed(&batch, keyed),
             };
             checked.map_err(|breach| {
                 super::Breach(format!("`{name}` revision {revision}: {}", breach.0))
             })?;
         }
+        let named = |breach: super::Breach| {
+            super::Breach(format!("`{name}` revision {revision}: {}", breach.0))
+        };
+        for (agent, key) in self.waits.complete(&batch).map_err(named)? {
+            let kept = self.receipts.get(&(agent, key.clone())).and_then(Timeline::now);
+            let is_kept = kept.is_some_and(|kept| kept.revision == revision);
+            demand!(is_kept, "`{name}` revision {revision}: `{key}` has no receipt");
+        }
+        self.check_pools(revision, &ended).map_err(named)?;
         self.batches.push(batch);
         for agent in ended {
             let bound = |fact: &Arc<Fact>| fact.bound_to.as_ref() == Some(&agent);
@@ -341,9 +414,9 @@ impl Ledger {
         let before = self.agents.get(agent).and_then(Timeline::now).cloned();
         let active = before.as_ref().is_some_and(|before| before.active);
         let after = match (event, before) {
-            (AgentEvent::Joined { ttl_ms, token, .. }, _) => {
-                demand!(token.0 > self.token_max, "`{agent}` got token {token}, which is old");
-                self.token_max = token.0;
+            (AgentEvent::Joined { ttl_ms, token, .. }, before) => {
+                self.tokens.give(batch, *token, agent)?;
+                before.iter().for_each(|before| self.tokens.end(batch, before.token));
                 ended.insert(agent.clone());
                 Session { active: true, token: token.0, ttl_ms: *ttl_ms, seen: batch.time }
             }
@@ -353,12 +426,14 @@ impl Ledger {
             }
             (AgentEvent::Left { .. }, Some(before)) => {
                 demand!(active, "`{agent}` left without a session");
+                self.tokens.end(batch, before.token);
                 ended.insert(agent.clone());
                 Session { active: false, ..before }
             }
             (AgentEvent::Lost { .. }, Some(before)) => {
                 demand!(active, "`{agent}` was lost without a session");
                 self.check_lost(batch, agent, &before)?;
+                self.tokens.end(batch, before.token);
                 let bound = |fact: &Arc<Fact>| fact.bound_to.as_ref() == Some(agent);
                 let mut held = self.entries.values().filter_map(|there| there.now()?.as_ref());
                 if held.any(bound) {
@@ -388,14 +463,41 @@ impl Ledger {
         Ok(())
     }
 
-    fn add_receipt(&mut self, batch: &Batch, key: &IdempotencyKey) -> Audit {
-        let name = (batch.agent.clone(), key.clone());
+    fn add_receipt(&mut self, batch: &Batch, agent: &AgentId, key: &IdempotencyKey) -> Audit {
+        let name = (agent.clone(), key.clone());
         let timeline = self.receipts.entry(name).or_default();
         let again = timeline.now().is_some_and(|kept| batch.time.since(kept.time) <= RECEIPT_MS);
         demand!(!again, "the request under `{key}` took effect a second time");
         let (revision, time) = (batch.revision.0, batch.time);
         timeline.set(revision, Kept { revision, time });
         Ok(())
+    }
+}
+
+/// Whether the engine may do this by itself: because of time, or because somebody is gone.
+fn is_caused(event: &Event) -> bool {
+    match event {
+        Event::State(event) => {
+            let caused = [Removal::Expired, Removal::LetGo];
+            matches!(event, StateEvent::Deleted { removal, .. } if caused.contains(removal))
+        }
+        Event::Agent(event) => matches!(event, AgentEvent::Lost { .. }),
+        Event::Lock(event) => match event {
+            lock::Event::Acquired { wait, .. } => wait.is_some(),
+            lock::Event::Expired { .. }
+            | lock::Event::Dropped { .. }
+            | lock::Event::GaveUp { .. } => true,
+            lock::Event::Renewed { .. }
+            | lock::Event::Released { .. }
+            | lock::Event::Queued { .. } => false,
+        },
+        // An answer to somebody who waited.
+        Event::Receipt(receipt) => receipt.agent.is_some(),
+        Event::Namespace(_)
+        | Event::Workspace(_)
+        | Event::Awaited(_)
+        | Event::Semaphore(_)
+        | Event::Task(_) => false,
     }
 }
 

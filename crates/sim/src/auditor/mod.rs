@@ -13,8 +13,11 @@
 //! | module | what it demands |
 //! |---|---|
 //! | `ledger` | versions, tokens, times and ends are lawful in every batch |
+//! | `waits` | calls that wait end once, as they should; tokens grow |
+//! | `pools` | locks have one holder, lines keep their order, nothing ends early |
 //! | `explain` | a batch is all of what was asked for, and nothing else |
 //! | `answers` | every answer and every refusal was the truth when it was decided |
+//! | `holding` | the same for whatever is held and waited for |
 //! | `presents` | a read of the present shows a durable revision, exactly |
 //! | `pasts` | reads of the past, history and differences equal the ledger |
 //! | `watches` | a watcher gets what concerns it, in order, without gap or duplicate |
@@ -24,10 +27,13 @@
 
 pub mod answers;
 pub mod explain;
+pub mod holding;
 pub mod ledger;
 pub mod pasts;
+pub mod pools;
 pub mod presents;
 pub mod timeline;
+pub mod waits;
 pub mod watches;
 
 use std::collections::BTreeMap;
@@ -104,6 +110,11 @@ impl Auditor {
         Ok(all)
     }
 
+    /// The server has forgotten what it had in memory.
+    pub fn forgotten(&mut self, now: Timestamp) {
+        self.ledgers.values_mut().for_each(|ledger| ledger.forgotten(now));
+    }
+
     /// The server is up from this moment on.
     pub fn server_up(&mut self, now: Timestamp) {
         self.ledgers.values_mut().for_each(|ledger| ledger.server_up(now));
@@ -111,7 +122,7 @@ impl Auditor {
 }
 
 /// The batches of a record.
-fn frames(body: &[u8]) -> Audit<Vec<(WorkspaceName, Batch)>> {
+pub(crate) fn frames(body: &[u8]) -> Audit<Vec<(WorkspaceName, Batch)>> {
     let odd = |error: &dyn std::fmt::Display| Breach(format!("a record cannot be read: {error}"));
     let mut batches = Vec::new();
     for outline in codec::outlines(body) {

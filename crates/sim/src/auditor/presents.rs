@@ -42,6 +42,7 @@ impl Ledger {
             ) => self.pictured(snapshot, page, at),
             (Query::Namespace(_), Reply::Namespace(reply)) => self.namespaces_shown(reply, at),
             (Query::Agent(query), Reply::Agent(reply)) => self.agents_shown(query, reply, at),
+            (Query::Lock(query), Reply::Lock(reply)) => self.locks_shown(query, reply, at),
             (Query::Workspace(_), Reply::Workspace(reply)) => {
                 let workspace::Reply::Workspace { entries, retention, .. } = reply;
                 let there = self.facts(at).count() as u64;

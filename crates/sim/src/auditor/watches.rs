@@ -64,7 +64,7 @@ impl Followed {
     }
 
     fn wants(&self, event: &Event) -> bool {
-        if matches!(event, Event::Receipt(_)) {
+        if matches!(event, Event::Receipt(_) | Event::Awaited(_)) {
             return false;
         }
         if !self.kinds.is_empty() && !self.kinds.iter().any(|kind| kind == event.kind()) {

@@ -1,0 +1,290 @@
+//! What few can have at a time: locks and semaphores, as the log tells it.
+//!
+//! A lock is a pool with one permit. Laws:
+//!
+//! 1. There are never more holders than permits, and each hold has a token of its own.
+//! 2. Whoever comes while others wait goes to the end of the line; the first in line is next.
+//! 3. Nobody waits while a permit is free: it goes to the first in line in the same batch.
+//! 4. A hold ends by its holder's hand, with the holder's session, or when its time is over: never
+//!    earlier than was promised, and not for a silence during which there was no server.
+//! 5. When a session ends, all that it holds and waits for goes in the same batch.
+
+use std::collections::BTreeSet;
+
+use baton_core::wait::Left;
+use baton_core::{AgentId, Batch, Timestamp, Token, WaitId, lock};
+
+use super::ledger::Ledger;
+use super::{Audit, Breach, demand};
+use crate::coverage::Coverage;
+
+/// Which kind of pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// One permit.
+    Lock,
+}
+
+/// Which pool.
+pub type Name = (Kind, String);
+
+/// Somebody has a permit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Held {
+    /// Who.
+    pub holder: AgentId,
+    /// Under which token.
+    pub token: u64,
+    /// Since which revision.
+    pub revision: u64,
+    /// Since when.
+    pub since: Timestamp,
+    /// Until when, as was promised.
+    pub expires_at: Timestamp,
+    /// How long a renewal lasts.
+    pub ttl_ms: u64,
+}
+
+/// Somebody waits for a permit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InLine {
+    /// Who.
+    pub agent: AgentId,
+    /// Which call.
+    pub wait: u64,
+    /// Since when.
+    pub since: Timestamp,
+    /// Until when at most.
+    pub until: Timestamp,
+    /// How long it shall be held.
+    pub ttl_ms: u64,
+}
+
+/// A pool as it was.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pool {
+    /// How many may have it at a time.
+    pub permits: usize,
+    /// Who has.
+    pub holds: Vec<Held>,
+    /// Who waits, the first in line first.
+    pub line: Vec<InLine>,
+}
+
+impl Pool {
+    /// A lock that nobody has.
+    pub fn free_lock() -> Self {
+        Self { permits: 1, holds: Vec::new(), line: Vec::new() }
+    }
+
+    fn take(&mut self, token: Token) -> Audit<Held> {
+        let index = self.holds.iter().position(|held| held.token == token.0);
+        let Some(index) = index else {
+            return Err(Breach(format!("nobody has it under token {token}")));
+        };
+        Ok(self.holds.remove(index))
+    }
+}
+
+/// What can happen to a pool, in the words of all of them.
+pub(super) enum Change<'a> {
+    Acquired { holder: &'a AgentId, token: Token, ttl_ms: u64, wait: Option<WaitId> },
+    Renewed { token: Option<Token>, ttl_ms: u64 },
+    Released { token: Token },
+    Expired { token: Token },
+    Dropped { token: Token },
+    Queued { agent: &'a AgentId, wait: WaitId, ttl_ms: u64, until: Timestamp },
+    GaveUp { agent: &'a AgentId, wait: WaitId, left: Left },
+}
+
+/// An event of locks in those words.
+fn of_lock(event: &lock::Event) -> Change<'_> {
+    match event {
+        lock::Event::Acquired { holder, token, ttl_ms, wait, .. } => {
+            Change::Acquired { holder, token: *token, ttl_ms: *ttl_ms, wait: *wait }
+        }
+        lock::Event::Renewed { ttl_ms, .. } => Change::Renewed { token: None, ttl_ms: *ttl_ms },
+        lock::Event::Released { token, .. } => Change::Released { token: *token },
+        lock::Event::Expired { token, .. } => Change::Expired { token: *token },
+        lock::Event::Dropped { token, .. } => Change::Dropped { token: *token },
+        lock::Event::Queued { agent, wait, ttl_ms, until, .. } => {
+            Change::Queued { agent, wait: *wait, ttl_ms: *ttl_ms, until: *until }
+        }
+        lock::Event::GaveUp { agent, wait, left, .. } => {
+            Change::GaveUp { agent, wait: *wait, left: *left }
+        }
+    }
+}
+
+/// The name of a lock among the pools.
+pub fn lock_name(name: &baton_core::LockName) -> Name {
+    (Kind::Lock, name.as_str().to_owned())
+}
+
+impl Ledger {
+    /// A pool as it was after a revision.
+    pub fn pool(&self, name: &Name, at: u64) -> Option<&Pool> {
+        self.pools.get(name)?.at(at)
+    }
+
+    /// A lock as it was after a revision.
+    pub fn lock(&self, name: &baton_core::LockName, at: u64) -> Pool {
+        self.pool(&lock_name(name), at).cloned().unwrap_or_else(Pool::free_lock)
+    }
+
+    pub(super) fn add_lock(
+        &mut self,
+        batch: &Batch,
+        event: &lock::Event,
+        ended: &BTreeSet<AgentId>,
+        coverage: &mut Coverage,
+    ) -> Audit {
+        let name = lock_name(event.name());
+        let pool = self.lock(event.name(), u64::MAX);
+        let changed = self.change(pool, batch, of_lock(event), ended, coverage);
+        let pool =
+            changed.map_err(|breach| Breach(format!("lock `{}`: {}", event.name(), breach.0)))?;
+        self.pools.entry(name.clone()).or_default().set(batch.revision.0, pool);
+        self.touched.insert(name);
+        Ok(())
+    }
+
+    fn change(
+        &mut self,
+        mut pool: Pool,
+        batch: &Batch,
+        change: Change<'_>,
+        ended: &BTreeSet<AgentId>,
+        coverage: &mut Coverage,
+    ) -> Audit<Pool> {
+        match change {
+            Change::Acquired { holder, token, ttl_ms, wait } => {
+                self.acquired(&mut pool, batch, (holder, ttl_ms), token, wait)?;
+                if wait.is_some() {
+                    coverage.met("batch: handed over to the first in line");
+                }
+            }
+            Change::Renewed { token, ttl_ms } => {
+                let mut holds = pool.holds.iter_mut();
+                let held = holds.find(|held| token.is_none_or(|token| held.token == token.0));
+                let Some(held) = held else { return Err(Breach("nobody has it".to_owned())) };
+                held.ttl_ms = ttl_ms;
+                held.expires_at = batch.time.after(ttl_ms);
+            }
+            Change::Released { token } => {
+                pool.take(token)?;
+                self.tokens.end(batch, token.0);
+            }
+            Change::Expired { token } => {
+                let held = pool.take(token)?;
+                self.tokens.end(batch, token.0);
+                self.check_expired(batch, held.expires_at, held.ttl_ms)?;
+                coverage.met("batch: hold expired");
+            }
+            Change::Dropped { token } => {
+                let held = pool.take(token)?;
+                self.tokens.end(batch, token.0);
+                demand!(ended.contains(&held.holder), "the session of its holder goes on");
+                coverage.met("batch: hold dropped with its session");
+            }
+            Change::Queued { agent, wait, ttl_ms, until } => {
+                demand!(
+                    pool.holds.len() >= pool.permits,
+                    "`{agent}` waits although {} of {} permits are taken",
+                    pool.holds.len(),
+                    pool.permits
+                );
+                self.waits.begin(batch, agent, wait, until)?;
+                let (agent, wait) = (agent.clone(), wait.0);
+                pool.line.push(InLine { agent, wait, since: batch.time, until, ttl_ms });
+            }
+            Change::GaveUp { agent, wait, left } => {
+                let index = pool.line.iter().position(|there| there.wait == wait.0);
+                let Some(index) = index else {
+                    return Err(Breach(format!("call {wait} does not stand in line")));
+                };
+                pool.line.remove(index);
+                self.waits.left(batch, wait, agent, left, ended)?;
+                coverage.left(left);
+            }
+        }
+        Ok(pool)
+    }
+
+    fn acquired(
+        &mut self,
+        pool: &mut Pool,
+        batch: &Batch,
+        (holder, ttl_ms): (&AgentId, u64),
+        token: Token,
+        wait: Option<WaitId>,
+    ) -> Audit {
+        demand!(
+            pool.holds.len() < pool.permits,
+            "`{holder}` got it under token {token} while {:?} had it",
+            pool.holds
+        );
+        self.tokens.give(batch, token, holder)?;
+        if let Some(wait) = wait {
+            let first = pool.line.first().map(|first| first.wait);
+            demand!(first == Some(wait.0), "call {wait} got it when {first:?} was first in line");
+            let first = pool.line.remove(0);
+            demand!(first.ttl_ms == ttl_ms, "`{holder}` asked for {} ms", first.ttl_ms);
+            self.waits.granted(batch, wait, holder)?;
+        } else {
+            demand!(pool.line.is_empty(), "`{holder}` has passed {:?}", pool.line);
+            demand!(batch.agent == *holder, "`{holder}` did not ask for it");
+        }
+        pool.holds.push(Held {
+            holder: holder.clone(),
+            token: token.0,
+            revision: batch.revision.0,
+            since: batch.time,
+            expires_at: batch.time.after(ttl_ms),
+            ttl_ms,
+        });
+        Ok(())
+    }
+
+    /// Demands that what was promised until a moment, and may be renewed for so long, is over.
+    pub(super) fn check_expired(&self, batch: &Batch, expires_at: Timestamp, ttl_ms: u64) -> Audit {
+        demand!(batch.agent == AgentId::engine(), "its time was over by an agent's hand");
+        let end = expires_at.max(self.server_since.after(ttl_ms));
+        demand!(batch.time >= end, "its time was over at {}, it lasts until {end}", batch.time);
+        Ok(())
+    }
+
+    /// A batch is complete: nobody waits for what is free, and nobody whose session ended has or
+    /// wants anything from before.
+    pub(super) fn check_pools(&mut self, revision: u64, ended: &BTreeSet<AgentId>) -> Audit {
+        for name in std::mem::take(&mut self.touched) {
+            let Some(pool) = self.pool(&name, revision) else { continue };
+            demand!(
+                pool.line.is_empty() || pool.holds.len() >= pool.permits,
+                "{name:?} is free, and yet {:?} wait",
+                pool.line
+            );
+        }
+        if ended.is_empty() {
+            return Ok(());
+        }
+        for (name, timeline) in &self.pools {
+            let Some(pool) = timeline.now() else { continue };
+            let holds = |held: &&Held| held.revision < revision && ended.contains(&held.holder);
+            let waits = |there: &&InLine| there.wait < revision && ended.contains(&there.agent);
+            let left = (pool.holds.iter().find(holds), pool.line.iter().find(waits));
+            demand!(left == (None, None), "a session ended, and {name:?} still knows {left:?}");
+        }
+        Ok(())
+    }
+
+    /// Holds whose time is over by this moment.
+    pub(super) fn overdue_hold(&self, now: Timestamp) -> Option<(&Name, &Held)> {
+        let holds = self.pools.iter().flat_map(|(name, timeline)| {
+            let holds = timeline.now().map(|pool| pool.holds.iter()).into_iter().flatten();
+            holds.map(move |held| (name, held))
+        });
+        let end = |held: &Held| held.expires_at.max(self.woken_at.after(held.ttl_ms));
+        holds.into_iter().find(|(_, held)| end(held) <= now)
+    }
+}
