@@ -3,7 +3,8 @@
 //! ```text
 //!                          Workspace ─┬─ State, Setting, Patching
 //!    a program  ─────▶     (agent,    ├─ Namespaces, CreateNamespace
-//!                          once)      ├─ Agents, Registration
+//!                          once,      ├─ Agents, Registration
+//!                          under)     ├─ Locks, Acquiring
 //!                             │       └─ Transaction, Watching
 //!                             ▼
 //!                          Carrier    fulfil(wish), ask(query), watch(request)
@@ -26,6 +27,7 @@
 
 mod agents;
 mod carrier;
+mod locks;
 mod namespaces;
 mod state;
 mod transaction;
@@ -34,6 +36,7 @@ mod workspace;
 
 pub use agents::{Agents, Registration};
 pub use carrier::{Caller, Carrier, Failure};
+pub use locks::{Acquiring, Held, Locks};
 pub use namespaces::{CreateNamespace, Namespaces};
 pub use state::{Patching, Setting, State};
 pub use transaction::Transaction;
