@@ -11,7 +11,7 @@
 use baton_core::wire::{self, Problem, Spoken, write_text};
 use baton_core::{
     Answer, Command, Entry, IdempotencyKey, Notice, Precondition, Query, Reply, Revision, Wish,
-    lock,
+    lock, semaphore,
 };
 use baton_handle::{Caller, Item};
 use serde::{Deserialize, Deserializer};
@@ -52,11 +52,8 @@ impl Awaits {
     fn of(caller: &Caller, command: &Command) -> Option<Self> {
         let wait_ms = match command {
             Command::Lock(lock::Command::Acquire(acquire)) => acquire.wait_ms,
-            Command::Lock(_)
-            | Command::State(_)
-            | Command::Namespace(_)
-            | Command::Agent(_)
-            | Command::Workspace(_) => None,
+            Command::Semaphore(semaphore::Command::Acquire(acquire)) => acquire.wait_ms,
+            _ => None,
         };
         let wait_ms = wait_ms.filter(|wait_ms| *wait_ms > 0)?;
         Some(Self { wait_ms, caller: Caller { idempotency_key: None, ..caller.clone() } })
@@ -67,6 +64,9 @@ impl Awaits {
         match reply {
             Reply::Lock(lock::Reply::Hold(Some(hold))) => {
                 Some(lock::Command::Release { name: hold.name, token: hold.token }.into())
+            }
+            Reply::Semaphore(semaphore::Reply::Permit(Some(permit))) => {
+                Some(semaphore::Command::Release { name: permit.name, token: permit.token }.into())
             }
             _ => None,
         }

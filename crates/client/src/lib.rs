@@ -67,6 +67,7 @@ mod client;
 mod desk;
 mod error;
 mod frames;
+mod keeping;
 mod line;
 mod options;
 mod watch;
@@ -75,11 +76,14 @@ pub use baton_core as core;
 pub use baton_handle::Item;
 pub use client::{Client, connect, connect_with};
 pub use error::Error;
+pub use keeping::{Lost, keep};
 pub use options::Options;
 pub use watch::Watch;
 
 /// A lock that is taken when this is awaited.
 pub type Acquiring = baton_handle::Acquiring<Client>;
+/// A permit that is taken when this is awaited.
+pub type AcquiringPermit = baton_handle::AcquiringPermit<Client>;
 /// Agents of a workspace.
 pub type Agents = baton_handle::Agents<Client>;
 /// A namespace that is created when this is awaited.
@@ -92,6 +96,8 @@ pub type Namespaces = baton_handle::Namespaces<Client>;
 pub type Patching = baton_handle::Patching<Client>;
 /// A session that begins when this is awaited.
 pub type Registration = baton_handle::Registration<Client>;
+/// Semaphores of a workspace, as one agent sees them.
+pub type Semaphores = baton_handle::Semaphores<Client>;
 /// A write that is carried out when it is awaited.
 pub type Setting = baton_handle::Setting<Client>;
 /// Shared state in one namespace, as one agent sees it.

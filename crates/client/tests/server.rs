@@ -196,6 +196,17 @@ async fn lock_story<C: Carrier>(ada: &Workspace<C>, told: &mut Transcript) {
     told.add(fenced.transaction().command(Command::Set(set())).commit().await);
     told.add(fenced.locks().acquire("other").await);
     told.add(locks.list().await);
+
+    let models = ada.semaphores();
+    told.add(models.get("models").await);
+    let permit = models.acquire("models").permits(1).ttl_ms(60_000).await.unwrap().unwrap();
+    told.add(bob.semaphores().acquire("models").wait_ms(0).await);
+    told.add(bob.semaphores().acquire("models").permits(9).await);
+    told.add(models.renew("models", permit.token).await);
+    told.add(models.renew_for("models", permit.token, 90_000).await);
+    told.add(models.list().await);
+    told.add(models.release("models", permit.token).await);
+    told.add(models.release("models", permit.token).await);
 }
 
 async fn whole_story<C: Carrier>(carrier: C) -> Vec<String> {

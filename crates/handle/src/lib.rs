@@ -4,7 +4,7 @@
 //!                          Workspace ─┬─ State, Setting, Patching
 //!    a program  ─────▶     (agent,    ├─ Namespaces, CreateNamespace
 //!                          once,      ├─ Agents, Registration
-//!                          under)     ├─ Locks, Acquiring
+//!                          under)     ├─ Locks, Semaphores
 //!                             │       └─ Transaction, Watching
 //!                             ▼
 //!                          Carrier    fulfil(wish), ask(query), watch(request)
@@ -29,6 +29,7 @@ mod agents;
 mod carrier;
 mod locks;
 mod namespaces;
+mod semaphores;
 mod state;
 mod transaction;
 mod watching;
@@ -38,6 +39,7 @@ pub use agents::{Agents, Registration};
 pub use carrier::{Caller, Carrier, Failure};
 pub use locks::{Acquiring, Held, Locks};
 pub use namespaces::{CreateNamespace, Namespaces};
+pub use semaphores::{AcquiringPermit, Semaphores};
 pub use state::{Patching, Setting, State};
 pub use transaction::Transaction;
 pub use watching::{Item, Watching};

@@ -2,11 +2,11 @@
 
 use baton_core::{
     AgentId, Answer, Command, IdempotencyKey, Precondition, Query, Revision, Token, Wish,
-    WorkspaceName, agent, lock, workspace,
+    WorkspaceName, agent, lock, semaphore, workspace,
 };
 
 use crate::carrier::{Caller, Carrier};
-use crate::{Agents, Locks, Namespaces, State, Transaction, Watching};
+use crate::{Agents, Locks, Namespaces, Semaphores, State, Transaction, Watching};
 
 /// A workspace as one agent sees it. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -78,6 +78,11 @@ impl<C: Carrier> Workspace<C> {
         Locks::new(self.clone())
     }
 
+    /// The semaphores.
+    pub fn semaphores(&self) -> Semaphores<C> {
+        Semaphores::new(self.clone())
+    }
+
     /// Several commands, all or nothing.
     pub fn transaction(&self) -> Transaction<C> {
         Transaction::new(self.clone())
@@ -135,6 +140,9 @@ fn brings_token(command: &Command) -> bool {
         Command::Lock(command) => {
             matches!(command, lock::Command::Renew { .. } | lock::Command::Release { .. })
         }
-        Command::State(_) | Command::Namespace(_) | Command::Workspace(_) => false,
+        Command::Semaphore(command) => {
+            matches!(command, semaphore::Command::Renew { .. } | semaphore::Command::Release { .. })
+        }
+        _ => false,
     }
 }
