@@ -11,9 +11,10 @@
 use baton_core::wire::{self, Problem, Spoken, write_text};
 use baton_core::{
     Answer, Command, Entry, IdempotencyKey, Notice, Precondition, Query, Reply, Revision, Wish,
+    lock, semaphore,
 };
 use baton_handle::{Caller, Item};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::error::Error;
@@ -34,6 +35,42 @@ pub(crate) struct Said {
     pub(crate) text: String,
     /// How to read the answer.
     pub(crate) expects: Expects,
+    /// If it asks to wait: how long, and who does.
+    pub(crate) awaits: Option<Awaits>,
+}
+
+/// A call that asks to wait.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Awaits {
+    /// How long at most.
+    pub(crate) wait_ms: u64,
+    /// Who waits.
+    pub(crate) caller: Caller,
+}
+
+impl Awaits {
+    fn of(caller: &Caller, command: &Command) -> Option<Self> {
+        let wait_ms = match command {
+            Command::Lock(lock::Command::Acquire(acquire)) => acquire.wait_ms,
+            Command::Semaphore(semaphore::Command::Acquire(acquire)) => acquire.wait_ms,
+            _ => None,
+        };
+        let wait_ms = wait_ms.filter(|wait_ms| *wait_ms > 0)?;
+        Some(Self { wait_ms, caller: Caller { idempotency_key: None, ..caller.clone() } })
+    }
+
+    /// What gives back what such a call was granted, now that nobody waits for it any longer.
+    pub(crate) fn let_go(reply: Reply) -> Option<Command> {
+        match reply {
+            Reply::Lock(lock::Reply::Hold(Some(hold))) => {
+                Some(lock::Command::Release { name: hold.name, token: hold.token }.into())
+            }
+            Reply::Semaphore(semaphore::Reply::Permit(Some(permit))) => {
+                Some(semaphore::Command::Release { name: permit.name, token: permit.token }.into())
+            }
+            _ => None,
+        }
+    }
 }
 
 /// Begins a frame, up to where the command and its fields follow.
@@ -75,7 +112,8 @@ pub(crate) fn wish(id: u64, caller: &Caller, key: Option<&IdempotencyKey>, wish:
             let mut out = envelope(id, caller, names_agent(&spoken));
             add_key(&mut out, key);
             spoken.write(&mut out);
-            Said { text: finish(out), expects: Expects::One(spoken.name) }
+            let awaits = Awaits::of(caller, command);
+            Said { text: finish(out), expects: Expects::One(spoken.name), awaits }
         }
         Wish::Fenced { token, command } => {
             let spoken = Spoken::from(&**command);
@@ -83,13 +121,14 @@ pub(crate) fn wish(id: u64, caller: &Caller, key: Option<&IdempotencyKey>, wish:
             add_key(&mut out, key);
             out.extend_from_slice(format!("\"token\":{token},").as_bytes());
             spoken.write(&mut out);
-            Said { text: finish(out), expects: Expects::One(spoken.name) }
+            let awaits = Awaits::of(caller, command);
+            Said { text: finish(out), expects: Expects::One(spoken.name), awaits }
         }
         Wish::Transaction { require, commands } => {
             let mut out = envelope(id, caller, false);
             add_key(&mut out, key);
             let names = transaction(&mut out, require, commands);
-            Said { text: finish(out), expects: Expects::Many(names) }
+            Said { text: finish(out), expects: Expects::Many(names), awaits: None }
         }
     }
 }
@@ -116,7 +155,7 @@ pub(crate) fn query(id: u64, caller: &Caller, query: &Query) -> Said {
     let spoken = Spoken::from(query);
     let mut out = envelope(id, caller, names_agent(&spoken));
     spoken.write(&mut out);
-    Said { text: finish(out), expects: Expects::One(spoken.name) }
+    Said { text: finish(out), expects: Expects::One(spoken.name), awaits: None }
 }
 
 /// The beginning of a watch.
@@ -141,7 +180,8 @@ pub(crate) struct Heard<'a> {
     /// Which watch this is for.
     pub(crate) watch: Option<u64>,
     revision: Option<Revision>,
-    #[serde(borrow)]
+    /// `null` is a result like any other: there was nothing to get.
+    #[serde(borrow, default, deserialize_with = "given")]
     result: Option<&'a RawValue>,
     #[serde(borrow)]
     results: Option<Vec<&'a RawValue>>,
@@ -151,6 +191,10 @@ pub(crate) struct Heard<'a> {
     event: Option<&'a RawValue>,
     #[serde(borrow)]
     snapshot: Option<&'a RawValue>,
+}
+
+fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
 }
 
 /// What was pushed for a watch.

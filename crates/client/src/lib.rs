@@ -30,7 +30,7 @@
 //! # When the connection breaks
 //!
 //! The client connects again by itself, ever more patiently. Calls wait for it up to
-//! [`Options::request_timeout`].
+//! [`Options::request_timeout`], besides the time that they ask to wait.
 //!
 //! | what was under way | what becomes of it |
 //! |---|---|
@@ -39,9 +39,13 @@
 //! | a command with an idempotency key | it is sent again under the same key: one effect |
 //! | a command without one | it gets a key of its own, unless [`Options::automatic_keys`] is off |
 //! | … and it is off | [`Error::Unknown`]: the outcome is unknown, and nobody pretends otherwise |
+//! | a call that waits | it is sent again, and takes its place in line if the server still has it |
 //! | a watch | it is resumed from the first revision that has not arrived whole |
 //!
 //! A key works as long as the server keeps the answer under it: see `docs/guarantees.md`.
+//!
+//! A call that waits, for a lock or a task, is given up by dropping it. If it is granted
+//! nevertheless, because nobody could tell the server in time, the client lets go of what came.
 //!
 //! # Inside
 //!
@@ -63,6 +67,7 @@ mod client;
 mod desk;
 mod error;
 mod frames;
+mod keeping;
 mod line;
 mod options;
 mod watch;
@@ -71,19 +76,28 @@ pub use baton_core as core;
 pub use baton_handle::Item;
 pub use client::{Client, connect, connect_with};
 pub use error::Error;
+pub use keeping::{Lost, keep};
 pub use options::Options;
 pub use watch::Watch;
 
+/// A lock that is taken when this is awaited.
+pub type Acquiring = baton_handle::Acquiring<Client>;
+/// A permit that is taken when this is awaited.
+pub type AcquiringPermit = baton_handle::AcquiringPermit<Client>;
 /// Agents of a workspace.
 pub type Agents = baton_handle::Agents<Client>;
 /// A namespace that is created when this is awaited.
 pub type CreateNamespace = baton_handle::CreateNamespace<Client>;
+/// Locks of a workspace, as one agent sees them.
+pub type Locks = baton_handle::Locks<Client>;
 /// Namespaces of a workspace, as one agent sees them.
 pub type Namespaces = baton_handle::Namespaces<Client>;
 /// A patch that is carried out when it is awaited.
 pub type Patching = baton_handle::Patching<Client>;
 /// A session that begins when this is awaited.
 pub type Registration = baton_handle::Registration<Client>;
+/// Semaphores of a workspace, as one agent sees them.
+pub type Semaphores = baton_handle::Semaphores<Client>;
 /// A write that is carried out when it is awaited.
 pub type Setting = baton_handle::Setting<Client>;
 /// Shared state in one namespace, as one agent sees it.

@@ -5,7 +5,8 @@ use std::time::Duration;
 /// Settings of a client.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// How long a call may take, over as many connections as it needs.
+    /// How long a call may take, over as many connections as it needs; besides the time that it
+    /// asks to wait.
     pub request_timeout: Duration,
     /// How long one attempt to connect may take.
     pub connect_timeout: Duration,
@@ -29,7 +30,8 @@ pub struct Options {
     /// How many bytes one call may have. A server hangs up on more, and what breaks a connection
     /// must not be repeated.
     pub request_bytes_max: usize,
-    /// How many calls are sent without waiting for the answers of earlier ones.
+    /// How many calls are sent without waiting for the answers of earlier ones. Those that ask to
+    /// wait are not among them: what they wait for may be the next call.
     pub in_flight_max: usize,
     /// How many watches one client may have.
     pub watches_max: usize,

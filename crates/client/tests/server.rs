@@ -2,6 +2,7 @@
 //! also when the line between them keeps breaking.
 
 use std::fmt::Debug;
+use std::future::IntoFuture;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -163,11 +164,57 @@ async fn other_stories<C: Carrier>(ada: &Workspace<C>, told: &mut Transcript) {
     told.add(ada.ask(baton_client::core::workspace::Query::Get).await);
 }
 
+async fn lock_story<C: Carrier>(ada: &Workspace<C>, told: &mut Transcript) {
+    let bob = ada.as_agent("bob").unwrap();
+    let locks = ada.locks();
+    let hold = locks.acquire("door").ttl_ms(60_000).await.unwrap().unwrap();
+    told.add(bob.locks().acquire("door").await);
+    told.add(locks.get("door").await);
+    told.add(locks.get("nobody/has this").await);
+    told.add(locks.acquire("door").ttl_ms(1).await);
+    told.add(locks.acquire("").await);
+    told.add(locks.renew("door", hold.token).await);
+    told.add(locks.renew_for("door", hold.token, 90_000).await);
+    let fenced = bob.under(hold.token);
+    told.add(fenced.state("shared").set("guarded", 1).await);
+    let key = Key::parse("guarded").unwrap();
+    let set = || Set::new(NamespaceName::shared(), key.clone(), Json::of(&2).unwrap());
+    told.add(fenced.transaction().command(Command::Set(set())).commit().await);
+    // Whoever waits has it in the commit in which it is let go.
+    let waiter = bob.locks();
+    let (granted, ()) = tokio::join!(waiter.acquire("door").wait_ms(60_000).into_future(), async {
+        while locks.get("door").await.unwrap().waiters.is_empty() {
+            tokio::task::yield_now().await;
+        }
+        told.add(locks.list().await);
+        told.add(locks.release("door", hold.token).await);
+    });
+    told.add(granted);
+    told.add(locks.release("door", hold.token).await);
+    told.add(locks.renew("door", hold.token).await);
+    told.add(fenced.state("shared").set("guarded", 3).await);
+    told.add(fenced.transaction().command(Command::Set(set())).commit().await);
+    told.add(fenced.locks().acquire("other").await);
+    told.add(locks.list().await);
+
+    let models = ada.semaphores();
+    told.add(models.get("models").await);
+    let permit = models.acquire("models").permits(1).ttl_ms(60_000).await.unwrap().unwrap();
+    told.add(bob.semaphores().acquire("models").wait_ms(0).await);
+    told.add(bob.semaphores().acquire("models").permits(9).await);
+    told.add(models.renew("models", permit.token).await);
+    told.add(models.renew_for("models", permit.token, 90_000).await);
+    told.add(models.list().await);
+    told.add(models.release("models", permit.token).await);
+    told.add(models.release("models", permit.token).await);
+}
+
 async fn whole_story<C: Carrier>(carrier: C) -> Vec<String> {
     let ada = Workspace::new(carrier, "lab").unwrap().as_agent("ada").unwrap();
     let mut told = Transcript::default();
     state_story(&ada, &mut told).await;
     other_stories(&ada, &mut told).await;
+    lock_story(&ada, &mut told).await;
     told.0
 }
 
@@ -342,6 +389,63 @@ async fn a_server_that_restarts_is_waited_for() {
         running.stop().await;
     })
     .await;
+}
+
+#[tokio::test]
+async fn whoever_waits_for_a_lock_outlives_the_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let baton = baton::open(folder.path()).await.unwrap();
+    let running = Running::start(baton, anywhere()).await;
+    let client = client(running.address).await;
+    let lab = client.workspace("lab").unwrap();
+    let (ada, bob) = (lab.as_agent("ada").unwrap().locks(), lab.as_agent("bob").unwrap().locks());
+    patiently(async {
+        let hold = ada.acquire("door").await.unwrap().unwrap();
+        let waits = async || {
+            while ada.get("door").await.unwrap().waiters.is_empty() {
+                tokio::task::yield_now().await;
+            }
+        };
+        let acquiring = bob.acquire("door").wait_ms(3_600_000).into_future();
+        let (granted, running) = tokio::join!(acquiring, async {
+            waits().await;
+            let running = restarted(running, folder.path()).await;
+            waits().await;
+            ada.release("door", hold.token).await.unwrap();
+            running
+        });
+        assert_eq!(granted.unwrap().unwrap().holder.as_str(), "bob");
+        client.close().await;
+        running.stop().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn whoever_gives_up_leaves_nothing_behind() {
+    let running = Running::start(in_memory(), anywhere()).await;
+    let client = client(running.address).await;
+    let lab = client.workspace("lab").unwrap();
+    let (ada, bob) = (lab.as_agent("ada").unwrap().locks(), lab.as_agent("bob").unwrap().locks());
+    patiently(async {
+        let hold = ada.acquire("door").await.unwrap().unwrap();
+        let seen = async {
+            while ada.get("door").await.unwrap().waiters.is_empty() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::select! {
+            granted = bob.acquire("door").wait_ms(3_600_000).into_future() => panic!("{granted:?}"),
+            () = seen => {}
+        }
+        ada.release("door", hold.token).await.unwrap();
+        while ada.get("door").await.unwrap().hold.is_some() {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    client.close().await;
+    running.stop().await;
 }
 
 #[tokio::test]

@@ -3,7 +3,8 @@
 //! ```text
 //!                          Workspace ─┬─ State, Setting, Patching
 //!    a program  ─────▶     (agent,    ├─ Namespaces, CreateNamespace
-//!                          once)      ├─ Agents, Registration
+//!                          once,      ├─ Agents, Registration
+//!                          under)     ├─ Locks, Semaphores
 //!                             │       └─ Transaction, Watching
 //!                             ▼
 //!                          Carrier    fulfil(wish), ask(query), watch(request)
@@ -26,7 +27,9 @@
 
 mod agents;
 mod carrier;
+mod locks;
 mod namespaces;
+mod semaphores;
 mod state;
 mod transaction;
 mod watching;
@@ -34,7 +37,9 @@ mod workspace;
 
 pub use agents::{Agents, Registration};
 pub use carrier::{Caller, Carrier, Failure};
+pub use locks::{Acquiring, Held, Locks};
 pub use namespaces::{CreateNamespace, Namespaces};
+pub use semaphores::{AcquiringPermit, Semaphores};
 pub use state::{Patching, Setting, State};
 pub use transaction::Transaction;
 pub use watching::{Item, Watching};

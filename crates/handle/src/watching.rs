@@ -67,7 +67,7 @@ impl<C: Carrier> IntoFuture for Watching<C> {
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
-            let Workspace { carrier, caller } = self.workspace;
+            let Workspace { carrier, caller, .. } = self.workspace;
             carrier.watch(&caller, self.request?).await
         })
     }

@@ -1,17 +1,19 @@
 //! A workspace as one agent sees it.
 
 use baton_core::{
-    AgentId, Answer, Command, IdempotencyKey, Query, Revision, Wish, WorkspaceName, workspace,
+    AgentId, Answer, Command, IdempotencyKey, Precondition, Query, Revision, Token, Wish,
+    WorkspaceName, agent, lock, semaphore, workspace,
 };
 
 use crate::carrier::{Caller, Carrier};
-use crate::{Agents, Namespaces, State, Transaction, Watching};
+use crate::{Agents, Locks, Namespaces, Semaphores, State, Transaction, Watching};
 
 /// A workspace as one agent sees it. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Workspace<C> {
     pub(crate) carrier: C,
     pub(crate) caller: Caller,
+    token: Option<Token>,
 }
 
 impl<C: Carrier> Workspace<C> {
@@ -22,13 +24,13 @@ impl<C: Carrier> Workspace<C> {
             agent: AgentId::parse("anonymous")?,
             idempotency_key: None,
         };
-        Ok(Self { carrier, caller })
+        Ok(Self { carrier, caller, token: None })
     }
 
     /// The same workspace, with another agent acting.
     pub fn as_agent(&self, agent: &str) -> Result<Self, C::Error> {
         let caller = Caller { agent: AgentId::parse(agent)?, ..self.caller.clone() };
-        Ok(Self { carrier: self.carrier.clone(), caller })
+        Ok(Self { caller, ..self.clone() })
     }
 
     /// The same workspace, for one request that may be repeated: under the same key it has no
@@ -36,7 +38,14 @@ impl<C: Carrier> Workspace<C> {
     pub fn once(&self, idempotency_key: &str) -> Result<Self, C::Error> {
         let key = IdempotencyKey::parse(idempotency_key)?;
         let caller = Caller { idempotency_key: Some(key), ..self.caller.clone() };
-        Ok(Self { carrier: self.carrier.clone(), caller })
+        Ok(Self { caller, ..self.clone() })
+    }
+
+    /// The same workspace, under a token that a hold, a lease or a session came with: every change
+    /// is refused once the token is stale, because another has taken over.
+    #[must_use]
+    pub fn under(&self, token: Token) -> Self {
+        Self { token: Some(token), ..self.clone() }
     }
 
     /// Its name.
@@ -64,6 +73,16 @@ impl<C: Carrier> Workspace<C> {
         Agents::new(self.clone())
     }
 
+    /// The locks.
+    pub fn locks(&self) -> Locks<C> {
+        Locks::new(self.clone())
+    }
+
+    /// The semaphores.
+    pub fn semaphores(&self) -> Semaphores<C> {
+        Semaphores::new(self.clone())
+    }
+
     /// Several commands, all or nothing.
     pub fn transaction(&self) -> Transaction<C> {
         Transaction::new(self.clone())
@@ -84,7 +103,21 @@ impl<C: Carrier> Workspace<C> {
 
     /// Carries out one command or one transaction, as [`execute`](Self::execute) does.
     pub async fn fulfil(&self, wish: Wish) -> Result<Answer, C::Error> {
-        self.carrier.fulfil(&self.caller, wish).await
+        self.carrier.fulfil(&self.caller, self.fenced(wish)).await
+    }
+
+    /// The wish under the token, if there is one. A wish that brings a token of its own keeps it.
+    fn fenced(&self, wish: Wish) -> Wish {
+        let Some(token) = self.token else { return wish };
+        match wish {
+            Wish::Command(command) if brings_token(&command) => Wish::Command(command),
+            Wish::Command(command) => Wish::Fenced { token, command: Box::new(command) },
+            Wish::Fenced { token, command } => Wish::Fenced { token, command },
+            Wish::Transaction { mut require, commands } => {
+                require.insert(0, Precondition::Token(token));
+                Wish::Transaction { require, commands }
+            }
+        }
     }
 
     /// Answers one question.
@@ -95,5 +128,21 @@ impl<C: Carrier> Workspace<C> {
     /// The revision of the last change.
     pub async fn revision(&self) -> Result<Revision, C::Error> {
         Ok(self.ask(Query::Workspace(workspace::Query::Get)).await?.revision)
+    }
+}
+
+/// Whether a command has a token of its own, which is looked at anyhow.
+fn brings_token(command: &Command) -> bool {
+    match command {
+        Command::Agent(command) => {
+            matches!(command, agent::Command::Heartbeat { .. } | agent::Command::Leave { .. })
+        }
+        Command::Lock(command) => {
+            matches!(command, lock::Command::Renew { .. } | lock::Command::Release { .. })
+        }
+        Command::Semaphore(command) => {
+            matches!(command, semaphore::Command::Renew { .. } | semaphore::Command::Release { .. })
+        }
+        _ => false,
     }
 }

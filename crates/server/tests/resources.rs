@@ -150,6 +150,26 @@ async fn locks_are_paths_and_a_name_may_hold_anything() {
 }
 
 #[tokio::test]
+async fn semaphores_are_paths() {
+    let stage = Stage::new().await;
+    let mut http = stage.http().await;
+    let path = "/v1/w/semaphores/a%2Fb";
+    let told = http.post(&format!("{path}/acquire"), &json!({"permits": 1})).await;
+    let permit = told.json();
+    assert_eq!((told.status, &permit["name"]), (200, &json!("a/b")), "{permit}");
+    let told = http.request("POST", &format!("{path}/acquire"), &[], "").await;
+    assert_eq!((told.status, told.json()), (200, Value::Null));
+    assert_eq!(http.get(path).await.json()["holders"][0], permit);
+    assert_eq!(http.get("/v1/w/semaphores").await.json()["semaphores"][0]["free"], 0);
+    let own = json!({"token": permit["token"]});
+    assert_eq!(http.post(&format!("{path}/renew"), &own).await.json(), permit);
+    assert_eq!(http.post(&format!("{path}/release"), &own).await.json()["free"], 1);
+    let told = http.post(&format!("{path}/release"), &own).await;
+    assert_eq!(told.problem(), (412, "semaphore.stale_token".to_owned()));
+    assert_eq!(http.get("/v1/w/semaphores/nobody").await.status, 404);
+}
+
+#[tokio::test]
 async fn a_change_under_a_stale_token_is_refused() {
     let stage = Stage::new().await;
     let mut http = stage.http().await;

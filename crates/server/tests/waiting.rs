@@ -181,7 +181,7 @@ async fn a_request_that_comes_again_under_its_key_takes_the_place_of_the_first()
 #[tokio::test]
 async fn a_server_that_ends_refuses_those_who_wait() {
     // So long that the end would not be seen, if it waited for them.
-    let patient = Settings { farewell: Duration::from_secs(3_600), ..settings() };
+    let patient = Settings { farewell: Duration::from_hours(1), ..settings() };
     let stage = Stage::with(patient).await;
     let mut socket = stage.socket().await;
     socket.ask(acquire("ada", 0)).await;

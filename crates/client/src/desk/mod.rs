@@ -23,10 +23,11 @@ use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
+use std::time::Duration;
 
-use baton_core::{Answer, Revision, wire};
+use baton_core::{Answer, Revision, Wish, wire};
 use baton_handle::{Caller, Item};
-use requests::{Fate, Requests};
+use requests::{Fate, Requests, Unwanted};
 use tokio::sync::{Notify, oneshot};
 use tokio::time::{Instant, timeout};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
@@ -35,11 +36,14 @@ use watches::Watches;
 pub(crate) use requests::Effect;
 
 use crate::error::Error;
-use crate::frames::{Heard, Said};
+use crate::frames::{self, Heard, Said};
 use crate::options::Options;
 
-/// With this code the server refuses everything once it is going away. Nothing was done.
-pub(crate) const LEAVING: &str = "server.closing";
+/// Whether the server refuses with this code because it is going away, as it does with everything
+/// then, also with calls that had waited. Nothing was done.
+pub(crate) fn is_leaving(code: &str) -> bool {
+    matches!(code, "server.closing" | "engine.closed")
+}
 
 /// What the line to the server is good for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -112,6 +116,8 @@ impl Desk {
 
     /// Has a request sent and awaits its answer.
     pub(crate) async fn call(&self, id: u64, said: Said, effect: Effect) -> Result<Answer, Error> {
+        let wait_ms = said.awaits.as_ref().map_or(0, |awaits| awaits.wait_ms);
+        let time = self.options.request_timeout + Duration::from_millis(wait_ms);
         let told = {
             let mut books = self.books();
             books.check_open()?;
@@ -119,7 +125,7 @@ impl Desk {
         };
         self.work.notify_one();
         let mut take_back = TakeBack { desk: self, number: id, how: Some(Self::forget) };
-        let outcome = self.within_time(told, || self.withdraw(id)).await;
+        let outcome = self.within_time(told, time, || self.withdraw(id)).await;
         take_back.how = None;
         outcome
     }
@@ -134,7 +140,7 @@ impl Desk {
         };
         self.work.notify_one();
         let mut take_back = TakeBack { desk: self, number, how: Some(Self::leave_watch) };
-        self.within_time(begun, || None).await?;
+        self.within_time(begun, self.options.request_timeout, || None).await?;
         take_back.how = None;
         Ok(number)
     }
@@ -143,21 +149,21 @@ impl Desk {
     async fn within_time<T>(
         &self,
         mut told: oneshot::Receiver<Result<T, Error>>,
+        time: Duration,
         give_up: impl FnOnce() -> Option<Fate>,
     ) -> Result<T, Error> {
-        match timeout(self.options.request_timeout, &mut told).await {
+        match timeout(time, &mut told).await {
             Ok(Ok(outcome)) => outcome,
             Ok(Err(_)) => Err(Error::Closed),
             Err(_) => {
                 let fate = give_up();
                 // What was told at the last moment counts.
-                told.try_recv().unwrap_or_else(|_| Err(self.too_late(fate)))
+                told.try_recv().unwrap_or_else(|_| Err(self.too_late(fate, time)))
             }
         }
     }
 
-    fn too_late(&self, fate: Option<Fate>) -> Error {
-        let after = self.options.request_timeout;
+    fn too_late(&self, fate: Option<Fate>, after: Duration) -> Error {
         match (fate, &self.books().line) {
             (Some(Fate::Unknown), _) => {
                 let reason = format!("there was no answer within {} ms", after.as_millis());
@@ -221,7 +227,7 @@ impl Desk {
         loop {
             {
                 let books = self.books();
-                if books.is_abandoned || (books.is_closing && books.requests.is_empty()) {
+                if books.is_abandoned || (books.is_closing && books.requests.is_idle()) {
                     return;
                 }
             }
@@ -273,7 +279,7 @@ impl Desk {
     /// Takes in what the server said. An error means that the line is of no use any more.
     pub(crate) fn received(&self, text: &str) -> Result<(), String> {
         let heard = Heard::parse(text)?;
-        let is_leaving = matches!(heard.problem(), Ok(Some(it)) if it.code == LEAVING);
+        let is_leaving = matches!(heard.problem(), Ok(Some(it)) if is_leaving(&it.code));
         let (mut books, now) = (self.books(), Instant::now());
         if is_leaving {
             books.line = Line::Leaving;
@@ -286,8 +292,8 @@ impl Desk {
             (Some(id), None) => {
                 if is_leaving {
                     books.requests.postponed(id);
-                } else {
-                    books.requests.answered(id, &heard);
+                } else if let Some(unwanted) = books.requests.answered(id, &heard) {
+                    self.give_back(&mut books, &unwanted);
                 }
                 None
             }
@@ -299,7 +305,7 @@ impl Desk {
             }
         };
         let has_work = books.requests.has_unsent() || books.watches.has_work();
-        let is_idle = books.is_closing && books.requests.is_empty();
+        let is_idle = books.is_closing && books.requests.is_idle();
         drop(books);
         waker.into_iter().for_each(Waker::wake);
         if has_work {
@@ -309,6 +315,16 @@ impl Desk {
             self.leave.notify_one();
         }
         Ok(())
+    }
+}
+
+impl Desk {
+    /// Has something sent that nobody waits for: what was granted too late is let go.
+    fn give_back(&self, books: &mut Books, (caller, command): &Unwanted) {
+        let (id, wish) = (self.next_id(), Wish::Command(command.clone()));
+        let said = frames::wish(id, caller, None, &wish);
+        // If there is no room for it, it goes by itself when its time is over.
+        let _ = books.requests.add(id, said, Effect::Changes, &self.options);
     }
 }
 

@@ -7,18 +7,22 @@
 //!                 be repeated        └── broken, if it may not ──▶ told: unknown
 //! ```
 //!
+//! Calls that ask to wait are counted apart: they may be in flight for an hour.
+//!
 //! 1. Requests are sent in the order of their numbers, again after a broken connection too.
 //! 2. A command whose fate nobody knows is never reported as not done.
+//! 3. What is granted to a call that was given up meanwhile is given back.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use baton_core::wire::Problem;
-use baton_core::{Answer, Kind};
+use baton_core::{Answer, Command, Kind};
+use baton_handle::Caller;
 use tokio::sync::oneshot;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use crate::error::Error;
-use crate::frames::{Expects, Heard, Said};
+use crate::frames::{Awaits, Expects, Heard, Said};
 use crate::options::Options;
 
 /// What sending a request twice would mean.
@@ -49,6 +53,7 @@ struct Waiting {
     effect: Effect,
     /// It was in flight when an earlier connection broke.
     is_uncertain: bool,
+    awaits: Option<Awaits>,
     tell: oneshot::Sender<Outcome>,
 }
 
@@ -67,11 +72,19 @@ pub(super) struct Requests {
     waiting: BTreeMap<u64, Waiting>,
     unsent: BTreeSet<u64>,
     bytes: usize,
+    /// How many of those that were sent ask to wait.
+    patient: usize,
+    /// Calls in flight that asked to wait, and that nobody waits for any longer.
+    given_up: BTreeMap<u64, (Expects, Caller)>,
 }
 
+/// Something that was granted too late: what gives it back, and in whose name.
+pub(super) type Unwanted = (Caller, Command);
+
 impl Requests {
-    pub(super) fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
+    /// Whether nothing is on its way but calls that wait, which may take for ever.
+    pub(super) fn is_idle(&self) -> bool {
+        self.unsent.is_empty() && self.waiting.len() == self.patient
     }
 
     pub(super) fn has_unsent(&self) -> bool {
@@ -97,8 +110,9 @@ impl Requests {
             return Err(Error::Crowded { what: "bytes of calls", max: options.queue_bytes_max });
         }
         let (tell, told) = oneshot::channel();
-        let Said { text, expects } = said;
-        let waiting = Waiting { text: text.into(), expects, effect, is_uncertain: false, tell };
+        let Said { text, expects, awaits } = said;
+        let waiting =
+            Waiting { text: text.into(), expects, effect, is_uncertain: false, awaits, tell };
         self.bytes = bytes;
         self.waiting.insert(id, waiting);
         self.unsent.insert(id);
@@ -107,23 +121,35 @@ impl Requests {
 
     /// What may be sent now, in order.
     pub(super) fn outgoing(&mut self, in_flight_max: usize, out: &mut Vec<Utf8Bytes>) {
-        let in_flight = self.waiting.len() - self.unsent.len();
-        for _ in in_flight..in_flight_max.max(1) {
+        let mut in_flight = self.waiting.len() - self.unsent.len() - self.patient;
+        while in_flight < in_flight_max.max(1) {
             let Some(id) = self.unsent.pop_first() else { break };
-            out.push(self.waiting[&id].text.clone());
+            let waiting = &self.waiting[&id];
+            out.push(waiting.text.clone());
+            if waiting.awaits.is_some() {
+                self.patient += 1;
+            } else {
+                in_flight += 1;
+            }
         }
     }
 
     fn remove(&mut self, id: u64) -> Option<Waiting> {
         let waiting = self.waiting.remove(&id)?;
-        self.unsent.remove(&id);
+        let was_sent = !self.unsent.remove(&id);
+        self.patient -= usize::from(was_sent && waiting.awaits.is_some());
         self.bytes -= waiting.text.len();
         Some(waiting)
     }
 
-    /// Tells whoever waits. Nobody may: then the answer came too late.
-    pub(super) fn answered(&mut self, id: u64, heard: &Heard<'_>) {
-        let Some(waiting) = self.remove(id) else { return };
+    /// Tells whoever waits. Nobody may: then the answer came too late, and what it grants must be
+    /// given back.
+    pub(super) fn answered(&mut self, id: u64, heard: &Heard<'_>) -> Option<Unwanted> {
+        if let Some((expects, caller)) = self.given_up.remove(&id) {
+            let answer = heard.answer(&expects).ok()?.ok()?;
+            return Awaits::let_go(answer.reply).map(|command| (caller, command));
+        }
+        let waiting = self.remove(id)?;
         let outcome = heard.answer(&waiting.expects).unwrap_or_else(|what| {
             Err(match waiting.effect {
                 Effect::Asks => Error::Protocol { what },
@@ -134,18 +160,22 @@ impl Requests {
         });
         // A receiver that is gone belongs to a call that was given up.
         let _ = waiting.tell.send(outcome);
+        None
     }
 
     /// The server refused it because it is going away: it is for the next connection.
     pub(super) fn postponed(&mut self, id: u64) {
-        if self.waiting.contains_key(&id) {
-            self.unsent.insert(id);
+        if let Some(waiting) = self.waiting.get(&id) {
+            let was_sent = self.unsent.insert(id);
+            self.patient -= usize::from(was_sent && waiting.awaits.is_some());
         }
     }
 
     /// The connection is gone. What may be repeated will be; whoever waits for something else is
     /// told.
     pub(super) fn broken(&mut self, reason: &str) {
+        // Whoever is gone waits no longer, and the server knows.
+        self.given_up.clear();
         let in_flight = self.waiting.keys().filter(|id| !self.unsent.contains(id));
         for id in in_flight.copied().collect::<Vec<_>>() {
             let waiting = self.waiting.get_mut(&id).expect("its number was found there");
@@ -155,6 +185,7 @@ impl Requests {
                 let _ = waiting.tell.send(Err(Error::Unknown { reason }));
             } else {
                 waiting.is_uncertain = true;
+                self.patient -= usize::from(waiting.awaits.is_some());
                 self.unsent.insert(id);
             }
         }
@@ -164,6 +195,9 @@ impl Requests {
     pub(super) fn withdraw(&mut self, id: u64) -> Option<Fate> {
         let is_in_flight = !self.unsent.contains(&id);
         let waiting = self.remove(id)?;
+        if let Some(awaits) = waiting.awaits.filter(|_| is_in_flight) {
+            self.given_up.insert(id, (waiting.expects, awaits.caller));
+        }
         let may_be_done = is_in_flight || waiting.is_uncertain;
         Some(if may_be_done && waiting.effect != Effect::Asks {
             Fate::Unknown

@@ -5,7 +5,8 @@ use std::pin::pin;
 use std::task::Context;
 use std::time::Duration;
 
-use baton_core::{AgentId, Pattern, WorkspaceName};
+use baton_core::lock::{self, Acquire};
+use baton_core::{AgentId, LockName, Pattern, WorkspaceName};
 
 use super::*;
 use crate::frames::Expects;
@@ -15,7 +16,7 @@ fn desk(options: Options) -> Desk {
 }
 
 fn said(text: &str) -> Said {
-    Said { text: text.to_owned(), expects: Expects::One("state.get".to_owned()) }
+    Said { text: text.to_owned(), expects: Expects::One("state.get".to_owned()), awaits: None }
 }
 
 fn caller() -> Caller {
@@ -114,7 +115,7 @@ async fn a_server_that_is_closing_is_sent_nothing_more() {
     assert_eq!(outgoing(&desk), ["a"]);
     let mut second = pin!(desk.call(2, said("b"), Effect::Changes));
     assert!(is_pending(second.as_mut()));
-    desk.received(&refusal(1, LEAVING)).unwrap();
+    desk.received(&refusal(1, "server.closing")).unwrap();
     assert!(outgoing(&desk).is_empty());
     desk.broken("it is gone");
     desk.connected();
@@ -128,7 +129,7 @@ async fn a_watch_that_a_closing_server_refuses_begins_at_the_next() {
     let mut begun = pin!(desk.watch(&caller, everything()));
     assert!(is_pending(begun.as_mut()));
     assert!(outgoing(&desk)[0].starts_with(r#"{"id":2,"#));
-    desk.received(&refusal(2, LEAVING)).unwrap();
+    desk.received(&refusal(2, "engine.closed")).unwrap();
     assert!(outgoing(&desk).is_empty());
     desk.broken("it is gone");
     desk.connected();
@@ -251,4 +252,79 @@ fn answer_watch(desk: &Desk) {
     assert_eq!(out.len(), 1);
     assert!(out[0].starts_with(r#"{"id":2,"#), "{out:?}");
     desk.received(r#"{"id":2,"revision":0,"result":{"watch":2,"from":1}}"#).unwrap();
+}
+
+fn acquire(id: u64, wait_ms: u64) -> Said {
+    let name = LockName::parse("door").unwrap();
+    let command = lock::Command::Acquire(Acquire { name, ttl_ms: None, wait_ms: Some(wait_ms) });
+    frames::wish(id, &caller(), None, &Wish::Command(command.into()))
+}
+
+fn granted(id: u64) -> String {
+    let hold = r#"{"name":"door","holder":"ada","token":7,"acquired_at":"2023-11-14T22:13:20.000Z",
+        "expires_at":"2023-11-14T22:18:20.000Z","ttl_ms":300000}"#;
+    format!(r#"{{"id":{id},"revision":7,"result":{hold}}}"#)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_asks_to_wait_has_that_time_on_top() {
+    for (wait_ms, seconds) in [(0, 30), (3_600_000, 3_630)] {
+        let desk = desk(Options::default());
+        let begun = Instant::now();
+        let error = desk.call(1, acquire(1, wait_ms), Effect::ChangesOnce).await.unwrap_err();
+        assert_eq!((begun.elapsed().as_secs(), error.code()), (seconds, "client.timeout"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_granted_to_a_call_that_was_given_up_is_given_back() {
+    let desk = desk(Options::default());
+    {
+        let mut call = pin!(desk.call(1, acquire(1, 1_000), Effect::ChangesOnce));
+        assert!(is_pending(call.as_mut()));
+        assert_eq!(outgoing(&desk).len(), 1);
+    }
+    desk.received(&granted(1)).unwrap();
+    let release = outgoing(&desk);
+    assert_eq!(release.len(), 1, "{release:?}");
+    for part in
+        [r#""command":"lock.release""#, r#""name":"door""#, r#""token":7"#, r#""agent":"ada""#]
+    {
+        assert!(release[0].contains(part), "{release:?}");
+    }
+    // Nobody waits for that, and there is nothing to give back if nothing was granted.
+    desk.received(r#"{"id":1,"revision":8,"result":null}"#).unwrap();
+    let mut call = Box::pin(desk.call(2, acquire(2, 1_000), Effect::ChangesOnce));
+    assert!(is_pending(call.as_mut()));
+    outgoing(&desk);
+    drop(call);
+    desk.received(r#"{"id":2,"revision":8,"result":null}"#).unwrap();
+    assert!(outgoing(&desk).is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_that_wait_leave_room_for_what_they_wait_for() {
+    let desk = desk(Options { in_flight_max: 1, ..Options::default() });
+    let mut calls: Vec<_> = (1..=3)
+        .map(|id| Box::pin(desk.call(id, acquire(id, 1_000), Effect::ChangesOnce)))
+        .collect();
+    assert!(calls.iter_mut().all(|call| is_pending(call.as_mut())));
+    let mut first = pin!(desk.call(4, said("a"), Effect::Asks));
+    let mut second = pin!(desk.call(5, said("b"), Effect::Asks));
+    assert!(is_pending(first.as_mut()) && is_pending(second.as_mut()));
+    assert_eq!(outgoing(&desk).len(), 4, "all that wait, and one that does not");
+    // After a broken line they are sent again, and counted as before.
+    desk.broken("it rains");
+    desk.connected();
+    assert_eq!(outgoing(&desk).len(), 4);
+    desk.received(&granted(2)).unwrap();
+    assert!(calls.remove(1).await.is_ok());
+    assert!(outgoing(&desk).is_empty(), "one that does not wait is in flight still");
+    desk.received(&refusal(4, "state.not_found")).unwrap();
+    assert!(first.await.is_err());
+    assert_eq!(outgoing(&desk), ["b"]);
+    // Closing does not wait for those who may wait for an hour.
+    desk.received(&refusal(5, "state.not_found")).unwrap();
+    desk.close();
+    desk.finished().await;
 }

@@ -27,7 +27,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
-use super::LEAVING;
+use super::is_leaving;
 use super::position::Position;
 use crate::chance;
 use crate::error::Error;
@@ -234,7 +234,7 @@ impl Watches {
         let is_wanted = options.resume_watches && watched.begin.is_none();
         let is_resumed = is_wanted && (resume_from.is_some() || may_pass);
         // A server that goes away is as good as a connection that breaks.
-        if !is_resumed && problem.code != LEAVING {
+        if !is_resumed && !is_leaving(&problem.code) {
             let waker = self.fail(id, Error::Refused(Box::new(problem)));
             // The server has ended it already.
             self.unwanted.retain(|unwanted| *unwanted != id);

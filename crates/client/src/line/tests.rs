@@ -41,7 +41,11 @@ async fn a_server_that_takes_nothing_does_not_keep_the_client_from_listening() {
     let near = WebSocketStream::from_raw_socket(near, Role::Client, None).await;
     let mut far = WebSocketStream::from_raw_socket(far, Role::Server, None).await;
     let (desk, mut heard) = (desk(), false);
-    let said = Said { text: "x".repeat(1_000), expects: Expects::One("state.get".to_owned()) };
+    let said = Said {
+        text: "x".repeat(1_000),
+        expects: Expects::One("state.get".to_owned()),
+        awaits: None,
+    };
     let refusal = r#"{"id":1,"error":{"code":"x.y","kind":"invalid","detail":"d","hint":"h"}}"#;
     tokio::select! {
         served = serve(&desk, near, &mut heard) => panic!("the line broke: {served:?}"),

@@ -26,16 +26,24 @@ use crate::machine::{Absent, Asked};
 use crate::options::Options;
 use crate::ticket::aside;
 
+/// A lock that is taken when this is awaited.
+pub type Acquiring = baton_handle::Acquiring<Baton>;
+/// A permit that is taken when this is awaited.
+pub type AcquiringPermit = baton_handle::AcquiringPermit<Baton>;
 /// Agents of a workspace.
 pub type Agents = baton_handle::Agents<Baton>;
 /// A namespace that is created when this is awaited.
 pub type CreateNamespace = baton_handle::CreateNamespace<Baton>;
+/// Locks of a workspace, as one agent sees them.
+pub type Locks = baton_handle::Locks<Baton>;
 /// Namespaces of a workspace, as one agent sees them.
 pub type Namespaces = baton_handle::Namespaces<Baton>;
 /// A patch that is carried out when it is awaited.
 pub type Patching = baton_handle::Patching<Baton>;
 /// A session that begins when this is awaited.
 pub type Registration = baton_handle::Registration<Baton>;
+/// Semaphores of a workspace, as one agent sees them.
+pub type Semaphores = baton_handle::Semaphores<Baton>;
 /// A write that is carried out when it is awaited.
 pub type Setting = baton_handle::Setting<Baton>;
 /// Shared state in one namespace, as one agent sees it.

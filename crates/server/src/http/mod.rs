@@ -14,6 +14,7 @@ mod agents;
 mod commands;
 mod locks;
 mod namespaces;
+mod semaphores;
 mod state;
 mod visit;
 mod watch;
@@ -45,6 +46,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .merge(namespaces::routes())
         .merge(agents::routes())
         .merge(locks::routes())
+        .merge(semaphores::routes())
         .merge(watch::routes())
         .route("/v1/ws", get(ws::open))
         .fallback(not_found)

@@ -54,7 +54,7 @@ fn own(name: &str) -> Option<Value> {
         }
         "state.get" | "state.history" => json!({"namespace": "shared", "key": "plan"}),
         "state.list" => json!({"namespace": "shared", "pattern": "task:*", "limit": 10}),
-        "state.snapshot" => json!({"limit": 100}),
+        "state.snapshot" | "lock.list" | "semaphore.list" => json!({"limit": 100}),
         "state.diff" => json!({"from": 0}),
         "namespace.create" => {
             json!({"name": "notes", "rules": {"append_only": true}})
@@ -70,7 +70,11 @@ fn own(name: &str) -> Option<Value> {
         "lock.acquire" => json!({"name": "release", "ttl_ms": 60_000, "wait_ms": 1_000}),
         "lock.renew" | "lock.release" => json!({"name": "release", "token": 42}),
         "lock.get" => json!({"name": "release"}),
-        "lock.list" => json!({"limit": 100}),
+        "semaphore.acquire" => {
+            json!({"name": "models", "permits": 4, "ttl_ms": 60_000, "wait_ms": 1_000})
+        }
+        "semaphore.renew" | "semaphore.release" => json!({"name": "models", "token": 42}),
+        "semaphore.get" => json!({"name": "models"}),
         "workspace.configure" => json!({"history_count": 1_000_000}),
         _ => return None,
     })

@@ -37,6 +37,7 @@ const NAMESPACES: &str = "/v1/{workspace}/namespaces";
 const NAMESPACE: &str = "/v1/{workspace}/namespaces/{name}";
 const AGENTS: &str = "/v1/{workspace}/agents";
 const AGENT: &str = "/v1/{workspace}/agents/{agent}";
+const SEMAPHORE: &str = "/v1/{workspace}/semaphores/{name}";
 const LOCK: &str = "/v1/{workspace}/locks/{name}";
 
 /// Every route that stands for an operation.
@@ -78,6 +79,15 @@ pub(super) const ROUTES: &[Route] = &[
         "Keep a lock for longer"),
     route("post",   "/v1/{workspace}/locks/{name}/release", "lock.release", Rest::Body,
         "Let go of a lock"),
+    route("get",    "/v1/{workspace}/semaphores", "semaphore.list", Rest::Query,
+        "List semaphores, who holds their permits, and who waits for one"),
+    route("get",    SEMAPHORE,  "semaphore.get",  Rest::Query, "Read a semaphore"),
+    route("post",   "/v1/{workspace}/semaphores/{name}/acquire", "semaphore.acquire", Rest::Body,
+        "Take a permit, or wait for one"),
+    route("post",   "/v1/{workspace}/semaphores/{name}/renew",   "semaphore.renew",   Rest::Body,
+        "Keep a permit for longer"),
+    route("post",   "/v1/{workspace}/semaphores/{name}/release", "semaphore.release", Rest::Body,
+        "Let go of a permit"),
     route("get",    "/v1/{workspace}", "workspace.get", Rest::Query, "Read the workspace"),
     route("patch",  "/v1/{workspace}", "workspace.configure", Rest::Body,
         "Set up the workspace"),
