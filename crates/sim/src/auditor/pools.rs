@@ -107,10 +107,10 @@ fn of_lock(event: &lock::Event) -> Change<'_> {
         lock::Event::Released { token, .. } => Change::Released { token: *token },
         lock::Event::Expired { token, .. } => Change::Expired { token: *token },
         lock::Event::Dropped { token, .. } => Change::Dropped { token: *token },
-        lock::Event::Queued { agent, wait, ttl_ms, until, .. } => {
+        lock::Event::Queued { waiter: agent, wait, ttl_ms, until, .. } => {
             Change::Queued { agent, wait: *wait, ttl_ms: *ttl_ms, until: *until }
         }
-        lock::Event::GaveUp { agent, wait, left, .. } => {
+        lock::Event::GaveUp { waiter: agent, wait, left, .. } => {
             Change::GaveUp { agent, wait: *wait, left: *left }
         }
     }
