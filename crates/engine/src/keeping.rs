@@ -271,9 +271,9 @@ impl<L: Log> Shard<L> {
         namespaces.reverse();
         drop(machine);
         let file = File::Snapshot { revision: revision.0, deadline };
-        let begin = || {
+        let begin = move || {
             let output = self.new_blob(workspace, file)?;
-            Ok::<_, Error>(SnapshotWriter::begin(output, &head)?)
+            Ok::<_, Error>(SnapshotWriter::begin(output, head)?)
         };
         match begin() {
             Ok(writer) => {
@@ -401,7 +401,7 @@ impl<L: Log> Shard<L> {
         }
         let file = File::Base { revision: run.last() };
         let output = self.new_blob(workspace, file)?;
-        let mut writer = SnapshotWriter::begin(output, &space.head())?;
+        let mut writer = SnapshotWriter::begin(output, space.head())?;
         for (namespace, entries) in space.state.namespaces() {
             for entry in entries {
                 writer.entry(namespace, entry)?;

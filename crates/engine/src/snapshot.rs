@@ -1,20 +1,22 @@
 //! Snapshots: a workspace at one revision, as an immutable blob.
 //!
 //! A snapshot is sorted frames (see [`frames`](crate::frames)): one entry for the head, which is
-//! everything but the shared state, and one for every entry of shared state under its namespace
-//! and key. So it can be loaded whole, by two threads at once, and asked for one entry without
-//! loading it.
+//! everything but what there may be millions of, one for every entry of shared state under its
+//! namespace and key, and one for every task. So it can be loaded whole, by two threads at once,
+//! and asked for one entry without loading it.
 //!
 //! | key | value |
 //! |---|---|
 //! | `00` | codec, schema (two bytes), MessagePack of the head |
 //! | `01` namespace `00` key | the entry as the table packs it |
+//! | `02` task | MessagePack of the task's record |
 
 use std::ops::Bound;
 use std::sync::Arc;
 
 use baton_core::entries::{Entries, Entry as Packed};
 use baton_core::space::Head;
+use baton_core::tasks::Record;
 use baton_core::{Entry, Key, NamespaceName, Revision, Space};
 use baton_log::{Blob, BlobWriter};
 use thiserror::Error;
@@ -26,6 +28,7 @@ use crate::frames::{FrameError, FrameWriter, Frames};
 const KIND: u8 = 1;
 const HEAD_KEY: &[u8] = &[0];
 const ENTRY_MARK: u8 = 1;
+const TASK_MARK: u8 = 2;
 /// MessagePack with named fields.
 const CODEC: u8 = 1;
 /// Below this many frames a second thread costs more than it brings.
@@ -46,21 +49,23 @@ fn corrupt(what: impl Into<String>) -> SnapshotError {
     CodecError::Corrupt { what: what.into() }.into()
 }
 
-/// Writes a snapshot: the head first, then entries in order of namespace and key.
+/// Writes a snapshot: the head first, then entries in order of namespace and key, then tasks.
 pub struct SnapshotWriter {
     frames: FrameWriter,
     key: Vec<u8>,
+    tasks: Vec<Arc<Record>>,
 }
 
 impl SnapshotWriter {
     /// Begins with everything but the shared state.
-    pub fn begin(output: Box<dyn BlobWriter>, head: &Head) -> Result<Self, SnapshotError> {
+    pub fn begin(output: Box<dyn BlobWriter>, mut head: Head) -> Result<Self, SnapshotError> {
+        let tasks = std::mem::take(&mut head.tasks.records);
         let mut frames = FrameWriter::new(output, KIND);
         let mut value = vec![CODEC];
         value.extend_from_slice(&SCHEMA.to_le_bytes());
-        rmp_serde::encode::write_named(&mut value, head).expect("heads can be encoded");
+        rmp_serde::encode::write_named(&mut value, &head).expect("heads can be encoded");
         frames.push(HEAD_KEY, &value)?;
-        Ok(Self { frames, key: Vec::new() })
+        Ok(Self { frames, key: Vec::new(), tasks })
     }
 
     /// The next entry.
@@ -74,7 +79,16 @@ impl SnapshotWriter {
     }
 
     /// Makes the snapshot exist.
-    pub fn finish(self) -> Result<(), SnapshotError> {
+    pub fn finish(mut self) -> Result<(), SnapshotError> {
+        let mut value = Vec::new();
+        for task in &self.tasks {
+            self.key.clear();
+            self.key.push(TASK_MARK);
+            self.key.extend_from_slice(task.id.as_str().as_bytes());
+            value.clear();
+            rmp_serde::encode::write_named(&mut value, &**task).expect("tasks can be encoded");
+            self.frames.push(&self.key, &value)?;
+        }
         self.frames.finish()?;
         Ok(())
     }
@@ -92,6 +106,13 @@ fn read_key(key: &[u8]) -> Option<(&str, &str)> {
     let (mark, rest) = key.split_first()?;
     let end = rest.iter().position(|byte| *byte == 0).filter(|_| *mark == ENTRY_MARK)?;
     Some((std::str::from_utf8(&rest[..end]).ok()?, std::str::from_utf8(&rest[end + 1..]).ok()?))
+}
+
+/// What some frames of a snapshot hold.
+#[derive(Default)]
+struct Part {
+    namespaces: Vec<(NamespaceName, Vec<Packed>)>,
+    tasks: Vec<Arc<Record>>,
 }
 
 /// A snapshot that can be asked.
@@ -166,6 +187,7 @@ impl Snapshot {
         let range = self.frames.range(Bound::Included(&first));
         range.map_while(move |item| match item {
             Err(error) => Some(Err(error.into())),
+            Ok((name, _)) if name.first() != Some(&ENTRY_MARK) => None,
             Ok((name, _)) => match read_key(&name) {
                 Some((there, key)) if there == namespace.as_str() => Some(Ok(key.to_owned())),
                 Some(_) => None,
@@ -188,24 +210,32 @@ impl Snapshot {
             })?
         };
         let mut namespaces: Vec<(NamespaceName, Vec<Packed>)> = Vec::new();
-        for (namespace, mut entries) in halves.into_iter().flatten() {
+        let mut head = self.head.clone();
+        let (entries, tasks): (Vec<_>, Vec<_>) =
+            halves.into_iter().map(|half| (half.namespaces, half.tasks)).unzip();
+        head.tasks.records.extend(tasks.into_iter().flatten());
+        for (namespace, mut entries) in entries.into_iter().flatten() {
             match namespaces.last_mut().filter(|(last, _)| *last == namespace) {
                 Some((_, there)) => there.append(&mut entries),
                 None => namespaces.push((namespace, entries)),
             }
         }
         let table = |(namespace, entries)| (namespace, Entries::from_sorted(entries));
-        Ok(Space::restore(self.head.clone(), namespaces.into_iter().map(table).collect()))
+        Ok(Space::restore(head, namespaces.into_iter().map(table).collect()))
     }
 
-    fn load_frames(
-        &self,
-        frames: std::ops::Range<usize>,
-    ) -> Result<Vec<(NamespaceName, Vec<Packed>)>, SnapshotError> {
-        let mut namespaces: Vec<(NamespaceName, Vec<Packed>)> = Vec::new();
+    fn load_frames(&self, frames: std::ops::Range<usize>) -> Result<Part, SnapshotError> {
+        let Part { mut namespaces, mut tasks } = Part::default();
         let mut odd = false;
         self.frames.decode_frames(frames, |key, value| {
             if key == HEAD_KEY {
+                return;
+            }
+            if key.first() == Some(&TASK_MARK) {
+                match rmp_serde::from_slice(value) {
+                    Ok(task) => tasks.push(Arc::new(task)),
+                    Err(_) => odd = true,
+                }
                 return;
             }
             let Some(packed) = Packed::from_bytes(value) else {
@@ -226,6 +256,9 @@ impl Snapshot {
                 None => odd = true,
             }
         })?;
-        if odd { Err(corrupt("an entry of a snapshot is odd")) } else { Ok(namespaces) }
+        if odd {
+            return Err(corrupt("an entry of a snapshot is odd"));
+        }
+        Ok(Part { namespaces, tasks })
     }
 }
