@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::names::IdempotencyKey;
 use crate::numbers::Token;
 use crate::transaction::Precondition;
-use crate::{agent, lock, namespace, semaphore, state, task, workspace};
+use crate::{agent, barrier, lock, namespace, semaphore, state, task, workspace};
 
 /// A wish to change something.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,6 +22,8 @@ pub enum Command {
     Lock(lock::Command),
     /// About semaphores.
     Semaphore(semaphore::Command),
+    /// About barriers.
+    Barrier(barrier::Command),
     /// About tasks.
     Task(task::Command),
     /// About the workspace itself.
@@ -43,6 +45,8 @@ pub enum Query {
     Lock(lock::Query),
     /// About semaphores.
     Semaphore(semaphore::Query),
+    /// About barriers.
+    Barrier(barrier::Query),
     /// About tasks.
     Task(task::Query),
     /// About the workspace itself.
@@ -96,6 +100,7 @@ impl Query {
             | Self::Agent(_)
             | Self::Lock(_)
             | Self::Semaphore(_)
+            | Self::Barrier(_)
             | Self::Workspace(_) => false,
         }
     }
@@ -117,5 +122,5 @@ macro_rules! sums {
 }
 sums!(
     state => State, namespace => Namespace, agent => Agent, lock => Lock, semaphore => Semaphore,
-    task => Task, workspace => Workspace
+    barrier => Barrier, task => Task, workspace => Workspace
 );

@@ -9,10 +9,10 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use crate::names::{
-    AgentId, GroupName, IdempotencyKey, Key, LockName, NamespaceName, SemaphoreName, TaskId,
-    TaskType, WorkspaceName,
+    AgentId, BarrierName, GroupName, IdempotencyKey, Key, LockName, NamespaceName, SemaphoreName,
+    TaskId, TaskType, WorkspaceName,
 };
-use crate::numbers::{Revision, Token, Version, WaitId};
+use crate::numbers::{Generation, Revision, Token, Version, WaitId};
 use crate::patch_entry::{PatchEntry, PatchFields};
 use crate::time::Timestamp;
 use crate::{Entry, Json, Pattern, entry, limits, pattern, schema};
@@ -77,6 +77,7 @@ described! {
     LockName, "LockName" => text("Name of a lock.", limits::HOLD_NAME_BYTES_MAX);
     SemaphoreName, "SemaphoreName" =>
         text("Name of a semaphore.", limits::HOLD_NAME_BYTES_MAX);
+    BarrierName, "BarrierName" => text("Name of a barrier.", limits::HOLD_NAME_BYTES_MAX);
     IdempotencyKey, "IdempotencyKey" => text(
         "A caller's own name for a request, so that repeating it has no second effect.",
         limits::IDEMPOTENCY_KEY_BYTES_MAX,
@@ -86,6 +87,8 @@ described! {
     Version, "Version" =>
         number("How often an entry has changed: 1 when it is new, +1 for every change.");
     Token, "Token" => number("Fencing token. Whoever comes later has the larger one.");
+    Generation, "Generation" =>
+        number("How often a barrier has opened or been reset, counted from 1.");
     WaitId, "WaitId" => number("A call that waits.");
     Timestamp, "Timestamp" => json_schema!({
         "description": "A moment in UTC, with milliseconds.",

@@ -6,7 +6,7 @@ use crate::numbers::Token;
 use crate::pattern::Pattern;
 use crate::receipt::Receipt;
 use crate::wait::{Keyed, Step};
-use crate::{agent, lock, namespace, semaphore, state, task, workspace};
+use crate::{agent, barrier, lock, namespace, semaphore, state, task, workspace};
 
 /// A fact. Past tense, self-contained: applying one needs the space and nothing else.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,6 +22,8 @@ pub enum Event {
     Lock(lock::Event),
     /// About semaphores.
     Semaphore(semaphore::Event),
+    /// About barriers.
+    Barrier(barrier::Event),
     /// About tasks.
     Task(task::Event),
     /// About the workspace itself.
@@ -41,6 +43,7 @@ impl Event {
             Self::Agent(event) => event.kind(),
             Self::Lock(event) => event.kind(),
             Self::Semaphore(event) => event.kind(),
+            Self::Barrier(event) => event.kind(),
             Self::Task(event) => event.kind(),
             Self::Workspace(event) => event.kind(),
             Self::Receipt(_) => "receipt.kept",
@@ -66,6 +69,7 @@ impl Event {
             Self::Agent(event) => ["agents/", event.agent().as_str(), "", ""],
             Self::Lock(event) => ["locks/", event.name().as_str(), "", ""],
             Self::Semaphore(event) => ["semaphores/", event.name().as_str(), "", ""],
+            Self::Barrier(event) => ["barriers/", event.name().as_str(), "", ""],
             Self::Task(event) => {
                 let [kind, name] = event.subject_parts();
                 [kind, name, "", ""]
@@ -98,6 +102,7 @@ impl Event {
             | Self::Agent(_)
             | Self::Lock(_)
             | Self::Semaphore(_)
+            | Self::Barrier(_)
             | Self::Task(_)
             | Self::Workspace(_)
             | Self::Receipt(_)
@@ -113,6 +118,7 @@ impl Event {
             | Self::Agent(_)
             | Self::Lock(_)
             | Self::Semaphore(_)
+            | Self::Barrier(_)
             | Self::Task(_)
             | Self::Workspace(_) => true,
             Self::Receipt(_) | Self::Awaited(_) => false,
@@ -125,6 +131,7 @@ impl Event {
         match self {
             Self::Lock(event) => event.wait(),
             Self::Semaphore(event) => event.wait(),
+            Self::Barrier(event) => event.wait(),
             Self::Task(event) => event.wait(),
             Self::State(_)
             | Self::Namespace(_)
@@ -145,6 +152,7 @@ impl Event {
             Self::Agent(event) => event.token(),
             Self::State(_)
             | Self::Namespace(_)
+            | Self::Barrier(_)
             | Self::Workspace(_)
             | Self::Receipt(_)
             | Self::Awaited(_) => None,
@@ -181,6 +189,7 @@ impl Event {
             }
             Self::Lock(event) => event.load(),
             Self::Semaphore(event) => event.load(),
+            Self::Barrier(event) => event.load(),
             Self::Task(event) => event.load(),
             Self::Receipt(receipt) => {
                 let agent = receipt.agent.as_ref().map_or(0, |agent| agent.as_str().len());

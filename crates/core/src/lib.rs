@@ -18,6 +18,7 @@
 
 pub mod agent;
 pub mod authors;
+pub mod barrier;
 pub mod batch;
 mod circle;
 pub mod command;
@@ -68,11 +69,11 @@ pub use event::Event;
 pub use json::Json;
 pub use kind::Kind;
 pub use names::{
-    AgentId, GroupName, IdempotencyKey, Key, LockName, NamespaceName, SemaphoreName, TaskId,
-    TaskType, WorkspaceName,
+    AgentId, BarrierName, GroupName, IdempotencyKey, Key, LockName, NamespaceName, SemaphoreName,
+    TaskId, TaskType, WorkspaceName,
 };
 pub use notice::Notice;
-pub use numbers::{Revision, Token, Version, WaitId};
+pub use numbers::{Generation, Revision, Token, Version, WaitId};
 pub use pattern::Pattern;
 pub use rejection::Rejection;
 pub use reply::{Answer, Reply};

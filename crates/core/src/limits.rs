@@ -49,6 +49,15 @@ pub const SEMAPHORES_MAX: usize = 10_000;
 pub const PERMITS_PER_SEMAPHORE_MAX: u64 = 10_000;
 /// Most permits that are held in a workspace at a time. Each is a record in memory.
 pub const PERMITS_MAX: usize = 100_000;
+/// Most barriers in a workspace. Those at which nobody is are forgotten first.
+pub const BARRIERS_MAX: usize = 10_000;
+/// Most arrivals that one barrier may take.
+pub const BARRIER_COUNT_MAX: u64 = 10_000;
+/// Most arrivals at barriers of a workspace that have not opened. Each is a record in memory.
+pub const ARRIVALS_MAX: usize = 100_000;
+/// Most calls that wait at barriers of a workspace. All of them may wait at the same one, and are
+/// answered in the one batch that opens it, with an event and perhaps a receipt for each.
+pub const BARRIER_WAITS_MAX: usize = 4_000;
 /// Most calls of one kind that wait in a workspace at a time.
 pub const WAITS_MAX: usize = 10_000;
 /// Longest wait: an hour. Whoever needs more asks again, so that nothing waits for ever.
@@ -64,9 +73,9 @@ pub const HOLD_TTL_MS_DEFAULT: u64 = 300_000;
 pub const EXPIRIES_PER_BATCH_MAX: usize = 1_000;
 /// Most agents that are lost in one batch; the rest follow in the next. Each may let go of as much
 /// as it is allowed to hold, and all of that must fit: a lock or a permit goes on to the next in
-/// line, whose answer may have to be kept.
+/// line, whose answer may have to be kept; an arrival is withdrawn.
 pub const LOST_PER_BATCH_MAX: usize = BATCH_EVENTS_MAX
-    / (EPHEMERAL_PER_AGENT_MAX + 2 * 3 * HOLDS_PER_AGENT_MAX + LEASES_PER_AGENT_MAX + 1);
+    / (EPHEMERAL_PER_AGENT_MAX + 7 * HOLDS_PER_AGENT_MAX + LEASES_PER_AGENT_MAX + 1);
 /// Shortest time to live of an entry.
 pub const TTL_MS_MIN: u64 = 1;
 /// Longest time to live of an entry: ten years. More is a mistake in units.

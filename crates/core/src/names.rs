@@ -235,6 +235,15 @@ name!(
     }
 );
 name!(
+    /// Name of a barrier.
+    BarrierName,
+    "barrier",
+    |what, text| {
+        check_length(what, text, limits::HOLD_NAME_BYTES_MAX)?;
+        check_key(what, text)
+    }
+);
+name!(
     /// A caller's own name for a request, so that repeating it has no second effect.
     IdempotencyKey,
     "idempotency key",

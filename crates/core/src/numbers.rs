@@ -49,6 +49,10 @@ number!(
     Token
 );
 number!(
+    /// How often a barrier has opened or been reset, counted from 1. It never repeats for a name.
+    Generation
+);
+number!(
     /// A call that waits. It is the revision of the commit that queued it, so no two are alike.
     WaitId
 );

@@ -8,7 +8,7 @@ use crate::kind::Kind;
 use crate::names::{IdempotencyKey, NameError};
 use crate::numbers::{Revision, Token};
 use crate::transaction::Precondition;
-use crate::{agent, lock, namespace, semaphore, state, task, workspace};
+use crate::{agent, barrier, lock, namespace, semaphore, state, task, workspace};
 
 /// The rules said no. Refusals are answers, not failures: nothing was written.
 #[derive(Clone, Debug, PartialEq, Error, Serialize)]
@@ -29,6 +29,9 @@ pub enum Rejection {
     /// By semaphores.
     #[error(transparent)]
     Semaphore(#[from] semaphore::Rejection),
+    /// By barriers.
+    #[error(transparent)]
+    Barrier(#[from] barrier::Rejection),
     /// By tasks.
     #[error(transparent)]
     Task(#[from] task::Rejection),
@@ -114,6 +117,7 @@ impl Rejection {
             Self::Agent(rejection) => rejection.code(),
             Self::Lock(rejection) => rejection.code(),
             Self::Semaphore(rejection) => rejection.code(),
+            Self::Barrier(rejection) => rejection.code(),
             Self::Task(rejection) => rejection.code(),
             Self::Workspace(rejection) => rejection.code(),
             Self::InTransaction { .. } => "transaction.command_refused",
@@ -139,6 +143,7 @@ impl Rejection {
             Self::Agent(rejection) => rejection.kind(),
             Self::Lock(rejection) => rejection.kind(),
             Self::Semaphore(rejection) => rejection.kind(),
+            Self::Barrier(rejection) => rejection.kind(),
             Self::Task(rejection) => rejection.kind(),
             Self::Workspace(rejection) => rejection.kind(),
             Self::InTransaction { cause, .. } => cause.kind(),
@@ -163,6 +168,7 @@ impl Rejection {
             Self::Agent(rejection) => rejection.hint(),
             Self::Lock(rejection) => rejection.hint(),
             Self::Semaphore(rejection) => rejection.hint(),
+            Self::Barrier(rejection) => rejection.hint(),
             Self::Task(rejection) => rejection.hint(),
             Self::Workspace(rejection) => rejection.hint(),
             Self::InTransaction { cause, .. } => cause.hint(),

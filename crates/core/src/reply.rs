@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::numbers::Revision;
-use crate::{agent, lock, namespace, semaphore, state, task, workspace};
+use crate::{agent, barrier, lock, namespace, semaphore, state, task, workspace};
 
 /// The answer to one command or query.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,6 +20,8 @@ pub enum Reply {
     Lock(lock::Reply),
     /// About semaphores.
     Semaphore(semaphore::Reply),
+    /// About barriers.
+    Barrier(barrier::Reply),
     /// About tasks.
     Task(task::Reply),
     /// About the workspace itself.

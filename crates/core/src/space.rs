@@ -11,16 +11,18 @@ use crate::reply::{Answer, Reply};
 use crate::stamp::Stamp;
 use crate::time::Timestamp;
 use crate::wait::{Keyed, KeyedWaits, Step};
-use crate::{agent, limits, lock, namespace, policy, semaphore, state, task, workspace};
+use crate::{agent, barrier, limits, lock, namespace, policy, semaphore, state, task, workspace};
 
 mod head;
+mod plan;
 mod tables;
 #[cfg(test)]
 mod tests;
 mod timing;
 
 pub use head::Head;
-use tables::{Plan, Undo};
+use plan::Plan;
+use tables::Undo;
 
 /// One workspace: an ordered history, and what it adds up to.
 #[derive(Default)]
@@ -35,6 +37,8 @@ pub struct Space {
     pub lock: lock::Table,
     /// Semaphores.
     pub semaphore: semaphore::Table,
+    /// Barriers.
+    pub barrier: barrier::Table,
     /// Tasks.
     pub task: task::Table,
     /// The workspace about itself.
@@ -224,6 +228,7 @@ impl Space {
             | Event::Agent(_)
             | Event::Lock(_)
             | Event::Semaphore(_)
+            | Event::Barrier(_)
             | Event::Task(_)
             | Event::Workspace(_) => {
                 if let Some(wait) = event.wait().and_then(Step::ended) {

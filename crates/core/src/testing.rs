@@ -300,6 +300,7 @@ impl World {
             | Event::Agent(_)
             | Event::Lock(_)
             | Event::Semaphore(_)
+            | Event::Barrier(_)
             | Event::Task(_)
             | Event::Workspace(_)
             | Event::Receipt(_)
@@ -341,6 +342,7 @@ impl World {
             | Rejection::Agent(_)
             | Rejection::Lock(_)
             | Rejection::Semaphore(_)
+            | Rejection::Barrier(_)
             | Rejection::Task(_)
             | Rejection::Workspace(_)
             | Rejection::StaleToken { .. }

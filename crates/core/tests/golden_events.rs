@@ -27,9 +27,9 @@ use baton_core::state::{self, Operation, Removal, Source};
 use baton_core::task::{Cause, Outcome};
 use baton_core::wait::{Keyed, Left};
 use baton_core::{
-    AgentId, Batch, Event, GroupName, IdempotencyKey, Json, Key, LockName, NamespaceName, Notice,
-    Revision, SemaphoreName, TaskId, TaskType, Timestamp, Token, Version, WaitId, agent, lock,
-    namespace, semaphore, task, workspace,
+    AgentId, BarrierName, Batch, Event, Generation, GroupName, IdempotencyKey, Json, Key, LockName,
+    NamespaceName, Notice, Revision, SemaphoreName, TaskId, TaskType, Timestamp, Token, Version,
+    WaitId, agent, barrier, lock, namespace, semaphore, task, workspace,
 };
 use serde::{Deserialize, Serialize};
 
@@ -107,6 +107,12 @@ fn variant(event: &Event) -> &'static str {
             task::Event::Cancelled { .. } => "task cancelled",
             task::Event::Reviewed { .. } => "task reviewed",
         },
+        Event::Barrier(barrier::Event::Arrived { .. }) => "barrier arrived",
+        Event::Barrier(barrier::Event::Opened { .. }) => "barrier opened",
+        Event::Barrier(barrier::Event::Passed { .. }) => "barrier passed",
+        Event::Barrier(barrier::Event::Withdrawn { .. }) => "barrier withdrawn",
+        Event::Barrier(barrier::Event::Reset { .. }) => "barrier reset",
+        Event::Barrier(barrier::Event::Forgotten { .. }) => "barrier forgotten",
         Event::Receipt(_) => "receipt",
         Event::Awaited(_) => "awaited",
     }
@@ -240,6 +246,7 @@ fn examples() -> Vec<(&'static str, Event)> {
     .into_iter()
     .chain(locks())
     .chain(semaphores())
+    .chain(barriers())
     .chain(tasks())
     .collect()
 }
@@ -419,6 +426,32 @@ fn tasks() -> Vec<(&'static str, Event)> {
     ];
     let events = events.into_iter().chain(task_failures());
     events.map(|(name, event)| (name, Event::Task(event))).collect()
+}
+
+fn barriers() -> Vec<(&'static str, Event)> {
+    let name = || BarrierName::parse("phase/review").unwrap();
+    let (generation, wait, count) = (Generation(7), WaitId(70_000), 300);
+    let until = Timestamp(1_794_700_800_123);
+    let arrived = |wait, until| {
+        let (name, party) = (name(), ada());
+        barrier::Event::Arrived { name, party, generation, count, wait, until }
+    };
+    let withdrawn = |wait, left| {
+        let (name, party) = (name(), ada());
+        barrier::Event::Withdrawn { name, party, generation, count, wait, left }
+    };
+    let passed = barrier::Event::Passed { name: name(), party: ada(), generation, count, wait };
+    let events = vec![
+        ("barrier.arrived", arrived(None, None)),
+        ("barrier.arrived with a wait", arrived(Some(wait), Some(until))),
+        ("barrier.opened", barrier::Event::Opened { name: name(), generation }),
+        ("barrier.passed", passed),
+        ("barrier.withdrawn", withdrawn(Some(wait), None)),
+        ("barrier.withdrawn with the session ended", withdrawn(None, Some(Left::SessionEnded))),
+        ("barrier.reset", barrier::Event::Reset { name: name(), generation }),
+        ("barrier.forgotten", barrier::Event::Forgotten { name: name(), generation }),
+    ];
+    events.into_iter().map(|(name, event)| (name, Event::Barrier(event))).collect()
 }
 
 fn encoded(event: &Event) -> String {

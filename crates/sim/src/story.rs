@@ -91,6 +91,7 @@ fn commanded(command: &Command) -> String {
         },
         Command::Lock(command) => format!("asks {command:?}"),
         Command::Semaphore(command) => format!("asks {command:?}"),
+        Command::Barrier(command) => format!("asks {command:?}"),
         Command::Task(command) => format!("asks {command:?}"),
         Command::Workspace(workspace::Command::Configure { history_count, history_age_ms }) => {
             match (history_count, history_age_ms) {
@@ -137,6 +138,7 @@ fn asked(query: &Query) -> String {
         Query::Agent(_) => "asks for agents".to_owned(),
         Query::Lock(_) => "asks for locks".to_owned(),
         Query::Semaphore(_) => "asks for semaphores".to_owned(),
+        Query::Barrier(_) => "asks for a barrier".to_owned(),
         Query::Task(_) => "asks for tasks".to_owned(),
         Query::Workspace(_) => "asks about the workspace".to_owned(),
     }
@@ -168,6 +170,7 @@ fn shown(reply: &Reply) -> String {
         }
         Reply::Lock(reply) => format!("{reply:?}"),
         Reply::Semaphore(reply) => format!("{reply:?}"),
+        Reply::Barrier(reply) => format!("{reply:?}"),
         Reply::Task(reply) => format!("{reply:?}"),
         Reply::Workspace(workspace::Reply::Workspace { retention, entries, .. }) => {
             format!("{entries} entries, history of {} revisions", retention.history_count)

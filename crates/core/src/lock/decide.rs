@@ -60,13 +60,8 @@ fn acquire(table: &Table, command: Acquire, stamp: &Stamp) -> Result<Decided, Re
     let wait_ms = within("wait_ms", wait_ms, 0, (0, limits::WAIT_MS_MAX))?;
     let holder = stamp.agent.clone();
     if table.hold(&name).is_none() {
-        let counts = [
-            ("locks held by this agent", table.held_by(&holder), limits::HOLDS_PER_AGENT_MAX),
-            ("locks held in this workspace", table.held(), limits::LOCKS_MAX),
-        ];
-        if let Some((what, _, max)) = counts.into_iter().find(|(_, held, max)| held >= max) {
-            return Err(Rejection::TooMany { what, max });
-        }
+        let all = ("locks held in this workspace", table.held(), limits::LOCKS_MAX);
+        check_counts(table, &holder, all)?;
         let token = stamp.token();
         let event = Event::Acquired { name: name.clone(), holder, token, ttl_ms, wait: None };
         return Ok(Decided { events: vec![event], about: About::Hold(name) });
@@ -74,19 +69,26 @@ fn acquire(table: &Table, command: Acquire, stamp: &Stamp) -> Result<Decided, Re
     if wait_ms == 0 {
         return Ok(Decided { events: Vec::new(), about: About::Nothing });
     }
-    let counts = [
-        ("calls of this agent that wait for a lock", table.waits_of(&holder).count()),
-        ("calls that wait for a lock", table.waits().count()),
-    ];
-    let limits = [limits::HOLDS_PER_AGENT_MAX, limits::WAITS_MAX];
-    if let Some(((what, _), max)) =
-        counts.into_iter().zip(limits).find(|((_, waiting), max)| waiting >= max)
-    {
-        return Err(Rejection::TooMany { what, max });
-    }
+    let all = ("calls that wait for a lock", table.waits().len(), limits::WAITS_MAX);
+    check_counts(table, &holder, all)?;
     let until = stamp.now.after(wait_ms);
     let event = Event::Queued { name, waiter: holder, wait: stamp.wait(), ttl_ms, until };
     Ok(Decided { events: vec![event], about: About::Later })
+}
+
+/// Whether there may be one more: of the agent's holds and waits together, since its waits turn into
+/// holds without being asked again; and of what is counted over the workspace.
+fn check_counts(
+    table: &Table,
+    agent: &AgentId,
+    all: (&'static str, usize, usize),
+) -> Result<(), Rejection> {
+    let own = table.held_by(agent) + table.waits_of(agent).count();
+    let own = ("locks that this agent holds or waits for", own, limits::HOLDS_PER_AGENT_MAX);
+    match [own, all].into_iter().find(|(_, count, max)| count >= max) {
+        Some((what, _, max)) => Err(Rejection::TooMany { what, max }),
+        None => Ok(()),
+    }
 }
 
 /// The hold, if the token is its own.

@@ -3,14 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
-use serde::{Deserialize, Serialize};
-
 use super::vocabulary::{Event, Hold, Lock, Status};
 use crate::batch::Moment;
+use crate::line::{self, Lines};
 use crate::names::{AgentId, LockName};
 use crate::numbers::{Token, WaitId};
 use crate::time::Timestamp;
 use crate::wait::Wait;
+
+/// Somebody who waits for a lock.
+pub type Waiter = line::Waiter<LockName>;
 
 /// Every lock that somebody has or waits for. Changes only by [`Table::evolve`] and
 /// [`Table::undo`].
@@ -19,26 +21,10 @@ pub struct Table {
     holds: BTreeMap<LockName, Hold>,
     by_token: BTreeMap<Token, LockName>,
     by_holder: BTreeSet<(AgentId, LockName)>,
-    // When each hold ends, and each wait.
     ends: BTreeSet<(Timestamp, LockName)>,
-    waits: BTreeMap<WaitId, Waiter>,
-    // Calls are numbered in the order they came: so they stand in line.
-    lines: BTreeSet<(LockName, WaitId)>,
-    by_waiting_agent: BTreeSet<(AgentId, WaitId)>,
-    wait_ends: BTreeSet<(Timestamp, WaitId)>,
+    lines: Lines<LockName>,
     // Not a fact of the log: since when there has been a server to hear a renewal.
     awake_since: Timestamp,
-}
-
-/// Somebody who waits for a lock.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Waiter {
-    /// Which lock.
-    pub name: LockName,
-    /// Who, and how long.
-    pub wait: Wait,
-    /// How long it shall be held.
-    pub ttl_ms: u64,
 }
 
 /// How to take back one change: the hold and the waiter as they were.
@@ -84,7 +70,7 @@ impl Table {
         };
         Undo {
             hold: hold.map(|after| (name.clone(), self.replace_hold(name, after))),
-            wait: wait.map(|(id, after)| (id, self.replace_wait(id, after))),
+            wait: wait.map(|(id, after)| (id, self.lines.replace(id, after))),
         }
     }
 
@@ -94,7 +80,7 @@ impl Table {
             self.replace_hold(&name, before);
         }
         if let Some((id, before)) = undo.wait {
-            self.replace_wait(id, before);
+            self.lines.replace(id, before);
         }
     }
 
@@ -111,22 +97,6 @@ impl Table {
             self.by_holder.insert((after.holder.clone(), name.clone()));
             self.ends.insert((self.end(&after), name.clone()));
             self.holds.insert(name.clone(), after);
-        }
-        before
-    }
-
-    fn replace_wait(&mut self, id: WaitId, after: Option<Waiter>) -> Option<Waiter> {
-        let before = self.waits.remove(&id);
-        if let Some(Waiter { name, wait, .. }) = &before {
-            self.lines.remove(&(name.clone(), id));
-            self.by_waiting_agent.remove(&(wait.agent.clone(), id));
-            self.wait_ends.remove(&(wait.until, id));
-        }
-        if let Some(after) = after {
-            self.lines.insert((after.name.clone(), id));
-            self.by_waiting_agent.insert((after.wait.agent.clone(), id));
-            self.wait_ends.insert((after.wait.until, id));
-            self.waits.insert(id, after);
         }
         before
     }
@@ -176,38 +146,32 @@ impl Table {
     pub fn lock(&self, name: &LockName) -> Lock {
         let hold = self.holds.get(name).cloned();
         let status = if hold.is_some() { Status::Held } else { Status::Free };
-        let waiters = self.line(name).map(|waiter| waiter.wait.clone()).collect();
+        let waiters = self.lines.of(name).map(|waiter| waiter.wait.clone()).collect();
         Lock { name: name.clone(), status, hold, waiters }
-    }
-
-    fn line(&self, name: &LockName) -> impl Iterator<Item = &Waiter> {
-        let line = self.lines.range((name.clone(), WaitId(0))..);
-        line.take_while(move |(there, _)| there == name).map(|(_, id)| &self.waits[id])
     }
 
     /// Who has waited longest for a lock.
     pub fn first_in_line(&self, name: &LockName) -> Option<&Waiter> {
         #[cfg(feature = "planted")]
         if crate::planted::is("lock.last_in_line") {
-            return self.line(name).last();
+            return self.lines.of(name).last();
         }
-        self.line(name).next()
+        self.lines.of(name).next()
     }
 
     /// Somebody who waits.
     pub fn waiter(&self, id: WaitId) -> Option<&Waiter> {
-        self.waits.get(&id)
+        self.lines.get(id)
     }
 
     /// Everybody who waits, in order of arrival.
     pub fn waits(&self) -> impl ExactSizeIterator<Item = &Waiter> {
-        self.waits.values()
+        self.lines.all()
     }
 
     /// The calls of an agent that wait, in order of arrival.
     pub fn waits_of(&self, agent: &AgentId) -> impl Iterator<Item = &Waiter> {
-        let calls = self.by_waiting_agent.range((agent.clone(), WaitId(0))..);
-        calls.take_while(move |(there, _)| there == agent).map(|(_, id)| &self.waits[id])
+        self.lines.of_agent(agent)
     }
 
     /// Holds whose time is over.
@@ -218,15 +182,13 @@ impl Table {
 
     /// Calls whose time is over.
     pub fn overdue_waits(&self, now: Timestamp) -> impl Iterator<Item = &Waiter> {
-        let over = self.wait_ends.iter().take_while(move |(moment, _)| *moment <= now);
-        over.map(|(_, id)| &self.waits[id])
+        self.lines.overdue(now)
     }
 
     /// When the engine should next send [`Command::Expire`](super::Command::Expire).
     pub fn next_deadline(&self) -> Option<Timestamp> {
         let hold = self.ends.first().map(|(moment, _)| *moment);
-        let wait = self.wait_ends.first().map(|(moment, _)| *moment);
-        hold.into_iter().chain(wait).min()
+        hold.into_iter().chain(self.lines.next_end()).min()
     }
 
     /// The workspace is served again from this moment on.
@@ -237,7 +199,7 @@ impl Table {
 
     /// Everything, for a snapshot.
     pub fn facts(&self) -> (Vec<Hold>, Vec<Waiter>) {
-        (self.holds.values().cloned().collect(), self.waits.values().cloned().collect())
+        (self.holds.values().cloned().collect(), self.lines.all().cloned().collect())
     }
 
     /// Puts together what a snapshot holds.
@@ -247,7 +209,7 @@ impl Table {
             table.replace_hold(&hold.name.clone(), Some(hold));
         }
         for waiter in waits {
-            table.replace_wait(waiter.wait.id, Some(waiter));
+            table.lines.replace(waiter.wait.id, Some(waiter));
         }
         table
     }
@@ -258,11 +220,9 @@ impl Table {
         assert_eq!(count, self.by_token.len(), "every hold has its own token");
         assert_eq!(count, self.by_holder.len(), "every hold has a holder");
         assert_eq!(count, self.ends.len(), "every hold ends");
-        for waiter in self.waits.values() {
+        self.lines.check();
+        for waiter in self.lines.all() {
             assert!(self.holds.contains_key(&waiter.name), "nobody waits for a free lock");
         }
-        let count = self.waits.len();
-        let indexes = [self.lines.len(), self.by_waiting_agent.len(), self.wait_ends.len()];
-        assert_eq!(indexes, [count; 3], "every wait has a place in line and an end");
     }
 }

@@ -141,10 +141,14 @@ scenarios! {
         (0, "ada", "lock.acquire door ttl_ms=99",       "refused lock.out_of_range"),
         (0, "ada", "lock.acquire door ttl_ms=86400001", "refused lock.out_of_range"),
         (0, "ada", "lock.acquire door wait_ms=3600001", "refused lock.out_of_range"),
-        (0, "ada", "many 500 lock.acquire l{}",         "500 lock.acquired"),
-        (0, "ada", "lock.acquire door",                 "refused lock.too_many"),
-        (0, "bob", "lock.acquire door",                 "lock.acquired door by bob token=501"),
-        (0, "ada", "all: lock.acquire door wait_ms=5",
+        (0, "ada", "many 499 lock.acquire l{}",         "499 lock.acquired"),
+        (0, "bob", "lock.acquire door",                 "lock.acquired door by bob token=500"),
+        // What an agent waits for counts as held: it will be, without another question.
+        (0, "ada", "lock.acquire door wait_ms=9",
+            "lock.queued door by ada call=3 until 9; call 3 waits"),
+        (0, "ada", "lock.acquire gate",                 "refused lock.too_many"),
+        (0, "ada", "lock.acquire door wait_ms=9",       "refused lock.too_many"),
+        (0, "eve", "all: lock.acquire door wait_ms=5",
             "refused transaction.command_refused 0 transaction.cannot_wait"),
     ]
 }

@@ -3,7 +3,7 @@
 use crate::agent::Event;
 use crate::command::Command;
 use crate::names::AgentId;
-use crate::{lock, semaphore, state, task};
+use crate::{barrier, lock, semaphore, state, task};
 
 /// Every primitive that ties something to a session adds its command here, so that everything
 /// goes in the one batch that ends the session.
@@ -18,6 +18,7 @@ pub(super) fn an_ended_session_lets_go(event: &Event) -> Vec<Command> {
                 state::Command::LetGo { agent: agent() }.into(),
                 lock::Command::LetGo { agent: agent() }.into(),
                 semaphore::Command::LetGo { agent: agent() }.into(),
+                barrier::Command::LetGo { agent: agent() }.into(),
                 task::Command::LetGo { agent: agent() }.into(),
             ]
         }

@@ -41,6 +41,7 @@ pub fn follow(space: &Space, event: &Event) -> Vec<Command> {
         Event::Task(event) => a_ready_task_goes_to_whoever_waits(space, event),
         Event::State(_)
         | Event::Namespace(_)
+        | Event::Barrier(_)
         | Event::Workspace(_)
         | Event::Receipt(_)
         | Event::Awaited(_) => Vec::new(),
@@ -59,6 +60,7 @@ pub fn may_follow(space: &Space, event: &Event) -> bool {
         Event::Task(event) => may_be_waited_for(space, event),
         Event::State(_)
         | Event::Namespace(_)
+        | Event::Barrier(_)
         | Event::Workspace(_)
         | Event::Receipt(_)
         | Event::Awaited(_) => false,

@@ -5,13 +5,13 @@ use serde::{Deserialize, Serialize};
 use super::Space;
 use crate::entries::Entries;
 use crate::names::{AgentId, Key, NamespaceName};
-use crate::numbers::{Revision, Token};
+use crate::numbers::{Generation, Revision, Token};
 use crate::receipt::{Kept, Receipts};
 use crate::state::Ending;
 use crate::tasks;
 use crate::time::Timestamp;
 use crate::wait::{Keyed, KeyedWaits};
-use crate::{agent, lock, namespace, semaphore, state, task, workspace};
+use crate::{agent, barrier, lock, namespace, semaphore, state, task, workspace};
 
 /// Everything of a space but the entries: small, and therefore copied at once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -46,6 +46,9 @@ pub struct Head {
     /// Semaphores: which there are, who holds permits, and who waits.
     #[serde(default)]
     pub semaphores: (Vec<semaphore::Record>, Vec<semaphore::Permit>, Vec<semaphore::Waiter>),
+    /// Barriers: the largest generation that was forgotten, and which there are.
+    #[serde(default)]
+    pub barriers: (Generation, Vec<barrier::Record>),
     /// Tasks, who waits for one, and what is counted about them.
     #[serde(default)]
     pub tasks: tasks::Facts,
@@ -60,6 +63,7 @@ impl Space {
         self.agent.check();
         self.lock.check();
         self.semaphore.check();
+        self.barrier.check();
         self.task.check();
         self.workspace.check();
         for (namespace, _) in self.state.namespaces() {
@@ -91,6 +95,7 @@ impl Space {
             keyed_waits: self.keyed_waits.all().cloned().collect(),
             locks: self.lock.facts(),
             semaphores: self.semaphore.facts(),
+            barriers: self.barrier.facts(),
             tasks: self.task.facts(),
         }
     }
@@ -107,6 +112,7 @@ impl Space {
             keyed_waits: KeyedWaits::restore(&head.keyed_waits),
             lock: lock::Table::restore(head.locks),
             semaphore: semaphore::Table::restore(head.semaphores),
+            barrier: barrier::Table::restore(head.barriers),
             task: task::Table::restore(head.tasks),
             token: head.token,
             revision: head.revision,

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::Space;
+use super::plan::Plan;
 use crate::batch::Moment;
 use crate::command::{Command, Query};
-use crate::entry::Warning;
 use crate::event::Event;
 use crate::limits;
-use crate::names::{AgentId, LockName, NamespaceName, SemaphoreName};
+use crate::names::{AgentId, NamespaceName};
 use crate::numbers::Token;
 use crate::rejection::Rejection;
 use crate::reply::Reply;
@@ -16,7 +16,7 @@ use crate::rules::Rules;
 use crate::stamp::Stamp;
 use crate::state::Surroundings;
 use crate::transaction::Precondition;
-use crate::{agent, lock, namespace, semaphore, state, task, workspace};
+use crate::{agent, barrier, lock, namespace, semaphore, state, task, workspace};
 
 /// How to take back one change.
 pub(super) enum Undo {
@@ -25,40 +25,9 @@ pub(super) enum Undo {
     Agent(agent::Undo),
     Lock(lock::Undo),
     Semaphore(semaphore::Undo),
+    Barrier(barrier::Undo),
     Task(task::Undo),
     Workspace(workspace::Undo),
-}
-
-/// What to answer once the events of a command have happened.
-pub(super) enum Plan {
-    /// The entry that this event is about.
-    Written {
-        event: usize,
-        warnings: Vec<Warning>,
-    },
-    Namespace(NamespaceName),
-    Agent(AgentId),
-    Hold(LockName),
-    Lock(LockName),
-    Permit(Token),
-    Semaphore(SemaphoreName),
-    Task(task::About),
-    Workspace,
-    Reply(Reply),
-    /// Nothing yet: the call waits.
-    Waits,
-}
-
-impl From<task::About> for Plan {
-    fn from(about: task::About) -> Self {
-        match about {
-            task::About::Later => Self::Waits,
-            task::About::Task(..)
-            | task::About::Claimed(_)
-            | task::About::Completed(..)
-            | task::About::Done => Self::Task(about),
-        }
-    }
 }
 
 /// What shared state and tasks may know of the other tables.
@@ -107,6 +76,7 @@ impl Space {
                 | Undo::Agent(_)
                 | Undo::Lock(_)
                 | Undo::Semaphore(_)
+                | Undo::Barrier(_)
                 | Undo::Task(_)
                 | Undo::Workspace(_) => {}
             }
@@ -127,6 +97,7 @@ impl Space {
                 Undo::Agent(undo) => self.agent.undo(undo),
                 Undo::Lock(undo) => self.lock.undo(undo),
                 Undo::Semaphore(undo) => self.semaphore.undo(undo),
+                Undo::Barrier(undo) => self.barrier.undo(undo),
                 Undo::Task(undo) => self.task.undo(undo),
                 Undo::Workspace(undo) => self.workspace.undo(&undo),
             }
@@ -170,25 +141,17 @@ impl Space {
             Command::Lock(command) => {
                 let decided = lock::decide(&self.lock, command, stamp)?;
                 events.extend(decided.events.into_iter().map(Event::Lock));
-                Ok(match decided.about {
-                    lock::About::Hold(name) => Plan::Hold(name),
-                    lock::About::Lock(name) => Plan::Lock(name),
-                    lock::About::Nothing => Plan::Reply(Reply::Lock(lock::Reply::Hold(None))),
-                    lock::About::Done => Plan::Reply(Reply::Lock(lock::Reply::Done)),
-                    lock::About::Later => Plan::Waits,
-                })
+                Ok(decided.about.into())
             }
             Command::Semaphore(command) => {
                 let decided = semaphore::decide(&self.semaphore, command, stamp)?;
                 events.extend(decided.events.into_iter().map(Event::Semaphore));
-                let reply = |reply| Plan::Reply(Reply::Semaphore(reply));
-                Ok(match decided.about {
-                    semaphore::About::Permit(token) => Plan::Permit(token),
-                    semaphore::About::Semaphore(name) => Plan::Semaphore(name),
-                    semaphore::About::Nothing => reply(semaphore::Reply::Permit(None)),
-                    semaphore::About::Done => reply(semaphore::Reply::Done),
-                    semaphore::About::Later => Plan::Waits,
-                })
+                Ok(decided.about.into())
+            }
+            Command::Barrier(command) => {
+                let decided = barrier::decide(&self.barrier, command, stamp)?;
+                events.extend(decided.events.into_iter().map(Event::Barrier));
+                Ok(decided.about.into())
             }
             Command::Task(command) => {
                 let around = Neighbours { namespace: &self.namespace, agent: &self.agent };
@@ -230,49 +193,12 @@ impl Space {
             Event::Lock(event) => Undo::Lock(self.lock.evolve(event, moment)),
             Event::Semaphore(event) => Undo::Semaphore(self.semaphore.evolve(event, moment)),
             Event::Task(event) => Undo::Task(self.task.evolve(event, moment)),
+            Event::Barrier(event) => Undo::Barrier(self.barrier.evolve(event, moment)),
             Event::Workspace(event) => Undo::Workspace(self.workspace.evolve(event)),
             // Remembered last, when nothing can be refused any more.
             Event::Receipt(_) | Event::Awaited(_) => return,
         };
         self.journal.push(undo);
-    }
-
-    #[inline]
-    pub(super) fn reply(&self, plan: Plan, events: &[Event]) -> Reply {
-        match plan {
-            Plan::Written { event, warnings } => {
-                let Event::State(event) = &events[event] else {
-                    panic!("a write makes an event of shared state");
-                };
-                let (namespace, key) = event.place();
-                let entry = self.state.entry(namespace, key).expect("it was just written");
-                Reply::State(state::Reply::Entry(entry.warned(warnings)))
-            }
-            Plan::Namespace(name) => {
-                let namespace = self.namespace.get(&name).expect("it was just written");
-                Reply::Namespace(namespace::Reply::Namespace(namespace.clone()))
-            }
-            Plan::Agent(agent) => {
-                let agent = self.agent.get(&agent).expect("only known agents are answered with");
-                Reply::Agent(agent::Reply::Agent(agent.clone()))
-            }
-            Plan::Hold(name) => Reply::Lock(lock::Reply::Hold(self.lock.hold(&name).cloned())),
-            Plan::Lock(name) => Reply::Lock(lock::Reply::Lock(self.lock.lock(&name))),
-            Plan::Permit(token) => {
-                let permit = self.semaphore.permit(token).cloned();
-                Reply::Semaphore(semaphore::Reply::Permit(permit))
-            }
-            Plan::Semaphore(name) => {
-                let semaphore = self.semaphore.semaphore(&name).expect("it was just used");
-                Reply::Semaphore(semaphore::Reply::Semaphore(semaphore))
-            }
-            Plan::Task(about) => {
-                Reply::Task(about.reply(&self.task).expect("a call that waits has no such plan"))
-            }
-            Plan::Waits => unreachable!("a call that waits is answered later"),
-            Plan::Workspace => self.about_itself(&workspace::Query::Get),
-            Plan::Reply(reply) => reply,
-        }
     }
 
     /// What to tell a caller whose wait this event has ended.
@@ -283,6 +209,7 @@ impl Space {
             Event::Semaphore(event) => {
                 Ok(Reply::Semaphore(semaphore::ending(&self.semaphore, event)?))
             }
+            Event::Barrier(event) => Ok(Reply::Barrier(barrier::ending(&self.barrier, event)?)),
             Event::State(_)
             | Event::Namespace(_)
             | Event::Agent(_)
@@ -364,11 +291,12 @@ impl Space {
                 let reply = task::query(&self.task, &around, query)?;
                 Some(reply.map(Reply::Task).map_err(Rejection::Task))
             }
+            Query::Barrier(query) => Some(Ok(Reply::Barrier(barrier::query(&self.barrier, query)))),
             Query::Workspace(query) => Some(Ok(self.about_itself(query))),
         }
     }
 
-    fn about_itself(&self, query: &workspace::Query) -> Reply {
+    pub(super) fn about_itself(&self, query: &workspace::Query) -> Reply {
         let entries = self.state.namespaces().map(|(_, entries)| entries.len()).sum();
         let counts = [entries, self.namespace.len(), self.agent.len()];
         let counts = counts.map(|count: usize| count as u64);

@@ -4,16 +4,17 @@ use super::Space;
 use crate::command::Command;
 use crate::numbers::WaitId;
 use crate::time::Timestamp;
-use crate::{agent, lock, semaphore, state, task};
+use crate::{agent, barrier, lock, semaphore, state, task};
 
 impl Space {
     /// The commands that time has caused by this moment.
     pub fn due(&self, now: Timestamp) -> Vec<Command> {
-        let causes: [(Option<Timestamp>, Command); 5] = [
+        let causes: [(Option<Timestamp>, Command); 6] = [
             (self.state.next_deadline(), state::Command::Expire.into()),
             (self.agent.next_deadline(), agent::Command::Expire.into()),
             (self.lock.next_deadline(), lock::Command::Expire.into()),
             (self.semaphore.next_deadline(), semaphore::Command::Expire.into()),
+            (self.barrier.next_deadline(), barrier::Command::Expire.into()),
             (self.task.next_deadline(), task::Command::Expire.into()),
         ];
         let due = causes.into_iter().filter(|(moment, _)| moment.is_some_and(|it| it <= now));
@@ -27,6 +28,7 @@ impl Space {
             self.agent.next_deadline(),
             self.lock.next_deadline(),
             self.semaphore.next_deadline(),
+            self.barrier.next_deadline(),
             self.task.next_deadline(),
         ];
         deadlines.into_iter().flatten().min()
@@ -50,7 +52,8 @@ impl Space {
     pub fn waits(&self) -> impl Iterator<Item = WaitId> {
         let locks = self.lock.waits().map(|waiter| waiter.wait.id);
         let semaphores = self.semaphore.waits().map(|waiter| waiter.wait.id);
-        locks.chain(semaphores).chain(self.task.waits().map(|wait| wait.id))
+        let holds = locks.chain(semaphores).chain(self.barrier.waits());
+        holds.chain(self.task.waits().map(|wait| wait.id))
     }
 
     /// What to do when the caller of a waiting call is gone; none if it waits no longer.
@@ -60,6 +63,9 @@ impl Space {
         }
         if self.semaphore.waiter(wait).is_some() {
             return Some(semaphore::Command::GiveUp { wait }.into());
+        }
+        if self.barrier.waiting(wait).is_some() {
+            return Some(barrier::Command::GiveUp { wait }.into());
         }
         self.task.is_waiting(wait).then(|| task::Command::GiveUp { wait }.into())
     }

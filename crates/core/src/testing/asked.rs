@@ -62,7 +62,8 @@ fn tree(asked: &str) -> Value {
         ("state", "transfer") => &["from_namespace", "to_namespace"],
         ("state", "list") => &["namespace"],
         ("namespace", "create" | "configure" | "delete" | "get" | "ensure")
-        | ("lock" | "semaphore", "acquire" | "renew" | "release" | "get") => &["name"],
+        | ("lock" | "semaphore", "acquire" | "renew" | "release" | "get")
+        | ("barrier", "arrive" | "reset" | "get") => &["name"],
         ("agent", "register" | "heartbeat" | "leave" | "get") => &["agent"],
         ("task", "create") => &["type"],
         ("task", "claim" | "list" | "stats") => &[],

@@ -7,7 +7,7 @@ use crate::event::Event;
 use crate::json::Json;
 use crate::reply::{Answer, Reply};
 use crate::task::{self, Outcome};
-use crate::{agent, lock, namespace, semaphore, state, workspace};
+use crate::{agent, barrier, lock, namespace, semaphore, state, workspace};
 
 /// The answer to a request that changed nothing, perhaps because it was made before.
 pub(super) fn told_again(answer: &Answer) -> String {
@@ -16,6 +16,7 @@ pub(super) fn told_again(answer: &Answer) -> String {
         | Reply::State(state::Reply::Done)
         | Reply::Lock(lock::Reply::Done)
         | Reply::Semaphore(semaphore::Reply::Done)
+        | Reply::Barrier(barrier::Reply::Done)
         | Reply::Task(task::Reply::Done) => "nothing".into(),
         reply => format!("r{}: {}", answer.revision, shown(reply)),
     }
@@ -61,6 +62,7 @@ pub(super) fn told(event: &Event) -> String {
         }
         Event::Lock(event) => told_of_lock(event),
         Event::Semaphore(event) => told_of_semaphore(event),
+        Event::Barrier(event) => told_of_barrier(event),
         Event::Task(event) => told_of_task(event),
         Event::Receipt(receipt) => format!("{kind} {}", receipt.key),
         Event::Awaited(keyed) => format!("{kind} {}", keyed.key),
@@ -254,6 +256,46 @@ fn shown_semaphore(reply: &semaphore::Reply) -> String {
     }
 }
 
+fn told_of_barrier(event: &barrier::Event) -> String {
+    let line = format!("{} {}", event.kind(), event.name());
+    match event {
+        barrier::Event::Arrived { party, generation, count, wait, until, .. } => {
+            let call = wait.zip(*until);
+            let call = call
+                .map_or(String::new(), |(wait, until)| format!(" call={wait} until {}", until.0));
+            format!("{line} g{generation} by {party} count={count}{call}")
+        }
+        barrier::Event::Passed { party, generation, wait, .. } => {
+            format!("{line} g{generation} by {party} call={wait}")
+        }
+        barrier::Event::Withdrawn { party, generation, wait, left, .. } => {
+            let call = wait.map_or(String::new(), |wait| format!(" call={wait}"));
+            let left = left.map_or(String::new(), |left| format!(" {left:?}"));
+            format!("{line} g{generation} by {party}{call}{left}")
+        }
+        barrier::Event::Opened { generation, .. }
+        | barrier::Event::Reset { generation, .. }
+        | barrier::Event::Forgotten { generation, .. } => format!("{line} g{generation}"),
+    }
+}
+
+fn shown_barrier(reply: &barrier::Reply) -> String {
+    match reply {
+        barrier::Reply::Arrival(arrival) => {
+            let barrier::Arrival { name, generation, opened, arrived, count } = arrival;
+            let opened = if *opened { "open" } else { "closed" };
+            format!("{name} g{generation} {opened} {arrived}/{count}")
+        }
+        barrier::Reply::Barrier(barrier) => {
+            let barrier::Barrier { name, generation, count, arrived, waiting } = barrier;
+            let arrived: Vec<_> = arrived.iter().map(ToString::to_string).collect();
+            let count = count.map_or("?".into(), |count| count.to_string());
+            format!("{name} g{generation} of {count} [{}] waiting={waiting}", arrived.join(", "))
+        }
+        barrier::Reply::Done => "nothing".into(),
+    }
+}
+
 fn brief(value: &Json) -> String {
     let text = value.as_str();
     if text.len() > 80 { format!("{} bytes", text.len()) } else { text.to_owned() }
@@ -290,6 +332,7 @@ pub(super) fn shown(reply: &Reply) -> String {
         }
         Reply::Lock(reply) => shown_lock(reply),
         Reply::Semaphore(reply) => shown_semaphore(reply),
+        Reply::Barrier(reply) => shown_barrier(reply),
         Reply::Task(reply) => shown_task(reply),
         Reply::Workspace(workspace::Reply::Workspace {
             retention: workspace::Retention { history_count, history_age_ms },

@@ -111,6 +111,9 @@ pub const OPERATIONS: &[Operation] = &[
     asks("task.stats", "stats"),
     asks("task.why", "why"),
     asks("task.history", "history"),
+    changes("barrier.arrive", "arrival"),
+    changes("barrier.reset", "barrier"),
+    asks("barrier.get", "barrier"),
     changes("workspace.configure", "workspace"),
     asks("workspace.get", "workspace"),
 ];

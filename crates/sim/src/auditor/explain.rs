@@ -106,7 +106,9 @@ impl<'a> Reading<'a> {
             Command::Namespace(command) => self.namespace(command),
             Command::Agent(command) => self.agent(command),
             Command::Lock(command) => self.lock(command),
-            Command::Semaphore(_) | Command::Task(_) => unreachable!("nobody here asks for these"),
+            Command::Semaphore(_) | Command::Barrier(_) | Command::Task(_) => {
+                unreachable!("nobody here asks for these")
+            }
             Command::Workspace(WorkspaceCommand::Configure { history_count, .. }) => {
                 match self.take()? {
                     Event::Workspace(WorkspaceEvent::Configured { retention }) => demand!(

@@ -277,7 +277,9 @@ impl Ledger {
                     self.retention.set(revision, *retention);
                     Ok(())
                 }
-                Event::Semaphore(_) | Event::Task(_) => unreachable!("nobody here asks for these"),
+                Event::Semaphore(_) | Event::Barrier(_) | Event::Task(_) => {
+                    unreachable!("nobody here asks for these")
+                }
                 Event::Receipt(receipt) => {
                     let agent = receipt.agent.as_ref().unwrap_or(&batch.agent);
                     self.add_receipt(&batch, agent, &receipt.key)
@@ -497,6 +499,7 @@ fn is_caused(event: &Event) -> bool {
         | Event::Workspace(_)
         | Event::Awaited(_)
         | Event::Semaphore(_)
+        | Event::Barrier(_)
         | Event::Task(_) => false,
     }
 }

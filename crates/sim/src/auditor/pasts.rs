@@ -114,6 +114,7 @@ impl Ledger {
                 | Event::Agent(_)
                 | Event::Lock(_)
                 | Event::Semaphore(_)
+                | Event::Barrier(_)
                 | Event::Task(_)
                 | Event::Workspace(_)
                 | Event::Receipt(_)

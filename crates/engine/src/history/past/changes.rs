@@ -220,6 +220,7 @@ impl<L: Log> Past<'_, L> {
             | Event::Agent(_)
             | Event::Lock(_)
             | Event::Semaphore(_)
+            | Event::Barrier(_)
             | Event::Task(_)
             | Event::Workspace(_)
             | Event::Receipt(_)

@@ -1,0 +1,123 @@
+//! What a command will be answered with, once its events and what follows from them have happened.
+
+use super::Space;
+use crate::entry::Warning;
+use crate::event::Event;
+use crate::names::{AgentId, BarrierName, LockName, NamespaceName, SemaphoreName};
+use crate::numbers::Token;
+use crate::reply::Reply;
+use crate::{agent, barrier, lock, namespace, semaphore, state, task, workspace};
+
+/// What to answer once the events of a command have happened.
+pub(super) enum Plan {
+    /// The entry that this event is about.
+    Written {
+        event: usize,
+        warnings: Vec<Warning>,
+    },
+    Namespace(NamespaceName),
+    Agent(AgentId),
+    Hold(LockName),
+    Lock(LockName),
+    Permit(Token),
+    Semaphore(SemaphoreName),
+    Barrier(BarrierName),
+    Task(task::About),
+    Workspace,
+    Reply(Reply),
+    /// Nothing yet: the call waits.
+    Waits,
+}
+
+impl From<lock::About> for Plan {
+    fn from(about: lock::About) -> Self {
+        match about {
+            lock::About::Hold(name) => Self::Hold(name),
+            lock::About::Lock(name) => Self::Lock(name),
+            lock::About::Nothing => Self::Reply(Reply::Lock(lock::Reply::Hold(None))),
+            lock::About::Done => Self::Reply(Reply::Lock(lock::Reply::Done)),
+            lock::About::Later => Self::Waits,
+        }
+    }
+}
+
+impl From<semaphore::About> for Plan {
+    fn from(about: semaphore::About) -> Self {
+        let reply = |reply| Self::Reply(Reply::Semaphore(reply));
+        match about {
+            semaphore::About::Permit(token) => Self::Permit(token),
+            semaphore::About::Semaphore(name) => Self::Semaphore(name),
+            semaphore::About::Nothing => reply(semaphore::Reply::Permit(None)),
+            semaphore::About::Done => reply(semaphore::Reply::Done),
+            semaphore::About::Later => Self::Waits,
+        }
+    }
+}
+
+impl From<barrier::About> for Plan {
+    fn from(about: barrier::About) -> Self {
+        let reply = |reply| Self::Reply(Reply::Barrier(reply));
+        match about {
+            barrier::About::Arrival(arrival) => reply(barrier::Reply::Arrival(arrival)),
+            barrier::About::Barrier(name) => Self::Barrier(name),
+            barrier::About::Done => reply(barrier::Reply::Done),
+            barrier::About::Later => Self::Waits,
+        }
+    }
+}
+
+impl From<task::About> for Plan {
+    fn from(about: task::About) -> Self {
+        match about {
+            task::About::Later => Self::Waits,
+            task::About::Task(..)
+            | task::About::Claimed(_)
+            | task::About::Completed(..)
+            | task::About::Done => Self::Task(about),
+        }
+    }
+}
+
+impl Space {
+    /// The answer that was planned, as things are now.
+    #[inline]
+    pub(super) fn reply(&self, plan: Plan, events: &[Event]) -> Reply {
+        match plan {
+            Plan::Written { event, warnings } => {
+                let Event::State(event) = &events[event] else {
+                    panic!("a write makes an event of shared state");
+                };
+                let (namespace, key) = event.place();
+                let entry = self.state.entry(namespace, key).expect("it was just written");
+                Reply::State(state::Reply::Entry(entry.warned(warnings)))
+            }
+            Plan::Namespace(name) => {
+                let namespace = self.namespace.get(&name).expect("it was just written");
+                Reply::Namespace(namespace::Reply::Namespace(namespace.clone()))
+            }
+            Plan::Agent(agent) => {
+                let agent = self.agent.get(&agent).expect("only known agents are answered with");
+                Reply::Agent(agent::Reply::Agent(agent.clone()))
+            }
+            Plan::Hold(name) => Reply::Lock(lock::Reply::Hold(self.lock.hold(&name).cloned())),
+            Plan::Lock(name) => Reply::Lock(lock::Reply::Lock(self.lock.lock(&name))),
+            Plan::Permit(token) => {
+                let permit = self.semaphore.permit(token).cloned();
+                Reply::Semaphore(semaphore::Reply::Permit(permit))
+            }
+            Plan::Semaphore(name) => {
+                let semaphore = self.semaphore.semaphore(&name).expect("it was just used");
+                Reply::Semaphore(semaphore::Reply::Semaphore(semaphore))
+            }
+            Plan::Task(about) => {
+                Reply::Task(about.reply(&self.task).expect("a call that waits has no such plan"))
+            }
+            Plan::Barrier(name) => {
+                Reply::Barrier(barrier::Reply::Barrier(self.barrier.barrier(&name)))
+            }
+            Plan::Waits => unreachable!("a call that waits is answered later"),
+            Plan::Workspace => self.about_itself(&workspace::Query::Get),
+            Plan::Reply(reply) => reply,
+        }
+    }
+}
