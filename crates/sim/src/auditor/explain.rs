@@ -35,7 +35,7 @@ pub fn explain(ledger: &Ledger, batch: &Batch, agent: &AgentId, request: &Reques
 
 /// Events that are still to be explained.
 pub(super) struct Reading<'a> {
-    ledger: &'a Ledger,
+    pub(super) ledger: &'a Ledger,
     pub(super) batch: &'a Batch,
     next: usize,
 }
@@ -106,7 +106,8 @@ impl<'a> Reading<'a> {
             Command::Namespace(command) => self.namespace(command),
             Command::Agent(command) => self.agent(command),
             Command::Lock(command) => self.lock(command),
-            Command::Semaphore(_) | Command::Task(_) => unreachable!("nobody here asks for these"),
+            Command::Semaphore(command) => self.semaphore(command),
+            Command::Task(command) => self.task(command),
             Command::Workspace(WorkspaceCommand::Configure { history_count, .. }) => {
                 match self.take()? {
                     Event::Workspace(WorkspaceEvent::Configured { retention }) => demand!(
