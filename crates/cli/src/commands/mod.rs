@@ -3,6 +3,7 @@
 mod agent;
 mod bench;
 mod completions;
+mod lock;
 mod log;
 mod namespace;
 mod openapi;
@@ -25,6 +26,7 @@ pub(crate) enum Command {
     State(state::State),
     Namespace(namespace::Namespace),
     Agent(agent::Agent),
+    Lock(lock::Lock),
     Workspace(workspace::Workspace),
     Watch(watch::Watch),
     Tx(tx::Tx),
@@ -42,6 +44,7 @@ impl Command {
             Self::State(state) => state.run(context, output).await,
             Self::Namespace(namespace) => namespace.run(context, output).await,
             Self::Agent(agent) => agent.run(context, output).await,
+            Self::Lock(lock) => lock.run(context, output).await,
             Self::Workspace(workspace) => workspace.run(context, output).await,
             Self::Watch(watch) => watch.run(context, output).await,
             Self::Tx(tx) => tx.run(context, output).await,
@@ -54,6 +57,10 @@ impl Command {
 
     /// Whether it sees to ctrl-c itself, because there is something to finish.
     pub(crate) fn ends_itself(&self) -> bool {
-        matches!(self, Self::Serve(_))
+        match self {
+            Self::Serve(_) => true,
+            Self::Lock(lock) => lock.ends_itself(),
+            _ => false,
+        }
     }
 }
