@@ -18,9 +18,9 @@ use crate::program::{Asked, attend, exit_code};
 
 const AFTER_HELP: &str = "\
 Examples:
-  baton lock run deploy -- ./deploy.sh            while nobody else does
+  baton lock run deploy -- ./deploy.sh              while nobody else does
   baton lock run deploy --wait 10m -- ./deploy.sh   wait for whoever does
-  baton lock ls                                   who holds what, who waits for whom
+  baton lock ls                                     who holds what, who waits for whom
 
 In scripts that cannot be one program:
   token=$(baton lock acquire deploy --wait 1m --ttl 10m -o json | jq .token)
@@ -210,22 +210,19 @@ const COLUMNS: [&str; 6] = ["name", "status", "holder", "token", "expires_at", "
 struct Row<'a> {
     name: &'a str,
     status: &'a baton_core::lock::Status,
-    holder: Option<&'a str>,
-    token: Option<Token>,
-    expires_at: Option<baton_core::Timestamp>,
+    #[serde(flatten)]
+    hold: Option<&'a Hold>,
+    #[serde(skip_serializing_if = "String::is_empty")]
     waiting: String,
 }
 
 impl<'a> Row<'a> {
     fn of(lock: &'a Record) -> Self {
-        let hold = lock.hold.as_ref();
         let waiting: Vec<&str> = lock.waiters.iter().map(|wait| wait.agent.as_str()).collect();
         Self {
             name: lock.name.as_str(),
             status: &lock.status,
-            holder: hold.map(|hold| hold.holder.as_str()),
-            token: hold.map(|hold| hold.token),
-            expires_at: hold.map(|hold| hold.expires_at),
+            hold: lock.hold.as_ref(),
             waiting: waiting.join(", "),
         }
     }
