@@ -27,6 +27,12 @@ impl Context {
         Ok(workspace.as_agent(&self.settings.agent)?)
     }
 
+    /// What a program that is run needs in its environment to mean the same.
+    pub(crate) fn around(&self) -> [(&'static str, &str); 3] {
+        let Settings { url, workspace, agent, .. } = &self.settings;
+        [("BATON_URL", url), ("BATON_WORKSPACE", workspace), ("BATON_AGENT", agent)]
+    }
+
     /// The same, for the one change that may be named by the user.
     pub(crate) async fn workspace(&self) -> Result<Workspace, Failure> {
         let workspace = self.workplace().await?;

@@ -9,6 +9,7 @@ mod namespace;
 mod openapi;
 mod serve;
 mod state;
+mod task;
 mod tx;
 mod watch;
 mod workspace;
@@ -26,6 +27,7 @@ pub(crate) enum Command {
     State(state::State),
     Namespace(namespace::Namespace),
     Agent(agent::Agent),
+    Task(task::Task),
     Lock(lock::Lock),
     Workspace(workspace::Workspace),
     Watch(watch::Watch),
@@ -44,6 +46,7 @@ impl Command {
             Self::State(state) => state.run(context, output).await,
             Self::Namespace(namespace) => namespace.run(context, output).await,
             Self::Agent(agent) => agent.run(context, output).await,
+            Self::Task(task) => task.run(context, output).await,
             Self::Lock(lock) => lock.run(context, output).await,
             Self::Workspace(workspace) => workspace.run(context, output).await,
             Self::Watch(watch) => watch.run(context, output).await,
@@ -59,6 +62,7 @@ impl Command {
     pub(crate) fn ends_itself(&self) -> bool {
         match self {
             Self::Serve(_) => true,
+            Self::Task(task) => task.ends_itself(),
             Self::Lock(lock) => lock.ends_itself(),
             _ => false,
         }
