@@ -195,7 +195,7 @@ async fn tasks_are_paths() {
         assert!(told.json().pointer(shown).is_some(), "{verb}: {}", told.json());
     }
     let told = http.request("POST", "/v1/w/tasks/claim/heartbeat", &header, "").await;
-    assert_eq!(told.problem(), (412, "task.stale_token".to_owned()));
+    assert_eq!(told.problem(), (409, "task.finished".to_owned()));
     let history = http.get("/v1/w/tasks/claim/history").await.json();
     assert_eq!(history["events"][0]["type"], "task.completed", "{history}");
     assert_eq!(http.get("/v1/w/tasks/claim/why").await.json()["status"], "completed");
