@@ -26,11 +26,12 @@ Exit codes:
   2    the command line or a value is not valid
   3    there is no such thing
   4    conflict: somebody else was faster
-  5    stale: the session has ended or been replaced
+  5    stale: the session, lock or lease has ended, or another has it
   6    not allowed
   7    too large, or a limit is reached
   8    the server or its data is not available
   9    the outcome is unknown: it may have been done
+  10   there was nothing to get in time
   130  interrupted
 
 Settings, strongest first: option, environment, file, default.

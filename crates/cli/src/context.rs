@@ -20,11 +20,22 @@ impl Context {
         Ok(connect_with(&self.settings.url, options).await?)
     }
 
-    /// The workspace that is meant, with the agent that is meant.
-    pub(crate) async fn workspace(&self) -> Result<Workspace, Failure> {
+    /// The workspace that is meant, with the agent that is meant, for as many changes as it takes.
+    pub(crate) async fn workplace(&self) -> Result<Workspace, Failure> {
         let client = self.connect(Options::default()).await?;
         let workspace = client.workspace(&self.settings.workspace)?;
-        let workspace = workspace.as_agent(&self.settings.agent)?;
+        Ok(workspace.as_agent(&self.settings.agent)?)
+    }
+
+    /// What a program that is run needs in its environment to mean the same.
+    pub(crate) fn around(&self) -> [(&'static str, &str); 3] {
+        let Settings { url, workspace, agent, .. } = &self.settings;
+        [("BATON_URL", url), ("BATON_WORKSPACE", workspace), ("BATON_AGENT", agent)]
+    }
+
+    /// The same, for the one change that may be named by the user.
+    pub(crate) async fn workspace(&self) -> Result<Workspace, Failure> {
+        let workspace = self.workplace().await?;
         match &self.settings.idempotency_key {
             Some(key) => Ok(workspace.once(key)?),
             None => Ok(workspace),

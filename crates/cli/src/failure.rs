@@ -14,6 +14,7 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use baton_client::Lost;
 use baton_core::json::JsonError;
 use baton_core::wire::{self, OPERATIONS, Problem};
 use baton_core::{Entry, Json, Kind, Reply};
@@ -24,6 +25,7 @@ use crate::output::{self, Mode};
 
 const EXIT_OTHER: u8 = 1;
 const EXIT_UNKNOWN_OUTCOME: u8 = 9;
+const EXIT_NOTHING_IN_TIME: u8 = 10;
 const EXIT_INTERRUPTED: u8 = 130;
 
 /// Facts longer than this are cut, so that the reason stays a line.
@@ -34,6 +36,8 @@ const FACT_CHARACTERS_MAX: usize = 160;
 pub(crate) enum Failure {
     /// Something is wrong, and this is what.
     Problem { problem: Box<Problem>, exit: u8 },
+    /// A program that was run has ended so, and has said itself what there is to say.
+    Ended { exit: u8 },
     /// Somebody pressed ctrl-c.
     Interrupted,
     /// Nobody reads what is printed any more.
@@ -59,6 +63,12 @@ pub(crate) enum Fault {
     Unconfirmed { what: String },
     #[error("the value of `{key}` is not a string")]
     NotString { key: String },
+    #[error("{what}, and there was nothing to get in time")]
+    NothingInTime { what: String },
+    #[error("{what} is lost: {reason}")]
+    Lost { what: String, reason: String },
+    #[error("`{program}` cannot be run: {reason}")]
+    NoProgram { program: String, reason: String },
     #[error("the system refused: {reason}")]
     System { reason: String },
 }
@@ -74,6 +84,9 @@ impl Fault {
             Self::Settings { .. } => "cli.settings",
             Self::Unconfirmed { .. } => "cli.unconfirmed",
             Self::NotString { .. } => "cli.not_string",
+            Self::NothingInTime { .. } => "cli.nothing_in_time",
+            Self::Lost { .. } => "cli.lost",
+            Self::NoProgram { .. } => "cli.no_program",
             Self::System { .. } => "cli.system",
         }
     }
@@ -86,9 +99,11 @@ impl Fault {
             | Self::Unreadable { .. }
             | Self::Settings { .. }
             | Self::Unconfirmed { .. }
-            | Self::NotString { .. } => Kind::Invalid,
+            | Self::NotString { .. }
+            | Self::NoProgram { .. } => Kind::Invalid,
             Self::TooLong { .. } => Kind::TooLarge,
-            Self::System { .. } => Kind::Unavailable,
+            Self::Lost { .. } => Kind::Stale,
+            Self::NothingInTime { .. } | Self::System { .. } => Kind::Unavailable,
         }
     }
 
@@ -104,6 +119,9 @@ impl Fault {
             Self::Settings { .. } => "correct the file; see `baton help` for what it may say",
             Self::Unconfirmed { .. } => "if that is what you want, repeat with --yes",
             Self::NotString { .. } => "leave out --string to get it as JSON",
+            Self::NothingInTime { .. } => "wait for longer with --wait, or see who has it",
+            Self::Lost { .. } => "what was begun is not finished: look at it, then begin again",
+            Self::NoProgram { .. } => "name a program that is there and may be run",
             Self::System { .. } => "look at what it says, then repeat",
         }
     }
@@ -120,6 +138,17 @@ impl Failure {
         Self::Problem { problem: Box::new(problem), exit }
     }
 
+    /// What a program worked under is lost, and the program was ended.
+    pub(crate) fn lost(what: &str, lost: Lost<baton_client::Error>) -> Self {
+        match lost {
+            Lost::Refused(error) => error.into(),
+            silent @ Lost::Silent { .. } => {
+                let (what, reason) = (what.to_owned(), silent.to_string());
+                Fault::Lost { what, reason }.into()
+            }
+        }
+    }
+
     /// The server answered something else than was asked.
     pub(crate) fn odd(reply: &Reply) -> Self {
         <baton_client::Error as baton_handle::Failure>::odd(reply).into()
@@ -130,6 +159,7 @@ impl Failure {
         match self {
             Self::ClosedPipe => ExitCode::SUCCESS,
             Self::Interrupted => ExitCode::from(EXIT_INTERRUPTED),
+            Self::Ended { exit } => ExitCode::from(exit),
             Self::Problem { problem, exit } => {
                 let text = match mode {
                     Mode::Table => lines(name, &problem),
@@ -213,7 +243,12 @@ fn problem(fault: &Fault) -> Problem {
 
 impl From<Fault> for Failure {
     fn from(fault: Fault) -> Self {
-        Self::of(problem(&fault))
+        let problem = Box::new(problem(&fault));
+        let exit = match fault {
+            Fault::NothingInTime { .. } => EXIT_NOTHING_IN_TIME,
+            _ => exit_code(problem.kind),
+        };
+        Self::Problem { problem, exit }
     }
 }
 

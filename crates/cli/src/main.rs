@@ -21,6 +21,7 @@ mod context;
 mod failure;
 mod input;
 mod output;
+mod program;
 mod settings;
 
 use std::process::ExitCode;

@@ -7,6 +7,7 @@
 //! | `serving` | starting, refusing to start, ending; the banner's lines work when pasted |
 //! | `settings` | option before environment before file before default |
 //! | `offline` | `baton log` on sound and damaged data |
+//! | `locks` | a program runs while a lock is held, and no longer |
 //! | `surviving` | a watch outlives `kill -9` of the server, without gap or duplicate |
 //!
 //! No story waits for the clock: each waits for the line or the end that makes the next step
@@ -14,6 +15,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed, and this says where")]
 
+mod locks;
 mod offline;
 mod process;
 mod refusals;

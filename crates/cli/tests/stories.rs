@@ -171,6 +171,29 @@ fn agents() {
     );
 }
 
+#[test]
+fn locks() {
+    story(
+        "lock",
+        &[
+            "lock acquire deploy --agent ada --ttl 1h",
+            "lock acquire deploy",
+            "lock acquire deploy --wait 1ms",
+            "lock acquire other --ttl 1ms",
+            "lock ls",
+            "lock get deploy",
+            "lock get nobody/ever",
+            "lock renew deploy --token 1 --ttl 2h",
+            "lock renew deploy --token 9",
+            "lock run deploy -- true",
+            "lock run",
+            "lock release deploy --token 1",
+            "lock release deploy --token 1",
+            "lock ls",
+        ],
+    );
+}
+
 const SET: &str = r#"tx < {"commands":[
     {"command":"state.set","namespace":"shared","key":"a","value":1}
 ]}"#;
@@ -237,9 +260,20 @@ fn watching() {
 #[test]
 fn help() {
     let home = tempfile::tempdir().unwrap();
-    let nouns =
-        ["serve", "state", "namespace", "agent", "workspace", "watch", "tx", "log", "bench"];
-    let verbs = ["state set", "state patch", "state history", "agent register", "log repair"];
+    let nouns = [
+        "serve",
+        "state",
+        "namespace",
+        "agent",
+        "lock",
+        "workspace",
+        "watch",
+        "tx",
+        "log",
+        "bench",
+    ];
+    let verbs =
+        ["state set", "state patch", "state history", "agent register", "lock run", "log repair"];
     let mut told = String::new();
     for words in [""].into_iter().chain(nouns).chain(verbs) {
         let mut command = baton(home.path());

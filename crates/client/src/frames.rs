@@ -11,7 +11,7 @@
 use baton_core::wire::{self, Problem, Spoken, write_text};
 use baton_core::{
     Answer, Command, Entry, IdempotencyKey, Notice, Precondition, Query, Reply, Revision, Wish,
-    lock, semaphore,
+    lock, semaphore, task,
 };
 use baton_handle::{Caller, Item};
 use serde::{Deserialize, Deserializer};
@@ -53,6 +53,7 @@ impl Awaits {
         let wait_ms = match command {
             Command::Lock(lock::Command::Acquire(acquire)) => acquire.wait_ms,
             Command::Semaphore(semaphore::Command::Acquire(acquire)) => acquire.wait_ms,
+            Command::Task(task::Command::Claim(claim)) => claim.wait_ms,
             _ => None,
         };
         let wait_ms = wait_ms.filter(|wait_ms| *wait_ms > 0)?;
@@ -67,6 +68,11 @@ impl Awaits {
             }
             Reply::Semaphore(semaphore::Reply::Permit(Some(permit))) => {
                 Some(semaphore::Command::Release { name: permit.name, token: permit.token }.into())
+            }
+            Reply::Task(task::Reply::Claimed(Some(task))) => {
+                let reason = Some("whoever claimed it had given up".to_owned());
+                let (token, task) = (task.lease?.token, task.id);
+                Some(task::Command::Release(task::Release { task, token, reason }).into())
             }
             _ => None,
         }
@@ -100,6 +106,23 @@ fn finish(mut out: Vec<u8>) -> String {
     String::from_utf8(out).expect("what serde and we write is UTF-8")
 }
 
+/// A command as it is said in a frame. There `id` is the number of the request, so what shall be
+/// created is named by its noun.
+fn spoken(command: &Command, out: &mut Vec<u8>) -> Spoken {
+    match command {
+        Command::Task(task::Command::Create(create)) if create.id.is_some() => {
+            let mut create = create.clone();
+            if let Some(id) = create.id.take() {
+                out.extend_from_slice(b"\"task\":");
+                write_text(out, id.as_str());
+                out.push(b',');
+            }
+            Spoken::from(&Command::from(task::Command::Create(create)))
+        }
+        command => Spoken::from(command),
+    }
+}
+
 fn names_agent(spoken: &Spoken) -> bool {
     wire::operation(&spoken.name).is_some_and(|operation| operation.names_agent)
 }
@@ -108,17 +131,21 @@ fn names_agent(spoken: &Spoken) -> bool {
 pub(crate) fn wish(id: u64, caller: &Caller, key: Option<&IdempotencyKey>, wish: &Wish) -> Said {
     match wish {
         Wish::Command(command) => {
-            let spoken = Spoken::from(command);
+            let mut named = Vec::new();
+            let spoken = spoken(command, &mut named);
             let mut out = envelope(id, caller, names_agent(&spoken));
             add_key(&mut out, key);
+            out.extend_from_slice(&named);
             spoken.write(&mut out);
             let awaits = Awaits::of(caller, command);
             Said { text: finish(out), expects: Expects::One(spoken.name), awaits }
         }
         Wish::Fenced { token, command } => {
-            let spoken = Spoken::from(&**command);
+            let mut named = Vec::new();
+            let spoken = spoken(command, &mut named);
             let mut out = envelope(id, caller, names_agent(&spoken));
             add_key(&mut out, key);
+            out.extend_from_slice(&named);
             out.extend_from_slice(format!("\"token\":{token},").as_bytes());
             spoken.write(&mut out);
             let awaits = Awaits::of(caller, command);

@@ -71,6 +71,7 @@ mod keeping;
 mod line;
 mod options;
 mod watch;
+mod worker;
 
 pub use baton_core as core;
 pub use baton_handle::Item;
@@ -79,6 +80,7 @@ pub use error::Error;
 pub use keeping::{Lost, keep};
 pub use options::Options;
 pub use watch::Watch;
+pub use worker::{Job, Setback, Worked, Worker};
 
 /// A lock that is taken when this is awaited.
 pub type Acquiring = baton_handle::Acquiring<Client>;
@@ -86,8 +88,16 @@ pub type Acquiring = baton_handle::Acquiring<Client>;
 pub type AcquiringPermit = baton_handle::AcquiringPermit<Client>;
 /// Agents of a workspace.
 pub type Agents = baton_handle::Agents<Client>;
+/// A task that is taken when this is awaited.
+pub type Claiming = baton_handle::Claiming<Client>;
+/// A task that is done when this is awaited.
+pub type Completing = baton_handle::Completing<Client>;
 /// A namespace that is created when this is awaited.
 pub type CreateNamespace = baton_handle::CreateNamespace<Client>;
+/// A task that comes to be when this is awaited.
+pub type Creating = baton_handle::Creating<Client>;
+/// A try that has failed when this is awaited.
+pub type Failing = baton_handle::Failing<Client>;
 /// Locks of a workspace, as one agent sees them.
 pub type Locks = baton_handle::Locks<Client>;
 /// Namespaces of a workspace, as one agent sees them.
@@ -96,12 +106,16 @@ pub type Namespaces = baton_handle::Namespaces<Client>;
 pub type Patching = baton_handle::Patching<Client>;
 /// A session that begins when this is awaited.
 pub type Registration = baton_handle::Registration<Client>;
+/// A person's decision that is made when this is awaited.
+pub type Reviewing = baton_handle::Reviewing<Client>;
 /// Semaphores of a workspace, as one agent sees them.
 pub type Semaphores = baton_handle::Semaphores<Client>;
 /// A write that is carried out when it is awaited.
 pub type Setting = baton_handle::Setting<Client>;
 /// Shared state in one namespace, as one agent sees it.
 pub type State = baton_handle::State<Client>;
+/// Tasks of a workspace, as one agent sees them.
+pub type Tasks = baton_handle::Tasks<Client>;
 /// Commands that are carried out together, or not at all.
 pub type Transaction = baton_handle::Transaction<Client>;
 /// A watch that begins when this is awaited.

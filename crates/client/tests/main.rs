@@ -8,6 +8,7 @@
 //! | `reconnecting` | what becomes of calls when the connection breaks |
 //! | `watching` | every event once and in order, over as many connections as it takes |
 //! | `closing` | what was begun is finished, the rest ends |
+//! | `working` | every task once, nothing after the lease is lost |
 //! | `server` | the real one: says what the embedded engine says, on a line that keeps breaking |
 //!
 //! What depends on time is told in the desk's own tests, where time is paused.
@@ -20,3 +21,4 @@ mod peer;
 mod reconnecting;
 mod server;
 mod watching;
+mod working;

@@ -13,9 +13,10 @@ use baton::Baton;
 use baton::clock::ManualClock;
 use baton::log::MemoryLog;
 use baton_client::core::merge::Patch;
-use baton_client::core::state::{Command, History, List, Set, Snapshot};
+use baton_client::core::state::{Command, History, List as Entries, Set, Snapshot};
+use baton_client::core::task::{Backoff, List, Next, OnExhausted, Verdict};
 use baton_client::core::{
-    Json, Key, NamespaceName, Pattern, Precondition, Revision, Rules, Timestamp, Version,
+    Json, Key, NamespaceName, Pattern, Precondition, Revision, Rules, Timestamp, Token, Version,
 };
 use baton_client::{Client, Item, Options};
 use baton_handle::{Carrier, Failure, Workspace};
@@ -109,9 +110,9 @@ async fn state_story<C: Carrier>(ada: &Workspace<C>, told: &mut Transcript) {
     told.add(ada.once("same").unwrap().state("shared").increment("once", 1).await);
     told.add(ada.once("same").unwrap().state("shared").increment("once", 1).await);
     told.add(ada.once("same").unwrap().state("shared").increment("once", 2).await);
-    let first = List { limit: Some(2), ..List::all(NamespaceName::shared()) };
+    let first = Entries { limit: Some(2), ..Entries::all(NamespaceName::shared()) };
     let page = shared.list(first.clone()).await.unwrap();
-    told.add(shared.list(List { cursor: page.cursor.clone(), ..first }).await);
+    told.add(shared.list(Entries { cursor: page.cursor.clone(), ..first }).await);
     told.add::<_, C::Error>(Ok(page));
     told.add(shared.matching("p*").await);
     told.add(shared.snapshot(Snapshot::default()).await);
@@ -209,12 +210,56 @@ async fn lock_story<C: Carrier>(ada: &Workspace<C>, told: &mut Transcript) {
     told.add(models.release("models", permit.token).await);
 }
 
+async fn task_story<C: Carrier>(ada: &Workspace<C>, told: &mut Transcript) {
+    let bob = ada.as_agent("bob").unwrap().tasks();
+    let tasks = ada.tasks();
+    let create = || tasks.create("review").description("look at it").definition(json!({"n": 1}));
+    told.add(create().id("first").priority(3).group("g").metadata(json!({"a": 1})).await);
+    told.add(create().id("first").await);
+    told.add(create().id("second").after("first").capability("rust").schema_version(2).await);
+    told.add(create().id("third").parent("second").delay_ms(60_000).deadline_ms(90_000).await);
+    told.add(create().assigned_to("bob").max_retries(0).on_exhausted(OnExhausted::Review).await);
+    told.add(create().backoff(Backoff { jitter: 2.0, ..Backoff::default() }).await);
+    told.add(create().capability("cobol").if_capable().await);
+    told.add(create().id("no good").await);
+    told.add(bob.claim().of_type("write").await);
+    told.add(bob.claim().task("second").await);
+    let claimed = bob.claim().of_type("review").of_type("write").lease_ms(60_000).await;
+    let claimed = claimed.unwrap().unwrap();
+    let (id, token) = (claimed.id.as_str(), claimed.lease.as_ref().unwrap().token);
+    told.add(bob.heartbeat(id, token).await);
+    told.add(bob.heartbeat_for(id, token, 90_000).await);
+    told.add(bob.progress(id, token, 0.5, Some("halfway")).await);
+    told.add(bob.update(id, token, json!({"metadata": {"b": 2}})).await);
+    told.add(bob.fail(id, Token(999), "who?").await);
+    told.add(tasks.why(id).await);
+    let next = Next { capabilities: Some(["rust".to_owned()].into()), ..Next::default() };
+    let done = bob.complete(id, token).result(json!(7)).artifacts(json!([])).then_claim(next).await;
+    told.add::<_, C::Error>(Ok(done.as_ref().unwrap().clone()));
+    let next = done.unwrap().next.unwrap();
+    let token = next.lease.as_ref().unwrap().token;
+    told.add(bob.release(next.id.as_str(), token, Some("tired")).await);
+    let next = bob.claim().await.unwrap().unwrap();
+    let token = next.lease.as_ref().unwrap().token;
+    told.add(bob.fail(next.id.as_str(), token, json!({"code": "no"})).for_good().await);
+    told.add(tasks.review(next.id.as_str(), Verdict::Complete).note("fine").result(1).await);
+    told.add(tasks.review(next.id.as_str(), Verdict::Retry).await);
+    told.add(tasks.cancel("second", Some("enough")).await);
+    told.add(tasks.get("third").await);
+    told.add(tasks.get("nothing").await);
+    told.add(tasks.list(List::default()).await);
+    told.add(tasks.list(List { limit: Some(2), ..List::default() }).await);
+    told.add(tasks.stats(Some("review")).await);
+    told.add(tasks.history("first").await);
+}
+
 async fn whole_story<C: Carrier>(carrier: C) -> Vec<String> {
     let ada = Workspace::new(carrier, "lab").unwrap().as_agent("ada").unwrap();
     let mut told = Transcript::default();
     state_story(&ada, &mut told).await;
     other_stories(&ada, &mut told).await;
     lock_story(&ada, &mut told).await;
+    task_story(&ada, &mut told).await;
     told.0
 }
 

@@ -4,7 +4,8 @@
 //!                          Workspace ─┬─ State, Setting, Patching
 //!    a program  ─────▶     (agent,    ├─ Namespaces, CreateNamespace
 //!                          once,      ├─ Agents, Registration
-//!                          under)     ├─ Locks, Semaphores
+//!                          under)     ├─ Tasks, Creating, Claiming …
+//!                                     ├─ Locks, Semaphores
 //!                             │       └─ Transaction, Watching
 //!                             ▼
 //!                          Carrier    fulfil(wish), ask(query), watch(request)
@@ -31,6 +32,7 @@ mod locks;
 mod namespaces;
 mod semaphores;
 mod state;
+mod tasks;
 mod transaction;
 mod watching;
 mod workspace;
@@ -41,6 +43,7 @@ pub use locks::{Acquiring, Held, Locks};
 pub use namespaces::{CreateNamespace, Namespaces};
 pub use semaphores::{AcquiringPermit, Semaphores};
 pub use state::{Patching, Setting, State};
+pub use tasks::{Claiming, Completing, Creating, Done, Failing, Reviewing, Tasks};
 pub use transaction::Transaction;
 pub use watching::{Item, Watching};
 pub use workspace::Workspace;

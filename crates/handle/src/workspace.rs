@@ -2,11 +2,11 @@
 
 use baton_core::{
     AgentId, Answer, Command, IdempotencyKey, Precondition, Query, Revision, Token, Wish,
-    WorkspaceName, agent, lock, semaphore, workspace,
+    WorkspaceName, agent, lock, semaphore, task, workspace,
 };
 
 use crate::carrier::{Caller, Carrier};
-use crate::{Agents, Locks, Namespaces, Semaphores, State, Transaction, Watching};
+use crate::{Agents, Locks, Namespaces, Semaphores, State, Tasks, Transaction, Watching};
 
 /// A workspace as one agent sees it. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -71,6 +71,11 @@ impl<C: Carrier> Workspace<C> {
     /// The agents.
     pub fn agents(&self) -> Agents<C> {
         Agents::new(self.clone())
+    }
+
+    /// The tasks.
+    pub fn tasks(&self) -> Tasks<C> {
+        Tasks::new(self.clone())
     }
 
     /// The locks.
@@ -143,6 +148,15 @@ fn brings_token(command: &Command) -> bool {
         Command::Semaphore(command) => {
             matches!(command, semaphore::Command::Renew { .. } | semaphore::Command::Release { .. })
         }
+        Command::Task(command) => matches!(
+            command,
+            task::Command::Heartbeat(_)
+                | task::Command::Progress(_)
+                | task::Command::Update(_)
+                | task::Command::Release(_)
+                | task::Command::Complete(_)
+                | task::Command::Fail(_)
+        ),
         _ => false,
     }
 }

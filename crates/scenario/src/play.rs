@@ -1,5 +1,6 @@
 //! Playing: each step is said on a stage, and what comes is compared with what was expected.
 
+use baton_core::wire::operation;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
@@ -164,7 +165,11 @@ impl Said {
     pub fn frame(&self) -> Map<String, Value> {
         let mut frame = self.spoken();
         frame.insert("command".to_owned(), self.command.clone().into());
-        frame.entry("agent").or_insert_with(|| self.agent.clone().into());
+        // Where it would narrow a list, nobody acts.
+        let is_narrowed = operation(&self.command).is_some_and(|it| it.narrows_by_agent);
+        if !is_narrowed {
+            frame.entry("agent").or_insert_with(|| self.agent.clone().into());
+        }
         if let Some(key) = &self.idempotency_key {
             frame.insert("idempotency_key".to_owned(), key.clone().into());
         }

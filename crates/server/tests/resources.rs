@@ -170,6 +170,49 @@ async fn semaphores_are_paths() {
 }
 
 #[tokio::test]
+async fn tasks_are_paths() {
+    let stage = Stage::new().await;
+    let mut http = stage.http().await;
+    let create = json!({"id": "claim", "type": "review", "priority": 3, "capabilities": ["rust"]});
+    let told = http.post("/v1/w/tasks", &create).await;
+    assert_eq!((told.status, &told.json()["id"]), (200, &json!("claim")), "{}", told.json());
+    assert_eq!(told.json()["warnings"][0]["code"], "task.no_capable_agent");
+    assert_eq!(http.post("/v1/w/tasks", &create).await.problem(), (409, "task.exists".to_owned()));
+    assert_eq!(http.get("/v1/w/tasks/claim").await.json()["status"], "pending");
+    let told = http.post("/v1/w/claims", &json!({})).await;
+    assert_eq!((told.status, told.json()), (200, Value::Null), "nobody can do it");
+    let claim = json!({"types": ["review"], "capabilities": ["rust"], "lease_ms": 60_000});
+    let task = http.post("/v1/w/claims", &claim).await.json();
+    let token = task["lease"]["token"].to_string();
+    let header = [("Baton-Token", token.as_str())];
+    for (verb, body, shown) in [
+        ("heartbeat", "", "/lease/expires_at"),
+        ("progress", r#"{"fraction": 0.5}"#, "/progress/fraction"),
+        ("update", r#"{"fields": {"result": {"half": true}}}"#, "/result/half"),
+        ("complete", r#"{"result": 7}"#, "/task/finished_at"),
+    ] {
+        let told = http.request("POST", &format!("/v1/w/tasks/claim/{verb}"), &header, body).await;
+        assert!(told.json().pointer(shown).is_some(), "{verb}: {}", told.json());
+    }
+    let told = http.request("POST", "/v1/w/tasks/claim/heartbeat", &header, "").await;
+    assert_eq!(told.problem(), (409, "task.finished".to_owned()));
+    let history = http.get("/v1/w/tasks/claim/history").await.json();
+    assert_eq!(history["events"][0]["type"], "task.completed", "{history}");
+    assert_eq!(http.get("/v1/w/tasks/claim/why").await.json()["status"], "completed");
+    assert_eq!(http.get("/v1/w/stats/tasks?type=review").await.json()["tasks"]["completed"], 1);
+    let listed = http.get("/v1/w/tasks?status=completed&type=review&limit=5").await.json();
+    assert_eq!(listed["tasks"][0]["id"], "claim", "{listed}");
+    assert_eq!(http.get("/v1/w/tasks?status=pending").await.json()["tasks"], json!([]));
+    let told = http.request("GET", "/v1/w/tasks", &[("Baton-Agent", "eve")], "").await;
+    assert_eq!(told.json()["tasks"][0]["id"], "claim", "who asks does not narrow the list");
+    let told = http.post("/v1/w/tasks/claim/cancel", &json!({"reason": "late"})).await;
+    assert_eq!(told.problem(), (409, "task.finished".to_owned()));
+    let told = http.post("/v1/w/tasks/claim/review", &json!({"verdict": "retry"})).await;
+    assert_eq!(told.status, 409, "{}", told.json());
+    assert_eq!(http.get("/v1/w/tasks/nothing").await.status, 404);
+}
+
+#[tokio::test]
 async fn a_change_under_a_stale_token_is_refused() {
     let stage = Stage::new().await;
     let mut http = stage.http().await;

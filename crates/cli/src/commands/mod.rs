@@ -3,11 +3,13 @@
 mod agent;
 mod bench;
 mod completions;
+mod lock;
 mod log;
 mod namespace;
 mod openapi;
 mod serve;
 mod state;
+mod task;
 mod tx;
 mod watch;
 mod workspace;
@@ -25,6 +27,8 @@ pub(crate) enum Command {
     State(state::State),
     Namespace(namespace::Namespace),
     Agent(agent::Agent),
+    Task(task::Task),
+    Lock(lock::Lock),
     Workspace(workspace::Workspace),
     Watch(watch::Watch),
     Tx(tx::Tx),
@@ -42,6 +46,8 @@ impl Command {
             Self::State(state) => state.run(context, output).await,
             Self::Namespace(namespace) => namespace.run(context, output).await,
             Self::Agent(agent) => agent.run(context, output).await,
+            Self::Task(task) => task.run(context, output).await,
+            Self::Lock(lock) => lock.run(context, output).await,
             Self::Workspace(workspace) => workspace.run(context, output).await,
             Self::Watch(watch) => watch.run(context, output).await,
             Self::Tx(tx) => tx.run(context, output).await,
@@ -54,6 +60,11 @@ impl Command {
 
     /// Whether it sees to ctrl-c itself, because there is something to finish.
     pub(crate) fn ends_itself(&self) -> bool {
-        matches!(self, Self::Serve(_))
+        match self {
+            Self::Serve(_) => true,
+            Self::Task(task) => task.ends_itself(),
+            Self::Lock(lock) => lock.ends_itself(),
+            _ => false,
+        }
     }
 }

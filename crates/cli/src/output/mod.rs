@@ -120,10 +120,13 @@ impl<W: Write> Output<W> {
         things: &[T],
         columns: &[&str],
     ) -> Result<(), Failure> {
-        self.many_as(things, |output| {
-            let rows: Vec<Fields> = things.iter().map(Fields::of).collect();
-            table::table(&rows, columns, output.columns_max)
-        })
+        self.many_as(things, |output| output.table(things, columns))
+    }
+
+    /// A table for people, with these fields of each.
+    pub(crate) fn table<T: Serialize>(&self, things: &[T], columns: &[&str]) -> String {
+        let rows: Vec<Fields> = things.iter().map(Fields::of).collect();
+        table::table(&rows, columns, self.columns_max)
     }
 
     /// Many things of one kind, with a text of its own for people.

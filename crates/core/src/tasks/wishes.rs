@@ -18,8 +18,9 @@ use crate::wire::own_fields;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Create {
-    /// Which task it shall be; one is made up if not given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Which task it shall be; one is made up if not given. In a frame, where `id` is the number of
+    /// the request, it is called `task`.
+    #[serde(default, alias = "task", skip_serializing_if = "Option::is_none")]
     pub id: Option<TaskId>,
     /// What kind of work it is.
     #[serde(rename = "type")]

@@ -35,6 +35,11 @@ impl<'a> Frame<'a> {
         let mut frame = Self { fields: Fields(Vec::with_capacity(8)), ..Self::default() };
         members(text, |name, value| {
             let slot = match name.as_ref() {
+                // A text is no number of a request: it names what shall be created.
+                "id" if value.starts_with('"') => {
+                    frame.fields.0.push((name, Value::Json(value)));
+                    return Ok(());
+                }
                 "id" => {
                     let id = value.parse().map_err(|_| {
                         Fault::field("id", "it must be an integer from 0 to 2^64 - 1")

@@ -32,8 +32,16 @@ pub type Acquiring = baton_handle::Acquiring<Baton>;
 pub type AcquiringPermit = baton_handle::AcquiringPermit<Baton>;
 /// Agents of a workspace.
 pub type Agents = baton_handle::Agents<Baton>;
+/// A task that is taken when this is awaited.
+pub type Claiming = baton_handle::Claiming<Baton>;
+/// A task that is done when this is awaited.
+pub type Completing = baton_handle::Completing<Baton>;
 /// A namespace that is created when this is awaited.
 pub type CreateNamespace = baton_handle::CreateNamespace<Baton>;
+/// A task that comes to be when this is awaited.
+pub type Creating = baton_handle::Creating<Baton>;
+/// A try that has failed when this is awaited.
+pub type Failing = baton_handle::Failing<Baton>;
 /// Locks of a workspace, as one agent sees them.
 pub type Locks = baton_handle::Locks<Baton>;
 /// Namespaces of a workspace, as one agent sees them.
@@ -42,12 +50,16 @@ pub type Namespaces = baton_handle::Namespaces<Baton>;
 pub type Patching = baton_handle::Patching<Baton>;
 /// A session that begins when this is awaited.
 pub type Registration = baton_handle::Registration<Baton>;
+/// A person's decision that is made when this is awaited.
+pub type Reviewing = baton_handle::Reviewing<Baton>;
 /// Semaphores of a workspace, as one agent sees them.
 pub type Semaphores = baton_handle::Semaphores<Baton>;
 /// A write that is carried out when it is awaited.
 pub type Setting = baton_handle::Setting<Baton>;
 /// Shared state in one namespace, as one agent sees it.
 pub type State = baton_handle::State<Baton>;
+/// Tasks of a workspace, as one agent sees them.
+pub type Tasks = baton_handle::Tasks<Baton>;
 /// Commands that are carried out together, or not at all.
 pub type Transaction = baton_handle::Transaction<Baton>;
 /// A watch that begins when this is awaited.

@@ -16,7 +16,7 @@ pub(super) struct Read {
 pub(super) fn read(said: &Said) -> Result<Read, Fault> {
     let text = Value::Object(said.frame()).to_string();
     let mut frame = Frame::parse(&text)?;
-    let agent = frame.agent.as_deref().unwrap_or_default();
+    let agent = frame.agent.as_deref().unwrap_or(&said.agent);
     let agent = AgentId::parse(agent).map_err(|error| Fault::field("agent", error))?;
     let key = frame.idempotency_key.take();
     let key = key.map(|key| IdempotencyKey::parse(&key)).transpose();

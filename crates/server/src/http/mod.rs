@@ -16,6 +16,7 @@ mod locks;
 mod namespaces;
 mod semaphores;
 mod state;
+mod tasks;
 mod visit;
 mod watch;
 mod workspace;
@@ -47,6 +48,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .merge(agents::routes())
         .merge(locks::routes())
         .merge(semaphores::routes())
+        .merge(tasks::routes())
         .merge(watch::routes())
         .route("/v1/ws", get(ws::open))
         .fallback(not_found)

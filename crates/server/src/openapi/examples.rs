@@ -76,6 +76,29 @@ fn own(name: &str) -> Option<Value> {
         "semaphore.renew" | "semaphore.release" => json!({"name": "models", "token": 42}),
         "semaphore.get" => json!({"name": "models"}),
         "workspace.configure" => json!({"history_count": 1_000_000}),
+        name => return of_task(name),
+    })
+}
+
+fn of_task(name: &str) -> Option<Value> {
+    Some(match name {
+        "task.create" => json!({
+            "type": "review", "description": "review the change", "definition": {"change": 7},
+            "priority": 5, "capabilities": ["rust"], "max_retries": 2, "deadline_ms": 3_600_000,
+        }),
+        "task.claim" => json!({"types": ["review"], "lease_ms": 60_000, "wait_ms": 1_000}),
+        "task.heartbeat" | "task.release" => json!({"task": "t-7", "token": 42}),
+        "task.progress" => json!({"task": "t-7", "token": 42, "fraction": 0.5, "note": "halfway"}),
+        "task.update" => {
+            json!({"task": "t-7", "token": 42, "fields": {"metadata": {"model": "m1"}}})
+        }
+        "task.complete" => json!({"task": "t-7", "token": 42, "result": {"verdict": "good"}}),
+        "task.fail" => json!({"task": "t-7", "token": 42, "error": {"code": "model_overloaded"}}),
+        "task.cancel" => json!({"task": "t-7", "reason": "no longer wanted"}),
+        "task.review" => json!({"task": "t-7", "verdict": "retry", "note": "the model is back"}),
+        "task.get" | "task.why" | "task.history" => json!({"task": "t-7"}),
+        "task.list" => json!({"status": "pending", "type": "review", "limit": 10}),
+        "task.stats" => json!({"type": "review"}),
         _ => return None,
     })
 }

@@ -38,6 +38,7 @@ const NAMESPACE: &str = "/v1/{workspace}/namespaces/{name}";
 const AGENTS: &str = "/v1/{workspace}/agents";
 const AGENT: &str = "/v1/{workspace}/agents/{agent}";
 const SEMAPHORE: &str = "/v1/{workspace}/semaphores/{name}";
+const TASK: &str = "/v1/{workspace}/tasks/{task}";
 const LOCK: &str = "/v1/{workspace}/locks/{name}";
 
 /// Every route that stands for an operation.
@@ -88,6 +89,33 @@ pub(super) const ROUTES: &[Route] = &[
         "Keep a permit for longer"),
     route("post",   "/v1/{workspace}/semaphores/{name}/release", "semaphore.release", Rest::Body,
         "Let go of a permit"),
+    route("get",    "/v1/{workspace}/tasks", "task.list",   Rest::Query, "List tasks"),
+    route("post",   "/v1/{workspace}/tasks", "task.create", Rest::Body,  "Want something done"),
+    route("post",   "/v1/{workspace}/claims", "task.claim", Rest::Body,
+        "Take the next task, or wait for one"),
+    route("get",    "/v1/{workspace}/stats/tasks", "task.stats", Rest::Query,
+        "How many tasks there are, how long they took, why they failed"),
+    route("get",    TASK,       "task.get",       Rest::Query, "Read a task"),
+    route("get",    "/v1/{workspace}/tasks/{task}/why",     "task.why",     Rest::Query,
+        "Why a task is not running"),
+    route("get",    "/v1/{workspace}/tasks/{task}/history", "task.history", Rest::Query,
+        "What happened to a task, newest first"),
+    route("post",   "/v1/{workspace}/tasks/{task}/heartbeat", "task.heartbeat", Rest::Body,
+        "Say that the work goes on"),
+    route("post",   "/v1/{workspace}/tasks/{task}/progress", "task.progress", Rest::Body,
+        "Say how far the work is"),
+    route("post",   "/v1/{workspace}/tasks/{task}/update", "task.update", Rest::Body,
+        "Change some fields of a task"),
+    route("post",   "/v1/{workspace}/tasks/{task}/release", "task.release", Rest::Body,
+        "Let a task go, for others to take"),
+    route("post",   "/v1/{workspace}/tasks/{task}/complete", "task.complete", Rest::Body,
+        "Say that a task is done"),
+    route("post",   "/v1/{workspace}/tasks/{task}/fail", "task.fail", Rest::Body,
+        "Say that a try has failed"),
+    route("post",   "/v1/{workspace}/tasks/{task}/cancel", "task.cancel", Rest::Body,
+        "Cancel a task and everything below it"),
+    route("post",   "/v1/{workspace}/tasks/{task}/review", "task.review", Rest::Body,
+        "Decide about a task that waits for a person"),
     route("get",    "/v1/{workspace}", "workspace.get", Rest::Query, "Read the workspace"),
     route("patch",  "/v1/{workspace}", "workspace.configure", Rest::Body,
         "Set up the workspace"),

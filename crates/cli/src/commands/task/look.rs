@@ -1,0 +1,159 @@
+//! `baton task ls`, `stats` and the like: what there is to see.
+
+use baton_client::Tasks;
+use baton_core::task::{Durations, List, Statistics, Status, Task};
+use baton_core::{AgentId, GroupName, TaskId, TaskType, Timestamp};
+use clap::Args;
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// As many as fit onto a screen.
+const SHOWN: usize = 100;
+
+#[derive(Args)]
+pub(super) struct Which {
+    /// Which task
+    pub(super) task: String,
+}
+
+/// List them, by id
+#[derive(Args)]
+pub(super) struct Ls {
+    /// Only those: pending, `in_progress`, `waiting_review`, completed, failed or cancelled
+    #[arg(long, value_parser = status)]
+    status: Option<Status>,
+    /// Only those of this type
+    #[arg(long = "type", value_name = "TYPE")]
+    task_type: Option<String>,
+    /// Only those that this agent holds or is assigned
+    #[arg(long, value_name = "AGENT")]
+    of: Option<String>,
+    /// Only those of this group
+    #[arg(long, value_name = "NAME")]
+    group: Option<String>,
+    /// Only direct parts of this task
+    #[arg(long, value_name = "TASK")]
+    parent: Option<String>,
+    /// How many at most [default: 100 for people, all for programs]
+    #[arg(long, value_name = "COUNT")]
+    limit: Option<u64>,
+}
+
+/// Count them: by status, how long they took, why they failed
+#[derive(Args)]
+pub(super) struct Stats {
+    /// Only those of this type
+    #[arg(long = "type", value_name = "TYPE")]
+    task_type: Option<String>,
+}
+
+fn status(word: &str) -> Result<Status, String> {
+    serde_json::from_value(word.into()).map_err(|error| error.to_string())
+}
+
+/// What people see of a task in a list.
+#[derive(Serialize)]
+struct Row<'a> {
+    id: &'a TaskId,
+    #[serde(rename = "type")]
+    task_type: &'a TaskType,
+    status: &'static str,
+    priority: i32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    holder: Option<&'a AgentId>,
+    attempts: u64,
+    created_at: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<&'a str>,
+}
+
+const COLUMNS: [&str; 8] =
+    ["id", "type", "status", "priority", "holder", "attempts", "created_at", "description"];
+
+impl<'a> Row<'a> {
+    fn of(task: &'a Task) -> Self {
+        Self {
+            id: &task.id,
+            task_type: &task.task_type,
+            status: task.status.word(),
+            priority: task.priority,
+            holder: task.lease.as_ref().map(|lease| &lease.holder),
+            attempts: task.attempts,
+            created_at: task.created_at,
+            description: task.description.as_deref(),
+        }
+    }
+}
+
+impl Ls {
+    pub(super) async fn run(self, tasks: &Tasks, output: &mut Output) -> Result<(), Failure> {
+        let enough = output.enough(SHOWN);
+        let limit =
+            self.limit.or_else(|| u64::try_from(enough).ok().filter(|_| enough < usize::MAX));
+        let list = List {
+            status: self.status,
+            task_type: self.task_type.as_deref().map(TaskType::parse).transpose()?,
+            agent: self.of.as_deref().map(AgentId::parse).transpose()?,
+            group: self.group.as_deref().map(GroupName::parse).transpose()?,
+            parent: self.parent.as_deref().map(TaskId::parse).transpose()?,
+            limit,
+            cursor: None,
+        };
+        let found = tasks.list(list).await?;
+        output.many_as(&found, |output| {
+            let rows: Vec<Row<'_>> = found.iter().map(Row::of).collect();
+            output.table(&rows, &COLUMNS)
+        })?;
+        if self.limit.is_none() && found.len() == enough {
+            output.note(&format!("these are the first {enough}; --limit shows more"));
+        }
+        Ok(())
+    }
+}
+
+#[derive(Serialize)]
+struct Took {
+    state: &'static str,
+    #[serde(flatten)]
+    durations: Durations,
+}
+
+impl Stats {
+    pub(super) async fn run(self, tasks: &Tasks, output: &mut Output) -> Result<(), Failure> {
+        let statistics = tasks.stats(self.task_type.as_deref()).await?;
+        output.show(&statistics, |output| text(output, &statistics))
+    }
+}
+
+fn text(output: &Output, statistics: &Statistics) -> String {
+    let Statistics { tasks, claims_waiting, time_in_state, failures } = statistics;
+    let counts = [
+        "pending",
+        "ready",
+        "delayed",
+        "blocked",
+        "in_progress",
+        "waiting_review",
+        "completed",
+        "failed",
+        "cancelled",
+    ];
+    let took = [
+        ("pending", time_in_state.pending),
+        ("in_progress", time_in_state.in_progress),
+        ("waiting_review", time_in_state.waiting_review),
+    ];
+    let took = took.map(|(state, durations)| Took { state, durations });
+    let columns = ["state", "count", "average_ms", "p50_ms", "p95_ms", "p99_ms", "max_ms"];
+    let mut text = output.table(&[*tasks], &counts);
+    text += "\n";
+    text += &output.table(&took, &columns);
+    if !failures.is_empty() {
+        text += "\n";
+        text += &output.table(failures, &["reason", "count"]);
+    }
+    text += &format!("\nclaims waiting: {claims_waiting}\n");
+    text
+}

@@ -1,0 +1,136 @@
+//! `baton lock run`: a program runs while a lock is held, and no longer.
+
+use std::process::{Command, Stdio};
+
+use rustix::process::Signal;
+
+use crate::process::{Ran, Running, Server, send};
+
+fn under_lock(server: &Server, options: &[&str], script: &str) -> Command {
+    let mut command = server.command(["lock", "run", "door"]);
+    command.args(options).args(["--", "sh", "-c", script]);
+    command
+}
+
+/// With something to read from that is open until it is closed here.
+fn piped(mut command: Command) -> Command {
+    command.stdin(Stdio::piped());
+    command
+}
+
+/// Looks at the lock until it is so.
+fn eventually(server: &Server, so: impl Fn(&serde_json::Value) -> bool) {
+    while !so(&server.run("lock get door").json()) {}
+}
+
+#[test]
+fn a_program_runs_under_the_lock_and_its_exit_code_is_ours() {
+    let server = Server::start();
+    let script = "echo $BATON_LOCK_TOKEN; cat; exit 7";
+    let ran = Ran::of(under_lock(&server, &[], script), "given\n");
+    assert_eq!((ran.code, ran.stdout.as_str()), (7, "1\ngiven\n"), "{ran:?}");
+    assert_eq!(server.run("lock get door").json()["status"], "free");
+    let ran = Ran::of(under_lock(&server, &[], "kill -9 $$"), "");
+    assert_eq!(ran.code, 128 + 9, "{ran:?}");
+    let ran = server.run("lock run door -- no-such-program-anywhere");
+    assert_eq!((ran.code, ran.error()["code"].as_str()), (2, Some("cli.no_program")));
+    assert_eq!(server.run("lock get door").json()["status"], "free");
+}
+
+#[test]
+fn one_at_a_time_and_the_others_wait_in_line() {
+    let server = Server::start();
+    // It goes on when what it reads from is closed.
+    let command = under_lock(&server, &[], "echo begun; read line; echo ended");
+    let mut first = Running::of(piped(command));
+    assert_eq!(first.line(), "begun\n");
+    let ran = Ran::of(under_lock(&server, &[], "echo never"), "");
+    assert_eq!((ran.code, ran.stdout.as_str()), (10, ""), "{ran:?}");
+    let ran = Ran::of(under_lock(&server, &["--wait", "1ms"], "echo never"), "");
+    assert_eq!((ran.code, ran.error()["code"].as_str()), (10, Some("cli.nothing_in_time")));
+    let mut second = Running::of(under_lock(&server, &["--wait", "1h"], "echo my turn"));
+    eventually(&server, |lock| lock["waiters"].as_array().unwrap().len() == 1);
+    drop(first.child.stdin.take());
+    assert_eq!(first.line(), "ended\n");
+    assert_eq!(second.line(), "my turn\n");
+    assert_eq!((first.ended().0, second.ended().0), (0, 0));
+}
+
+#[test]
+fn a_hold_is_renewed_for_as_long_as_the_program_runs() {
+    let server = Server::start();
+    let command = under_lock(&server, &["--ttl", "300ms"], "echo begun; read line");
+    let mut running = Running::of(piped(command));
+    assert_eq!(running.line(), "begun\n");
+    let first = server.run("lock get door").json()["hold"].clone();
+    // Renewals are seen by their effect: without them the hold would be gone before it is longer.
+    eventually(&server, |lock| {
+        assert_eq!(lock["hold"]["token"], first["token"], "{lock}");
+        lock["hold"]["expires_at"].as_str() > first["expires_at"].as_str()
+    });
+    drop(running.child.stdin.take());
+    assert_eq!(running.ended().0, 1, "`read` met the end");
+}
+
+#[test]
+fn a_program_is_ended_when_the_lock_is_lost() {
+    let mut server = Server::start();
+    // Lost because somebody let go of it.
+    let script = "trap 'echo asked to end; exit 3' TERM; echo begun; while :; do sleep 0.01; done";
+    let mut running = Running::of(under_lock(&server, &["--ttl", "300ms"], script));
+    assert_eq!(running.line(), "begun\n");
+    let token = server.run("lock get door").json()["hold"]["token"].clone();
+    assert_eq!(server.run(&format!("lock release door --token {token}")).code, 0);
+    assert_eq!(running.line(), "asked to end\n");
+    let (code, said) = running.ended();
+    assert!(code == 5 && said.contains("lock.stale_token"), "{code}: {said}");
+    // Lost because there is no server.
+    let mut running = Running::of(under_lock(&server, &["--ttl", "300ms"], script));
+    assert_eq!(running.line(), "begun\n");
+    server.kill();
+    assert_eq!(running.line(), "asked to end\n");
+    let (code, said) = running.ended();
+    assert!(code == 5 && said.contains("cli.lost"), "{code}: {said}");
+}
+
+#[test]
+fn whoever_asks_us_to_end_asks_the_program() {
+    let server = Server::start();
+    let script = "trap 'echo asked; exit 3' TERM INT; echo begun; while :; do sleep 0.01; done";
+    for signal in [Signal::TERM, Signal::INT] {
+        let mut running = Running::of(under_lock(&server, &[], script));
+        assert_eq!(running.line(), "begun\n");
+        send(&running.child, signal);
+        assert_eq!(running.line(), "asked\n");
+        assert_eq!(running.ended().0, 3);
+        assert_eq!(server.run("lock get door").json()["status"], "free");
+    }
+    // While it waits, there is no program yet.
+    assert_eq!(server.run("lock acquire door").code, 0);
+    let mut waiting = Running::of(under_lock(&server, &["--wait", "1h"], "echo never"));
+    eventually(&server, |lock| lock["waiters"].as_array().unwrap().len() == 1);
+    send(&waiting.child, Signal::TERM);
+    assert_eq!(waiting.ended().0, 130);
+    eventually(&server, |lock| lock["waiters"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn those_who_wait_for_each_other_are_marked() {
+    let server = Server::start();
+    for line in ["lock acquire left --agent ada", "lock acquire right --agent bob"] {
+        assert_eq!(server.run(line).code, 0);
+    }
+    let wait = |agent: &str, name: &str| {
+        let words = ["lock", "acquire", name, "--agent", agent, "--wait", "1h"];
+        Running::of(server.command(words))
+    };
+    let _waiting = (wait("ada", "right"), wait("bob", "left"));
+    let mut told = server.run("lock ls -o table").stdout;
+    while !told.contains("deadlock") {
+        told = server.run("lock ls -o table").stdout;
+    }
+    let last = told.lines().last().unwrap();
+    let circle = "ada waits for right, which bob holds; bob waits for left, which ada holds";
+    assert_eq!(last, format!("deadlock: {circle}"), "{told}");
+    assert_eq!(server.run("lock ls").json()["deadlocks"][0][0]["agent"], "ada");
+}
