@@ -17,7 +17,9 @@ use crate::chance::Chance;
 use crate::locking::Locking;
 use crate::plan::{Kind, Plan};
 use crate::questions::question;
+use crate::sharing::Sharing;
 use crate::things::Things;
+use crate::working::Working;
 
 /// What an agent wants.
 #[derive(Clone, Debug)]
@@ -52,6 +54,8 @@ pub struct Agent {
     /// A namespace that it was told is not there.
     missing: Option<NamespaceName>,
     locking: Locking,
+    sharing: Sharing,
+    working: Working,
 }
 
 impl Agent {
@@ -71,6 +75,8 @@ impl Agent {
             silent: 0,
             missing: None,
             locking: Locking::default(),
+            sharing: Sharing::default(),
+            working: Working::default(),
         }
     }
 
@@ -99,7 +105,7 @@ impl Agent {
             Kind::Zombie => self.zombie(things),
             Kind::Mover => Self::mover(things),
             Kind::Transactor => return Some(Action::Submit(self.transactor(things))),
-            Kind::Locker => return Some(self.locker(things)),
+            Kind::Locker | Kind::Sharer | Kind::Worker => return Some(self.holder(things)),
             Kind::Reader => return Some(Action::Ask(question(things, self.revision))),
             Kind::Historian => {
                 let choice = things.chance.below(4);
@@ -117,6 +123,8 @@ impl Agent {
     /// It is answered.
     pub fn learn(&mut self, action: &Action, answer: &Result<Answer, Rejection>) {
         self.locking.learn(&self.id, answer);
+        self.sharing.learn(&self.id, answer);
+        self.working.learn(&self.id, answer);
         if let Ok(answer) = answer {
             self.revision = self.revision.max(answer.revision.0);
             self.learn_reply(&answer.reply);
@@ -255,7 +263,7 @@ impl Agent {
     }
 
     /// Once in a while it has a session, and once in a while it asks again for what it asked before.
-    fn locker(&mut self, things: &mut Things<'_>) -> Action {
+    fn holder(&mut self, things: &mut Things<'_>) -> Action {
         let token = self.token;
         match things.chance.below(20) {
             0 => return Action::Submit(things.register().into()),
@@ -273,7 +281,11 @@ impl Agent {
             }
             _ => {}
         }
-        let mut action = self.locking.act(things);
+        let mut action = match self.kind {
+            Kind::Sharer => self.sharing.act(things),
+            Kind::Worker => self.working.act(things),
+            _ => self.locking.act(things),
+        };
         if let Action::Submit(request) = &mut action
             && things.chance.once_in(4)
         {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use baton_core::wait::Left;
 
 /// Everything that a long run must have met.
-pub const SOMETIMES: [&str; 46] = [
+pub const SOMETIMES: [&str; 57] = [
     "answer: version conflict",
     "answer: idempotent replay",
     "answer: idempotency key reused",
@@ -20,6 +20,8 @@ pub const SOMETIMES: [&str; 46] = [
     "answer: waited in vain",
     "answer: session ended while it waited",
     "answer: stale hold refused",
+    "answer: stale lease refused",
+    "answer: stale permit refused",
     "answer: stale fence refused",
     "answer: written under a live token",
     "batch: agent lost with ephemeral entries",
@@ -47,6 +49,15 @@ pub const SOMETIMES: [&str; 46] = [
     "open: torn tail or lost cache",
     "open: unknown outcome was durable",
     "open: unknown outcome was lost",
+    "task: agent gone",
+    "task: cancelled with another",
+    "task: completed",
+    "task: deadline passed",
+    "task: failed for good",
+    "task: lease expired",
+    "task: reassigned",
+    "task: reviewed",
+    "task: tried again",
     "wait: caller gone",
     "wait: caller went away",
     "wait: repeated under its key",

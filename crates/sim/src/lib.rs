@@ -18,7 +18,8 @@
 //! | module | part |
 //! |---|---|
 //! | `plan` | what the seed decides before the first step |
-//! | `agents`, `locking`, `things`, `questions` | scripted agents and what they talk about |
+//! | `agents`, `things`, `questions` | scripted agents and what they talk about |
+//! | `locking`, `sharing`, `working` | the same about what can be held |
 //! | `world` | one step after another |
 //! | `serving` | requests and questions, from asking to the answer |
 //! | `reading` | questions about the past |
@@ -45,12 +46,14 @@ mod reading;
 mod recovery;
 mod serving;
 mod settling;
+pub mod sharing;
 mod story;
 pub mod tap;
 pub mod things;
 pub mod trace;
 mod upkeep;
 mod watching;
+pub mod working;
 mod world;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -34,9 +34,13 @@ pub enum Kind {
     Historian,
     /// Takes locks that others want too, waits for them, and writes under their tokens.
     Locker,
+    /// The same with semaphores.
+    Sharer,
+    /// Wants things done, and works on what others want done.
+    Worker,
 }
 
-const KINDS: [Kind; 10] = [
+const KINDS: [Kind; 12] = [
     Kind::Diligent,
     Kind::Slow,
     Kind::Crashing,
@@ -47,10 +51,12 @@ const KINDS: [Kind; 10] = [
     Kind::Reader,
     Kind::Historian,
     Kind::Locker,
+    Kind::Sharer,
+    Kind::Worker,
 ];
 
 /// Those who need others of their kind.
-const HOLDING: [Kind; 1] = [Kind::Locker];
+const HOLDING: [Kind; 4] = [Kind::Locker, Kind::Sharer, Kind::Worker, Kind::Worker];
 
 /// What may happen next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -17,6 +17,8 @@ use crate::world::{World, broken};
 const ROUNDS: u64 = 18;
 /// What agents still do before they fall silent.
 const LAST_ACTS: u64 = 30;
+/// How long a chain of causes may be.
+const CAUSES_MAX: usize = 100;
 /// Time that passes in each.
 const ROUND_MS: u64 = 100_000;
 /// Most chores in one round.
@@ -35,10 +37,11 @@ impl World {
         // Some begin to wait, and must be answered although nobody else does anything any more.
         for _ in 0..LAST_ACTS {
             self.act()?;
+            self.absorb()?;
         }
         for _ in 0..ROUNDS {
             self.pass_time(ROUND_MS);
-            self.expire()?;
+            self.expire_all()?;
             demand!(self.flush()?, "a flush failed although nothing fails any more");
             self.chores()?;
             let now = self.clock.now();
@@ -59,6 +62,20 @@ impl World {
             self.trace.sum(&bytes);
         }
         Ok(())
+    }
+
+    /// What time causes may cause more: a lease that is over makes a task ready, one that fails
+    /// dooms others.
+    fn expire_all(&mut self) -> Audit {
+        for _ in 0..CAUSES_MAX {
+            self.expire()?;
+            let is_done = self.server().shard.machine().gathered().0 == 0;
+            demand!(self.flush()?, "a flush failed although nothing fails any more");
+            if is_done {
+                return Ok(());
+            }
+        }
+        Err(broken(format!("after {CAUSES_MAX} rounds time still causes something")))
     }
 
     /// A clock that was set back is behind what the log says; until it has caught up, time stands

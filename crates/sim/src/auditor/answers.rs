@@ -83,7 +83,7 @@ impl Ledger {
                 reply => std::slice::from_ref(reply),
             };
             for (command, reply) in commands(&request.wish).iter().zip(replies) {
-                self.check_no_effect(command, reply, decided_at)?;
+                self.check_no_effect(agent, command, reply, decided_at)?;
             }
             return Ok(false);
         }
@@ -133,7 +133,13 @@ impl Ledger {
     }
 
     /// What may be accepted without a trace in the log.
-    fn check_no_effect(&self, command: &Command, reply: &Reply, at: u64) -> Audit {
+    fn check_no_effect(
+        &self,
+        asking: &AgentId,
+        command: &Command,
+        reply: &Reply,
+        at: u64,
+    ) -> Audit {
         match command {
             Command::Agent(agent::Command::Heartbeat { agent, token }) => {
                 let session = self.session(agent, at);
@@ -146,6 +152,8 @@ impl Ledger {
             }
             Command::Workspace(_) => Ok(()),
             Command::Lock(command) => self.lock_no_effect(command, reply, at),
+            Command::Semaphore(command) => self.semaphore_no_effect(command, reply, at),
+            Command::Task(command) => self.task_no_effect(asking, command, reply, at),
             Command::State(state::Command::Transfer(transfer)) => {
                 let mut places = self.entries.iter().filter(|(place, timeline)| {
                     place.0 == transfer.from_namespace
@@ -187,6 +195,12 @@ impl Ledger {
             | (Command::Workspace(_), Reply::Workspace(_)) => Ok(()),
             (Command::Lock(command), Reply::Lock(reply)) => {
                 self.lock_reply(command, reply, revision)
+            }
+            (Command::Semaphore(command), Reply::Semaphore(reply)) => {
+                self.semaphore_reply(command, reply, revision)
+            }
+            (Command::Task(command), Reply::Task(reply)) => {
+                self.task_reply(command, reply, revision)
             }
             (Command::Agent(_), Reply::Agent(agent::Reply::Agent(agent))) => {
                 let session = self.session(&agent.id, revision);
@@ -239,6 +253,8 @@ impl Ledger {
             Rejection::Agent(rejection) => self.refused_agent(rejection, at, coverage),
             Rejection::Namespace(rejection) => self.refused_namespace(rejection, at),
             Rejection::Lock(rejection) => self.refused_lock(rejection, at, coverage),
+            Rejection::Semaphore(rejection) => self.refused_semaphore(rejection, at, coverage),
+            Rejection::Task(rejection) => self.refused_task(rejection, at, coverage),
             Rejection::CannotWait {} => self.refused_wait(&asked.request.wish, at),
             Rejection::StaleToken { given } => {
                 coverage.met("answer: stale fence refused");

@@ -35,7 +35,7 @@ pub fn explain(ledger: &Ledger, batch: &Batch, agent: &AgentId, request: &Reques
 
 /// Events that are still to be explained.
 pub(super) struct Reading<'a> {
-    ledger: &'a Ledger,
+    pub(super) ledger: &'a Ledger,
     pub(super) batch: &'a Batch,
     next: usize,
 }
@@ -106,9 +106,9 @@ impl<'a> Reading<'a> {
             Command::Namespace(command) => self.namespace(command),
             Command::Agent(command) => self.agent(command),
             Command::Lock(command) => self.lock(command),
-            Command::Semaphore(_) | Command::Barrier(_) | Command::Task(_) => {
-                unreachable!("nobody here asks for these")
-            }
+            Command::Semaphore(command) => self.semaphore(command),
+            Command::Task(command) => self.task(command),
+            Command::Barrier(_) => unreachable!("nobody here asks for these"),
             Command::Workspace(WorkspaceCommand::Configure { history_count, .. }) => {
                 match self.take()? {
                     Event::Workspace(WorkspaceEvent::Configured { retention }) => demand!(

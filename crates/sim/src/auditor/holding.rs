@@ -6,8 +6,10 @@
 //! the log, and the caller must be told exactly what the log says.
 
 use baton_core::lock::{self, Command as LockCommand, Event as LockEvent, Reply as LockReply};
-use baton_core::wait::Left;
-use baton_core::{Answer, Command, Event, LockName, Rejection, Reply, Wish, limits};
+use baton_core::wait::{Left, Step};
+use baton_core::{
+    Answer, Command, Event, LockName, Rejection, Reply, WaitId, Wish, limits, semaphore, task,
+};
 
 use super::answers::Answered;
 use super::explain::{Reading, explain};
@@ -51,7 +53,7 @@ impl Ledger {
             return Err(Breach(format!("revision {revision} is not in the log")));
         };
         explain(self, &batch, agent, request)?;
-        let begins = |event: &Event| matches!(event.kind(), "lock.queued");
+        let begins = |event: &Event| event.wait() == Some(Step::Begins(WaitId(wait)));
         demand!(batch.events.iter().any(begins), "call {wait} does not wait: {:?}", batch.events);
         self.answered = revision;
         Ok(true)
@@ -85,6 +87,12 @@ impl Ledger {
             }
             (_, Command::Lock(LockCommand::Acquire(acquire)), told) => {
                 self.lock_ended(asked, &acquire.name, (revision, how), told).map_err(words)?;
+            }
+            (_, Command::Semaphore(semaphore::Command::Acquire(acquire)), told) => {
+                self.permit_ended(asked, &acquire.name, (revision, how), told).map_err(words)?;
+            }
+            (_, Command::Task(task::Command::Claim(_)), told) => {
+                self.claim_ended(asked, (revision, how), told).map_err(words)?;
             }
             (_, command, told) => {
                 return Err(Breach(format!("{command:?} waited, and was told {told:?}")));
@@ -290,6 +298,10 @@ impl Ledger {
             Command::Lock(LockCommand::Acquire(acquire)) => {
                 acquire.wait_ms.is_some() && !self.lock(&acquire.name, at).holds.is_empty()
             }
+            Command::Semaphore(semaphore::Command::Acquire(acquire)) => {
+                self.must_wait_for(acquire, at)
+            }
+            Command::Task(task::Command::Claim(claim)) => claim.wait_ms.is_some(),
             _ => false,
         });
         demand!(waits, "{wish:?} does not have to wait at {at}");
@@ -305,7 +317,7 @@ fn same_hold(there: &Held, shown: &lock::Hold) -> bool {
         && there.ttl_ms == shown.ttl_ms
 }
 
-fn same_line(pool: &Pool, shown: &[baton_core::wait::Wait]) -> bool {
+pub(super) fn same_line(pool: &Pool, shown: &[baton_core::wait::Wait]) -> bool {
     let same = |(there, shown): (&super::pools::InLine, &baton_core::wait::Wait)| {
         there.agent == shown.agent
             && there.wait == shown.id.0
@@ -367,19 +379,32 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// Whatever a session held and waited for goes with it.
+    /// Whatever a session held and waited for goes with it. What does, and that nothing else does,
+    /// is a law of the ledger.
     pub(super) fn follow_let_go(&mut self) {
-        while let Some(Event::Lock(
-            LockEvent::GaveUp { left: Left::SessionEnded, .. } | LockEvent::Dropped { .. },
-        )) = self.peek()
-        {
+        while let Some(event) = self.peek() {
+            let let_go = matches!(
+                event,
+                Event::Lock(
+                    LockEvent::GaveUp { left: Left::SessionEnded, .. } | LockEvent::Dropped { .. }
+                ) | Event::Semaphore(
+                    semaphore::Event::GaveUp { left: Left::SessionEnded, .. }
+                        | semaphore::Event::Dropped { .. }
+                ) | Event::Task(
+                    task::Event::GaveUp { left: Left::SessionEnded, .. }
+                        | task::Event::Failed { cause: task::Cause::AgentGone, .. }
+                )
+            );
+            if !let_go {
+                return;
+            }
             self.skip();
         }
     }
 
     /// What became free goes to those who wait. That it does, and to whom, is a law of the ledger.
     pub(super) fn follow_grants(&mut self) {
-        while let Some(Event::Lock(LockEvent::Acquired { wait: Some(_), .. })) = self.peek() {
+        while let Some(Step::Granted(_)) = self.peek().and_then(Event::wait) {
             self.skip();
         }
     }

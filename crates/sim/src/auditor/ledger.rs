@@ -18,13 +18,15 @@ use std::sync::Arc;
 
 use baton_core::agent::Event as AgentEvent;
 use baton_core::state::{Event as StateEvent, Removal};
+use baton_core::wait::Step;
 use baton_core::workspace::{Event as WorkspaceEvent, Retention};
 use baton_core::{
     AgentId, Answer, Batch, Event, IdempotencyKey, Json, Key, NamespaceName, Request, Rules,
-    Timestamp, WorkspaceName, lock, namespace,
+    Timestamp, WorkspaceName, namespace,
 };
 
 use super::pools::{Name, Pool};
+use super::tasks::Tasks;
 use super::timeline::Timeline;
 use super::waits::{Tokens, Waits};
 use super::{Audit, demand};
@@ -99,6 +101,7 @@ pub struct Ledger {
     pub(super) pools: BTreeMap<Name, Timeline<Pool>>,
     /// Pools that the batch at hand has changed.
     pub(super) touched: BTreeSet<Name>,
+    pub(super) tasks: Tasks,
     pub(super) waits: Waits,
     pub(super) tokens: Tokens,
     pub(super) retention: Timeline<Retention>,
@@ -132,6 +135,7 @@ impl Ledger {
             keyed: BTreeMap::new(),
             pools: BTreeMap::new(),
             touched: BTreeSet::new(),
+            tasks: Tasks::default(),
             waits: Waits::default(),
             tokens: Tokens::default(),
             retention,
@@ -219,6 +223,8 @@ impl Ledger {
             (!pool.holds.is_empty() || !pool.line.is_empty()).then_some((name, pool))
         });
         demand!(held.is_none(), "`{}`: {held:?} was never let go", self.name);
+        let leased = self.tasks.all_at(u64::MAX).find(|(_, work)| work.lease.is_some());
+        demand!(leased.is_none(), "`{}`: {leased:?} was never let go", self.name);
         demand!(!self.waits.any(), "`{}`: somebody waits for ever", self.name);
         Ok(())
     }
@@ -227,6 +233,8 @@ impl Ledger {
     pub fn check_overdue(&self, now: Timestamp) -> Audit {
         let hold = self.overdue_hold(now);
         demand!(hold.is_none(), "`{}`: it is {now}, and {hold:?} is still there", self.name);
+        let task = self.overdue_task(now);
+        demand!(task.is_none(), "`{}`: it is {now}, and {task:?} stands still", self.name);
         let wait = self.waits.overdue(now);
         demand!(wait.is_none(), "`{}`: it is {now}, and call {wait:?} still waits", self.name);
         Ok(())
@@ -277,9 +285,9 @@ impl Ledger {
                     self.retention.set(revision, *retention);
                     Ok(())
                 }
-                Event::Semaphore(_) | Event::Barrier(_) | Event::Task(_) => {
-                    unreachable!("nobody here asks for these")
-                }
+                Event::Semaphore(event) => self.add_semaphore(&batch, event, &ended, coverage),
+                Event::Task(event) => self.add_task(&batch, event, &ended, coverage),
+                Event::Barrier(_) => unreachable!("nobody here asks for these"),
                 Event::Receipt(receipt) => {
                     let agent = receipt.agent.as_ref().unwrap_or(&batch.agent);
                     self.add_receipt(&batch, agent, &receipt.key)
@@ -300,6 +308,7 @@ impl Ledger {
             demand!(is_kept, "`{name}` revision {revision}: `{key}` has no receipt");
         }
         self.check_pools(revision, &ended).map_err(named)?;
+        self.check_tasks(revision, &ended).map_err(named)?;
         self.batches.push(batch);
         for agent in ended {
             let bound = |fact: &Arc<Fact>| fact.bound_to.as_ref() == Some(&agent);
@@ -484,23 +493,14 @@ fn is_caused(event: &Event) -> bool {
             matches!(event, StateEvent::Deleted { removal, .. } if caused.contains(removal))
         }
         Event::Agent(event) => matches!(event, AgentEvent::Lost { .. }),
-        Event::Lock(event) => match event {
-            lock::Event::Acquired { wait, .. } => wait.is_some(),
-            lock::Event::Expired { .. }
-            | lock::Event::Dropped { .. }
-            | lock::Event::GaveUp { .. } => true,
-            lock::Event::Renewed { .. }
-            | lock::Event::Released { .. }
-            | lock::Event::Queued { .. } => false,
-        },
+        Event::Lock(_) | Event::Semaphore(_) | Event::Task(_) => {
+            let causes = ["expired", "dropped", "gave_up", "ready", "failed", "cancelled"];
+            let (_, what) = event.kind().split_once('.').unwrap_or_default();
+            matches!(event.wait(), Some(Step::Granted(_))) || causes.contains(&what)
+        }
         // An answer to somebody who waited.
         Event::Receipt(receipt) => receipt.agent.is_some(),
-        Event::Namespace(_)
-        | Event::Workspace(_)
-        | Event::Awaited(_)
-        | Event::Semaphore(_)
-        | Event::Barrier(_)
-        | Event::Task(_) => false,
+        Event::Namespace(_) | Event::Workspace(_) | Event::Awaited(_) | Event::Barrier(_) => false,
     }
 }
 

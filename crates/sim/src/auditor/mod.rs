@@ -14,10 +14,11 @@
 //! |---|---|
 //! | `ledger` | versions, tokens, times and ends are lawful in every batch |
 //! | `waits` | calls that wait end once, as they should; tokens grow |
-//! | `pools` | locks have one holder, lines keep their order, nothing ends early |
+//! | `pools` | never too many holders, lines keep their order, nothing ends early |
+//! | `tasks` | one lease at a time, one end for every task, nobody starves |
 //! | `explain` | a batch is all of what was asked for, and nothing else |
 //! | `answers` | every answer and every refusal was the truth when it was decided |
-//! | `holding` | the same for whatever is held and waited for |
+//! | `holding`, `permits`, `working` | the same for whatever is held and waited for |
 //! | `presents` | a read of the present shows a durable revision, exactly |
 //! | `pasts` | reads of the past, history and differences equal the ledger |
 //! | `watches` | a watcher gets what concerns it, in order, without gap or duplicate |
@@ -30,11 +31,14 @@ pub mod explain;
 pub mod holding;
 pub mod ledger;
 pub mod pasts;
+pub mod permits;
 pub mod pools;
 pub mod presents;
+pub mod tasks;
 pub mod timeline;
 pub mod waits;
 pub mod watches;
+pub mod working;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

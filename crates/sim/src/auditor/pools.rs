@@ -12,7 +12,9 @@
 use std::collections::BTreeSet;
 
 use baton_core::wait::Left;
-use baton_core::{AgentId, Batch, Timestamp, Token, WaitId, lock};
+use baton_core::{
+    AgentId, Batch, LockName, SemaphoreName, Timestamp, Token, WaitId, lock, semaphore,
+};
 
 use super::ledger::Ledger;
 use super::{Audit, Breach, demand};
@@ -23,6 +25,8 @@ use crate::coverage::Coverage;
 pub enum Kind {
     /// One permit.
     Lock,
+    /// As many permits as whoever came first has said.
+    Semaphore,
 }
 
 /// Which pool.
@@ -116,9 +120,37 @@ fn of_lock(event: &lock::Event) -> Change<'_> {
     }
 }
 
+/// An event of semaphores in those words; none if it makes one.
+fn of_semaphore(event: &semaphore::Event) -> Option<Change<'_>> {
+    use semaphore::Event;
+    Some(match event {
+        Event::Created { .. } | Event::Forgotten { .. } => return None,
+        Event::Acquired { holder, token, ttl_ms, wait, .. } => {
+            Change::Acquired { holder, token: *token, ttl_ms: *ttl_ms, wait: *wait }
+        }
+        Event::Renewed { token, ttl_ms, .. } => {
+            Change::Renewed { token: Some(*token), ttl_ms: *ttl_ms }
+        }
+        Event::Released { token, .. } => Change::Released { token: *token },
+        Event::Expired { token, .. } => Change::Expired { token: *token },
+        Event::Dropped { token, .. } => Change::Dropped { token: *token },
+        Event::Queued { waiter: agent, wait, ttl_ms, until, .. } => {
+            Change::Queued { agent, wait: *wait, ttl_ms: *ttl_ms, until: *until }
+        }
+        Event::GaveUp { waiter: agent, wait, left, .. } => {
+            Change::GaveUp { agent, wait: *wait, left: *left }
+        }
+    })
+}
+
 /// The name of a lock among the pools.
-pub fn lock_name(name: &baton_core::LockName) -> Name {
+pub fn lock_name(name: &LockName) -> Name {
     (Kind::Lock, name.as_str().to_owned())
+}
+
+/// The name of a semaphore among the pools.
+pub fn semaphore_name(name: &SemaphoreName) -> Name {
+    (Kind::Semaphore, name.as_str().to_owned())
 }
 
 impl Ledger {
@@ -128,7 +160,7 @@ impl Ledger {
     }
 
     /// A lock as it was after a revision.
-    pub fn lock(&self, name: &baton_core::LockName, at: u64) -> Pool {
+    pub fn lock(&self, name: &LockName, at: u64) -> Pool {
         self.pool(&lock_name(name), at).cloned().unwrap_or_else(Pool::free_lock)
     }
 
@@ -144,6 +176,31 @@ impl Ledger {
         let changed = self.change(pool, batch, of_lock(event), ended, coverage);
         let pool =
             changed.map_err(|breach| Breach(format!("lock `{}`: {}", event.name(), breach.0)))?;
+        self.pools.entry(name.clone()).or_default().set(batch.revision.0, pool);
+        self.touched.insert(name);
+        Ok(())
+    }
+
+    pub(super) fn add_semaphore(
+        &mut self,
+        batch: &Batch,
+        event: &semaphore::Event,
+        ended: &BTreeSet<AgentId>,
+        coverage: &mut Coverage,
+    ) -> Audit {
+        let name = semaphore_name(event.name());
+        let pool = self.pool(&name, u64::MAX).cloned();
+        let words = |breach: Breach| Breach(format!("semaphore `{}`: {}", event.name(), breach.0));
+        let pool = match (event, of_semaphore(event), pool) {
+            (semaphore::Event::Created { permits, .. }, _, None) => {
+                let permits = usize::try_from(*permits).unwrap_or(usize::MAX);
+                Pool { permits, ..Pool::free_lock() }
+            }
+            (_, Some(change), Some(pool)) => {
+                self.change(pool, batch, change, ended, coverage).map_err(words)?
+            }
+            (event, ..) => return Err(words(Breach(format!("{event:?} cannot be")))),
+        };
         self.pools.entry(name.clone()).or_default().set(batch.revision.0, pool);
         self.touched.insert(name);
         Ok(())

@@ -3,10 +3,13 @@
 use baton_core::state::{
     Get, List, Page, Query as StateQuery, Rejection as StateRejection, Snapshot,
 };
-use baton_core::{Answer, Query, Rejection, Reply, agent, namespace, state, workspace};
+use baton_core::{
+    Answer, Query, Rejection, Reply, agent, namespace, semaphore, state, task, workspace,
+};
 
 use super::answers::same_entry;
 use super::ledger::{Fact, Ledger, Place};
+use super::pools::semaphore_name;
 use super::watches::matches;
 use super::{Audit, Breach, demand};
 
@@ -43,6 +46,10 @@ impl Ledger {
             (Query::Namespace(_), Reply::Namespace(reply)) => self.namespaces_shown(reply, at),
             (Query::Agent(query), Reply::Agent(reply)) => self.agents_shown(query, reply, at),
             (Query::Lock(query), Reply::Lock(reply)) => self.locks_shown(query, reply, at),
+            (Query::Semaphore(query), Reply::Semaphore(reply)) => {
+                self.semaphores_shown(query, reply, at)
+            }
+            (Query::Task(query), Reply::Task(reply)) => self.tasks_shown(query, reply, at),
             (Query::Workspace(_), Reply::Workspace(reply)) => {
                 let workspace::Reply::Workspace { entries, retention, .. } = reply;
                 let there = self.facts(at).count() as u64;
@@ -72,6 +79,13 @@ impl Ledger {
                 Query::Agent(agent::Query::Get { agent }),
                 Rejection::Agent(agent::Rejection::NotFound { .. }),
             ) => self.session(agent, at).is_none(),
+            (Query::Task(_), Rejection::Task(task::Rejection::NotFound { task })) => {
+                self.tasks.at(task, at).is_none()
+            }
+            (
+                Query::Semaphore(_),
+                Rejection::Semaphore(semaphore::Rejection::NotFound { name }),
+            ) => self.pool(&semaphore_name(name), at).is_none(),
             _ => false,
         };
         let ever = (asked_head..=self.head()).any(truth);

@@ -117,6 +117,13 @@ impl Waits {
         Ok(())
     }
 
+    /// What a call waits for will never be there: its time is over.
+    pub fn in_vain(&mut self, wait: u64) {
+        if let Some(open) = self.open.get_mut(&wait) {
+            open.until = Timestamp(0);
+        }
+    }
+
     /// A call waits no longer, for nothing.
     pub fn left(
         &mut self,

@@ -1,0 +1,568 @@
+//! Tasks, as the log tells it: who works on what under which token, and who waits for work.
+//!
+//! Laws:
+//!
+//! 1. At most one has the lease of a task, under a token of its own; only ready tasks are claimed.
+//! 2. A task is ready only if all it depends on is completed and its time has come.
+//! 3. A task ends in one final state and never changes after that.
+//! 4. A lease ends by its holder's hand, with the holder's session, or when its time is over: never
+//!    earlier than was promised, and not for a silence during which there was no server.
+//! 5. Tries are counted: what failed too often is given up as was wished, and not before.
+//! 6. After every batch, no ready task and claim that wants it are both left: whoever has waited
+//!    longest for such a task gets it, and whoever comes later does not pass.
+//! 7. A task is cancelled only by somebody's hand, with what it is a part of, or because what it
+//!    depends on will never be completed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use baton_core::task::{
+    Backoff, Cause, Created, Event, Lease, OnExhausted, Outcome, Status, Verdict,
+};
+use baton_core::{AgentId, Batch, Json, TaskId, TaskType, Timestamp};
+
+use super::ledger::Ledger;
+use super::timeline::Timeline;
+use super::{Audit, Breach, demand};
+use crate::coverage::Coverage;
+
+/// How much older a task counts for each point of priority.
+const AGEING_MS: i64 = 60_000;
+/// How often a task is tried again if nobody says otherwise.
+const RETRIES: u64 = 3;
+
+/// A task as it was.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Work {
+    /// What kind of work.
+    pub task_type: TaskType,
+    /// Where it is in its life.
+    pub status: Status,
+    /// Whether it can be claimed.
+    pub ready: bool,
+    /// Order of creation.
+    pub number: u64,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// By whom.
+    pub requested_by: AgentId,
+    /// Higher is sooner.
+    pub priority: i32,
+    /// The only one who may work on it.
+    pub assigned: Option<AgentId>,
+    /// What one must be able to do.
+    pub needs: BTreeSet<String>,
+    /// What must be completed before.
+    pub depends_on: Vec<TaskId>,
+    /// What it is a part of.
+    pub parent: Option<TaskId>,
+    /// Not before then.
+    pub not_before: Option<Timestamp>,
+    /// Not after then.
+    pub deadline: Option<Timestamp>,
+    max_retries: u64,
+    backoff: Backoff,
+    on_exhausted: OnExhausted,
+    escalated: bool,
+    /// How often it was claimed.
+    pub attempts: u64,
+    /// How many tries have failed.
+    pub retries: u64,
+    /// Who works on it.
+    pub lease: Option<Lease>,
+    /// Since which revision.
+    pub leased_at: u64,
+    /// What came of it so far.
+    pub result: Option<Json>,
+}
+
+/// A claim that waits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wanting {
+    /// Which call.
+    pub wait: u64,
+    /// Whose.
+    pub agent: AgentId,
+    /// Only these types.
+    pub types: Option<BTreeSet<TaskType>>,
+    /// What the claimant can do.
+    pub able: BTreeSet<String>,
+    /// Only this task.
+    pub task: Option<TaskId>,
+    /// How long the lease shall be.
+    pub lease_ms: u64,
+}
+
+/// Everything about the tasks of a workspace.
+#[derive(Default)]
+pub struct Tasks {
+    all: BTreeMap<TaskId, Timeline<Arc<Work>>>,
+    claims: Timeline<Vec<Wanting>>,
+    /// Whether the batch at hand has touched any.
+    is_touched: bool,
+}
+
+/// Whether nothing may happen to it any more.
+pub fn is_over(status: Status) -> bool {
+    matches!(status, Status::Completed | Status::Failed | Status::Cancelled)
+}
+
+impl Work {
+    fn new(created: &Created, number: u64, batch: &Batch) -> Self {
+        Self {
+            task_type: created.task_type.clone(),
+            status: Status::Pending,
+            ready: created.ready,
+            number,
+            created_at: batch.time,
+            requested_by: batch.agent.clone(),
+            priority: created.priority,
+            assigned: created.assigned_agent.clone(),
+            needs: created.capabilities.clone(),
+            depends_on: created.depends_on.clone(),
+            parent: created.parent.clone(),
+            not_before: created.not_before,
+            deadline: created.deadline,
+            max_retries: created.max_retries.unwrap_or(RETRIES),
+            backoff: created.backoff.unwrap_or_default(),
+            on_exhausted: created.on_exhausted.clone().unwrap_or_default(),
+            escalated: false,
+            attempts: 0,
+            retries: 0,
+            lease: None,
+            leased_at: 0,
+            result: None,
+        }
+    }
+
+    /// Whether somebody who can do this may work on it.
+    pub fn suits(
+        &self,
+        agent: &AgentId,
+        types: Option<&BTreeSet<TaskType>>,
+        able: &BTreeSet<String>,
+    ) -> bool {
+        types.is_none_or(|types| types.contains(&self.task_type))
+            && self.assigned.as_ref().is_none_or(|assigned| assigned == agent)
+            && self.needs.is_subset(able)
+    }
+
+    /// Where it stands among those that are ready.
+    pub fn place(&self) -> (i64, u64) {
+        let created = i64::try_from(self.created_at.0).unwrap_or(i64::MAX);
+        (created - i64::from(self.priority) * AGEING_MS, self.number)
+    }
+
+    /// What becomes of it after one more try has failed.
+    fn check_outcome(&self, batch: &Batch, cause: Cause, outcome: &Outcome) -> Audit {
+        if cause == Cause::Deadline {
+            let late = self.deadline.is_some_and(|deadline| deadline <= batch.time);
+            demand!(late && *outcome == Outcome::Failed, "its deadline is {:?}", self.deadline);
+            return Ok(());
+        }
+        let failures = self.retries + 1;
+        if let Outcome::Retry { not_before } = outcome {
+            let most = self.max_retries;
+            demand!(
+                failures <= most,
+                "it is tried again after {failures} failures, {most} allowed"
+            );
+            let pause = not_before.map_or(0, |moment| moment.since(batch.time));
+            demand!(
+                self.pauses(cause, failures).contains(&pause),
+                "it pauses for {pause} ms after {failures} failures"
+            );
+            return Ok(());
+        }
+        // A worker may say that trying again is no use.
+        let hopeless = cause == Cause::Reported;
+        demand!(failures > self.max_retries || hopeless, "{failures} failures are not too many");
+        let due = match &self.on_exhausted {
+            OnExhausted::Review if !self.escalated => Outcome::Review,
+            OnExhausted::Agent(to) if !self.escalated => Outcome::Reassigned { to: to.clone() },
+            _ => Outcome::Failed,
+        };
+        demand!(*outcome == due, "it ends as {outcome:?}, not as {due:?}");
+        Ok(())
+    }
+
+    /// How long it may pause after so many failures.
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "pauses are short, and a millisecond does not matter"
+    )]
+    fn pauses(&self, cause: Cause, failures: u64) -> std::ops::RangeInclusive<u64> {
+        if cause != Cause::Reported {
+            return 0..=0;
+        }
+        let mut plain = self.backoff.initial_ms as f64;
+        for _ in 1..failures {
+            plain *= self.backoff.multiplier;
+        }
+        let plain = plain.min(self.backoff.max_ms as f64);
+        let spread = plain * self.backoff.jitter;
+        let (least, most) = (plain - spread, plain + spread);
+        (least.max(1.0) as u64 - 1)..=(most as u64 + 1)
+    }
+}
+
+impl Wanting {
+    /// Whether a task is what it waits for.
+    pub fn wants(&self, id: &TaskId, work: &Work) -> bool {
+        self.task.as_ref().is_none_or(|task| task == id)
+            && work.suits(&self.agent, self.types.as_ref(), &self.able)
+    }
+}
+
+impl Tasks {
+    /// A task as it was after a revision.
+    pub fn at(&self, id: &TaskId, at: u64) -> Option<&Arc<Work>> {
+        self.all.get(id)?.at(at)
+    }
+
+    /// All tasks as they were after a revision.
+    pub fn all_at(&self, at: u64) -> impl Iterator<Item = (&TaskId, &Arc<Work>)> {
+        self.all.iter().filter_map(move |(id, timeline)| Some((id, timeline.at(at)?)))
+    }
+
+    /// Who waited for work after a revision, in order of arrival.
+    pub fn claims_at(&self, at: u64) -> &[Wanting] {
+        self.claims.at(at).map_or(&[], Vec::as_slice)
+    }
+
+    fn now(&self, id: &TaskId) -> Audit<Work> {
+        let work = self.all.get(id).and_then(Timeline::now);
+        let Some(work) = work else { return Err(Breach("there is no such task".to_owned())) };
+        demand!(!is_over(work.status), "it is {:?} and changes again", work.status);
+        Ok(Work::clone(work))
+    }
+
+    fn status(&self, id: &TaskId) -> Option<Status> {
+        self.all.get(id)?.now().map(|work| work.status)
+    }
+
+    /// Whether everything that a task depends on is completed.
+    pub fn is_free(&self, work: &Work) -> bool {
+        work.depends_on.iter().all(|task| self.status(task) == Some(Status::Completed))
+    }
+
+    /// Whether a task can never be done any more.
+    pub fn is_doomed(&self, work: &Work) -> bool {
+        let failed =
+            |task: &TaskId| matches!(self.status(task), Some(Status::Failed | Status::Cancelled));
+        let orphaned = work.parent.as_ref().and_then(|parent| self.status(parent));
+        work.depends_on.iter().any(failed) || orphaned == Some(Status::Cancelled)
+    }
+
+    /// Who has waited longest for such a task.
+    fn first_for(&self, id: &TaskId, work: &Work) -> Option<&Wanting> {
+        self.claims_at(u64::MAX).iter().find(|wanting| wanting.wants(id, work))
+    }
+
+    fn set_claims(&mut self, batch: &Batch, change: impl FnOnce(&mut Vec<Wanting>)) {
+        let mut claims = self.claims.now().cloned().unwrap_or_default();
+        change(&mut claims);
+        self.claims.set(batch.revision.0, claims);
+    }
+
+    fn created(&mut self, batch: &Batch, created: &Created) -> Audit {
+        let known = self.all.contains_key(&created.task);
+        demand!(!known, "it was there already");
+        for dependency in &created.depends_on {
+            let status = self.status(dependency);
+            let dead = matches!(status, None | Some(Status::Failed | Status::Cancelled));
+            demand!(!dead, "it depends on `{dependency}`, which is {status:?}");
+        }
+        let parent = created.parent.as_ref().map(|parent| self.status(parent));
+        demand!(
+            parent.is_none_or(|status| status.is_some_and(|status| !is_over(status))),
+            "it is a part of something that is {parent:?}"
+        );
+        let number = self.all.len() as u64;
+        let work = Work::new(created, number, batch);
+        let ready = created.not_before.is_none() && self.is_free(&work);
+        demand!(created.ready == ready, "it is ready: {}", created.ready);
+        let timeline = self.all.entry(created.task.clone()).or_default();
+        timeline.set(batch.revision.0, Arc::new(work));
+        Ok(())
+    }
+}
+
+impl Ledger {
+    pub(super) fn add_task(
+        &mut self,
+        batch: &Batch,
+        event: &Event,
+        ended: &BTreeSet<AgentId>,
+        coverage: &mut Coverage,
+    ) -> Audit {
+        self.tasks.is_touched = true;
+        let added = match event {
+            Event::Created(created) => self.tasks.created(batch, created),
+            Event::Queued { wait, claimant, until, types, capabilities, task, lease_ms } => {
+                let wanting = Wanting {
+                    wait: wait.0,
+                    agent: claimant.clone(),
+                    types: types.clone(),
+                    able: capabilities.clone(),
+                    task: task.clone(),
+                    lease_ms: *lease_ms,
+                };
+                self.waits.begin(batch, claimant, *wait, *until)?;
+                self.tasks.set_claims(batch, |claims| claims.push(wanting));
+                Ok(())
+            }
+            Event::GaveUp { wait, claimant, left } => {
+                let mut claims = self.tasks.claims_at(u64::MAX).iter();
+                let Some(claim) = claims.find(|there| there.wait == wait.0) else {
+                    return Err(Breach(format!("claim {wait} does not wait")));
+                };
+                // Nobody need wait for a task that will never be there to claim.
+                let task = claim.task.as_ref().and_then(|task| self.tasks.status(task));
+                if task.is_some_and(is_over) {
+                    self.waits.in_vain(wait.0);
+                }
+                self.waits.left(batch, *wait, claimant, *left, ended)?;
+                self.tasks.set_claims(batch, |claims| claims.retain(|there| there.wait != wait.0));
+                coverage.left(*left);
+                Ok(())
+            }
+            event => self.change_task(batch, event, ended, coverage),
+        };
+        let id = event.task().map_or("no task", |task| task.as_str());
+        added.map_err(|breach| Breach(format!("task `{id}`: {}: {}", event.kind(), breach.0)))
+    }
+
+    fn change_task(
+        &mut self,
+        batch: &Batch,
+        event: &Event,
+        ended: &BTreeSet<AgentId>,
+        coverage: &mut Coverage,
+    ) -> Audit {
+        let Some(id) = event.task() else { return Ok(()) };
+        let mut work = self.tasks.now(id)?;
+        match event {
+            Event::Claimed { .. } => self.claimed(batch, id, &mut work, event)?,
+            Event::Renewed { .. } | Event::Progressed { .. } | Event::Updated { .. } => {
+                goes_on(batch, &mut work, event)?;
+            }
+            Event::Released { .. } => {
+                self.end_lease(batch, &mut work)?;
+                (work.status, work.ready) = (Status::Pending, true);
+            }
+            Event::Ready { .. } => {
+                let pending = work.status == Status::Pending && !work.ready;
+                demand!(pending, "it is {:?} already", work.status);
+                let free = self.tasks.is_free(&work);
+                demand!(free, "it is ready before {:?}", work.depends_on);
+                let early = work.not_before.is_some_and(|moment| moment > batch.time);
+                demand!(!early, "it is ready before its time");
+                work.ready = true;
+            }
+            Event::Completed { result, .. } => {
+                self.end_lease(batch, &mut work)?;
+                work.result = result.clone().or(work.result.take());
+                (work.status, work.ready) = (Status::Completed, false);
+                coverage.met("task: completed");
+            }
+            Event::Failed { cause, outcome, .. } => {
+                work.check_outcome(batch, *cause, outcome)?;
+                self.failed(batch, &mut work, *cause, ended, coverage)?;
+                work.turn_out(outcome, coverage);
+            }
+            Event::Cancelled { .. } => {
+                let doomed = self.tasks.is_doomed(&work);
+                let by_engine = batch.agent == AgentId::engine();
+                demand!(doomed || !by_engine, "it was cancelled for no reason");
+                if doomed {
+                    coverage.met("task: cancelled with another");
+                }
+                self.end_any_lease(batch, &mut work);
+                (work.status, work.ready) = (Status::Cancelled, false);
+            }
+            Event::Reviewed { verdict, result, .. } => {
+                demand!(work.status == Status::WaitingReview, "it was {:?}", work.status);
+                work.result = result.clone().or(work.result.take());
+                work.status = match verdict {
+                    Verdict::Retry => Status::Pending,
+                    Verdict::Complete => Status::Completed,
+                    Verdict::Fail => Status::Failed,
+                };
+                work.ready = *verdict == Verdict::Retry;
+                work.retries = if work.ready { 0 } else { work.retries };
+                coverage.met("task: reviewed");
+            }
+            Event::Created(_) | Event::Queued { .. } | Event::GaveUp { .. } => {}
+        }
+        let timeline = self.tasks.all.get_mut(id).expect("it was just there");
+        timeline.set(batch.revision.0, Arc::new(work));
+        Ok(())
+    }
+
+    fn claimed(&mut self, batch: &Batch, id: &TaskId, work: &mut Work, event: &Event) -> Audit {
+        let Event::Claimed { holder, token, lease_ms, wait, .. } = event else { return Ok(()) };
+        demand!(work.lease.is_none(), "it was given away while {:?} had it", work.lease);
+        demand!(work.ready && work.status == Status::Pending, "it is not ready");
+        self.tokens.give(batch, *token, holder)?;
+        let first = self.tasks.first_for(id, work).cloned();
+        match (wait, first) {
+            (Some(wait), Some(first)) => {
+                let number = first.wait;
+                demand!(number == wait.0, "claim {wait} got it, claim {number} waited longer");
+                demand!(first.lease_ms == *lease_ms, "its lease is {lease_ms} ms");
+                self.waits.granted(batch, *wait, holder)?;
+                self.tasks.set_claims(batch, |claims| claims.retain(|there| there.wait != wait.0));
+            }
+            (None, None) => {
+                let suits = work.assigned.as_ref().is_none_or(|assigned| assigned == holder);
+                demand!(suits, "it is assigned to {:?}", work.assigned);
+                demand!(batch.agent == *holder, "`{holder}` did not ask for it");
+            }
+            (wait, first) => {
+                demand!(false, "`{holder}` got it by {wait:?} while {first:?} wanted it");
+            }
+        }
+        work.attempts += 1;
+        (work.status, work.ready) = (Status::InProgress, false);
+        work.leased_at = batch.revision.0;
+        work.lease = Some(Lease {
+            holder: holder.clone(),
+            token: *token,
+            claimed_at: batch.time,
+            expires_at: batch.time.after(*lease_ms),
+            lease_ms: *lease_ms,
+        });
+        Ok(())
+    }
+
+    fn end_any_lease(&mut self, batch: &Batch, work: &mut Work) -> Option<Lease> {
+        let lease = work.lease.take();
+        lease.iter().for_each(|lease| self.tokens.end(batch, lease.token.0));
+        lease
+    }
+
+    fn end_lease(&mut self, batch: &Batch, work: &mut Work) -> Audit<Lease> {
+        let lease = self.end_any_lease(batch, work);
+        lease.ok_or_else(|| Breach("nobody had its lease".to_owned()))
+    }
+
+    fn failed(
+        &mut self,
+        batch: &Batch,
+        work: &mut Work,
+        cause: Cause,
+        ended: &BTreeSet<AgentId>,
+        coverage: &mut Coverage,
+    ) -> Audit {
+        match cause {
+            Cause::Reported => {
+                self.end_lease(batch, work)?;
+                work.retries += 1;
+            }
+            Cause::LeaseExpired => {
+                let lease = self.end_lease(batch, work)?;
+                self.check_expired(batch, lease.expires_at, lease.lease_ms)?;
+                coverage.met("task: lease expired");
+                work.retries += 1;
+            }
+            Cause::AgentGone => {
+                let lease = self.end_lease(batch, work)?;
+                let gone = ended.contains(&lease.holder);
+                demand!(gone, "the session of `{}` goes on", lease.holder);
+                coverage.met("task: agent gone");
+                work.retries += 1;
+            }
+            Cause::Deadline => {
+                demand!(batch.agent == AgentId::engine(), "its time was over by an agent's hand");
+                self.end_any_lease(batch, work);
+                coverage.met("task: deadline passed");
+            }
+        }
+        Ok(())
+    }
+
+    /// A batch is complete: nobody waits for what is ready, and no ended session has a lease.
+    pub(super) fn check_tasks(&mut self, revision: u64, ended: &BTreeSet<AgentId>) -> Audit {
+        if !std::mem::take(&mut self.tasks.is_touched) && ended.is_empty() {
+            return Ok(());
+        }
+        let claims = self.tasks.claims_at(u64::MAX);
+        for (id, work) in self.tasks.all_at(u64::MAX).filter(|_| !claims.is_empty()) {
+            let starves = claims.iter().find(|claim| work.ready && claim.wants(id, work));
+            demand!(starves.is_none(), "task `{id}` is ready, and yet {starves:?} waits");
+        }
+        let waits =
+            claims.iter().find(|there| there.wait < revision && ended.contains(&there.agent));
+        demand!(waits.is_none(), "a session ended, and {waits:?} still waits");
+        for (id, work) in self.tasks.all_at(u64::MAX).filter(|_| !ended.is_empty()) {
+            let Some(lease) = &work.lease else { continue };
+            let gone = work.leased_at < revision && ended.contains(&lease.holder);
+            demand!(!gone, "the session of `{}` ended, and it still has `{id}`", lease.holder);
+        }
+        Ok(())
+    }
+
+    /// Something about a task that should have happened by itself by this moment.
+    pub(super) fn overdue_task(&self, now: Timestamp) -> Option<(&TaskId, &Arc<Work>)> {
+        self.tasks.all_at(u64::MAX).find(|(_, work)| {
+            if is_over(work.status) {
+                return false;
+            }
+            let end = |lease: &Lease| lease.expires_at.max(self.woken_at.after(lease.lease_ms));
+            let over = work.lease.as_ref().is_some_and(|lease| end(lease) <= now);
+            let late = work.deadline.is_some_and(|deadline| deadline <= now);
+            let idle = work.status == Status::Pending
+                && !work.ready
+                && work.not_before.is_none_or(|moment| moment <= now)
+                && self.tasks.is_free(work);
+            over || late || idle || self.tasks.is_doomed(work)
+        })
+    }
+}
+
+impl Work {
+    fn turn_out(&mut self, outcome: &Outcome, coverage: &mut Coverage) {
+        self.ready = false;
+        match outcome {
+            Outcome::Retry { not_before } => {
+                self.status = Status::Pending;
+                self.not_before = *not_before;
+                coverage.met("task: tried again");
+            }
+            Outcome::Failed => {
+                self.status = Status::Failed;
+                coverage.met("task: failed for good");
+            }
+            Outcome::Review => self.status = Status::WaitingReview,
+            Outcome::Reassigned { to } => {
+                self.status = Status::Pending;
+                (self.retries, self.not_before) = (0, None);
+                (self.assigned, self.escalated) = (Some(to.clone()), true);
+                coverage.met("task: reassigned");
+            }
+        }
+    }
+}
+
+/// The work goes on under the same lease.
+fn goes_on(batch: &Batch, work: &mut Work, event: &Event) -> Audit {
+    let Some(lease) = &mut work.lease else {
+        return Err(Breach("nobody works on it".to_owned()));
+    };
+    match event {
+        Event::Renewed { lease_ms, .. } => {
+            lease.lease_ms = *lease_ms;
+            lease.expires_at = batch.time.after(*lease_ms);
+        }
+        Event::Progressed { .. } => lease.expires_at = batch.time.after(lease.lease_ms),
+        Event::Updated { result, priority, .. } => {
+            work.result = result.clone().or(work.result.take());
+            work.priority = priority.unwrap_or(work.priority);
+        }
+        _ => {}
+    }
+    Ok(())
+}
