@@ -197,6 +197,10 @@ impl Space {
         let first = happened.events.len();
         // Only effects are kept: whoever waited for nothing may wait again.
         for Ended { wait, reply, .. } in happened.ended.iter().filter(|ended| ended.is_granted) {
+            #[cfg(feature = "planted")]
+            if crate::planted::is("space.awaited_receipt_not_kept") {
+                continue;
+            }
             if let (Some(keyed), Ok(reply)) = (self.keyed_waits.get(*wait), reply) {
                 let answer = Answer { revision: stamp.revision, reply: reply.clone() };
                 happened.events.push(Event::Receipt(Receipt::awaited(keyed, &answer)));
@@ -269,7 +273,10 @@ impl Space {
         let (require, commands) = match wish {
             Wish::Command(command) => return self.run(command, stamp, happened),
             Wish::Fenced { token, command } => {
-                if !self.is_live(token) {
+                let is_live = self.is_live(token);
+                #[cfg(feature = "planted")]
+                let is_live = is_live || crate::planted::is("space.stale_fence_holds");
+                if !is_live {
                     return Err(Rejection::StaleToken { given: token });
                 }
                 return self.run(*command, stamp, happened);

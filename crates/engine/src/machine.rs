@@ -248,6 +248,10 @@ impl Machine {
             return;
         }
         resident.calls.remove(&call.wait);
+        #[cfg(feature = "planted")]
+        if baton_core::planted::is("machine.gone_still_wait") {
+            return;
+        }
         if let Some(command) = resident.space.give_up(call.wait) {
             let taken = self.submit(&call.workspace, command.into(), &AgentId::engine(), now);
             assert!(taken.is_ok(), "the workspace is in memory");
@@ -257,6 +261,10 @@ impl Machine {
     /// Nobody waits in a workspace that was just loaded: callers do not survive the process.
     fn forsake(&mut self, workspace: &WorkspaceName, now: Timestamp) {
         let Some(resident) = self.residents.get(workspace) else { return };
+        #[cfg(feature = "planted")]
+        if baton_core::planted::is("machine.forsakes_nobody") {
+            return;
+        }
         let space = &resident.space;
         let commands: Vec<_> = space.waits().filter_map(|wait| space.give_up(wait)).collect();
         for commands in commands.chunks(limits::TRANSACTION_COMMANDS_MAX) {

@@ -96,6 +96,8 @@ fn held<'a>(table: &'a Table, name: &LockName, token: Token) -> Result<&'a Hold,
     let hold = table.hold(name);
     match hold {
         Some(hold) if hold.token == token => Ok(hold),
+        #[cfg(feature = "planted")]
+        Some(hold) if crate::planted::is("lock.any_token_will_do") => Ok(hold),
         Some(_) | None => Err(Rejection::StaleToken {
             name: name.clone(),
             given: token,
@@ -140,6 +142,8 @@ fn hand_over(table: &Table, name: &LockName, stamp: &Stamp) -> Decided {
 fn let_go(table: &Table, agent: &AgentId) -> Decided {
     // The waits first: nothing may be handed over to someone whose session has ended.
     let waits = table.waits_of(agent).map(|waiter| gave_up(waiter, Left::SessionEnded));
+    #[cfg(feature = "planted")]
+    let waits = waits.filter(|_| !crate::planted::is("lock.ended_session_waits"));
     let holds = table.holds_of(agent);
     let holds = holds.map(|hold| Event::Dropped { name: hold.name.clone(), token: hold.token });
     done(waits.chain(holds).collect())
@@ -158,7 +162,10 @@ fn give_up(table: &Table, wait: WaitId) -> Decided {
 fn expire(table: &Table, stamp: &Stamp) -> Decided {
     let most = limits::EXPIRIES_PER_BATCH_MAX;
     // The waits first, for the same reason: nobody is granted what they no longer wait for.
-    let waits = table.overdue_waits(stamp.now).map(|waiter| gave_up(waiter, Left::Timeout));
+    let now = stamp.now;
+    #[cfg(feature = "planted")]
+    let now = if crate::planted::is("lock.impatient") { now.after(20_000) } else { now };
+    let waits = table.overdue_waits(now).map(|waiter| gave_up(waiter, Left::Timeout));
     let holds = table.overdue_holds(stamp.now);
     let holds = holds.map(|hold| Event::Expired { name: hold.name.clone(), token: hold.token });
     done(waits.chain(holds).take(most).collect())

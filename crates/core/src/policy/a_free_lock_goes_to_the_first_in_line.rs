@@ -6,6 +6,10 @@ use crate::space::Space;
 
 /// Between a release and the next hold there is no moment at which anyone could slip in.
 pub(super) fn a_free_lock_goes_to_the_first_in_line(space: &Space, event: &Event) -> Vec<Command> {
+    #[cfg(feature = "planted")]
+    if crate::planted::is("policy.free_lock_stays") {
+        return Vec::new();
+    }
     let name = event.name();
     if !is_the_end_of_a_hold(event) || space.lock.first_in_line(name).is_none() {
         return Vec::new();

@@ -7,6 +7,10 @@ use crate::task::{self, Event, Verdict};
 
 /// Nobody can slip in between: what is ready and what is waited for never meet outside of a commit.
 pub(super) fn a_ready_task_goes_to_whoever_waits(space: &Space, event: &Event) -> Vec<Command> {
+    #[cfg(feature = "planted")]
+    if crate::planted::is("policy.ready_task_stays") {
+        return Vec::new();
+    }
     let Some(id) = made_ready(event) else { return Vec::new() };
     let ready = space.task.get(id).filter(|record| record.ready);
     if ready.and_then(|record| space.task.claims().first_for(record)).is_none() {

@@ -92,6 +92,10 @@ impl Claims {
             self.of_any_type.iter().find_map(wanting),
             self.of_task(&record.id).find(|waiting| waiting.wants(record)),
         ];
+        #[cfg(feature = "planted")]
+        if crate::planted::is("task.any_claim_first") {
+            return self.of_any_type.iter().rev().find_map(wanting).or(firsts[0]).or(firsts[2]);
+        }
         firsts.into_iter().flatten().min_by_key(|waiting| waiting.wait.id)
     }
 
