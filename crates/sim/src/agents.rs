@@ -262,7 +262,7 @@ impl Agent {
         Action::Submit(request)
     }
 
-    /// Once in a while it has a session, and once in a while it asks again for what it asked before.
+    /// Once in a while it has a session, or asks again for what it asked before.
     fn holder(&mut self, things: &mut Things<'_>) -> Action {
         let token = self.token;
         match things.chance.below(20) {

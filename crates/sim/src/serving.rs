@@ -4,8 +4,8 @@
 //! group that is full, and opens an answer only when its group is settled. It also asks for the
 //! workspace's revision before each request, so that the auditor knows what it was decided against.
 //!
-//! A call that waits goes through two hands: first it is queued, like any request; then it is looked
-//! at until a later batch has ended it. Its caller may go away at any time in between.
+//! A call that waits goes through two hands: first it is queued, like any request; then it is
+//! looked at until a later batch has ended it. Its caller may go away at any time in between.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

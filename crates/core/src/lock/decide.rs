@@ -76,8 +76,8 @@ fn acquire(table: &Table, command: Acquire, stamp: &Stamp) -> Result<Decided, Re
     Ok(Decided { events: vec![event], about: About::Later })
 }
 
-/// Whether there may be one more: of the agent's holds and waits together, since its waits turn into
-/// holds without being asked again; and of what is counted over the workspace.
+/// Whether there may be one more: of the agent's holds and waits together, since its waits turn
+/// into holds without being asked again; and of what is counted over the workspace.
 fn check_counts(
     table: &Table,
     agent: &AgentId,
