@@ -653,7 +653,7 @@ fn asked(world: &World, number: usize, (what, pick, odd): (u8, usize, u8)) -> St
     };
     match what {
         0..=4 => format!(r#"task.create w{} id="k{number}" {extra}"#, pick % 2),
-        5 => format!(r#"all: task.create w0 {extra} & task.claim & task.cancel {some}"#),
+        5 => format!("all: task.create w0 {extra} & task.claim & task.cancel {some}"),
         6..=8 => format!("task.claim lease_ms={lease} wait_ms={}", 200 * u64::from(odd)),
         9 => format!(r#"task.claim types=["w1","w0"] capabilities=["c"] lease_ms={lease}"#),
         10 => format!(r#"task.claim task="{some}" wait_ms={}"#, 200 * u64::from(odd)),
