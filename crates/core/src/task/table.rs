@@ -326,7 +326,8 @@ impl Table {
         let is_open = |task: &&TaskId| {
             self.by_id.get(*task).is_some_and(|record| record.status != Status::Completed)
         };
-        record.depends_on().iter().filter(is_open)
+        let depends_on = record.depends_on().iter().filter(|_| !record.status.is_finished());
+        depends_on.filter(is_open)
     }
 
     /// Forgets the tasks that finished first, if there are too many. It happens after every batch,

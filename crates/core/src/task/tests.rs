@@ -1,6 +1,14 @@
 //! Scenarios of tasks.
 
-use crate::testing::{World, check_coverage, scenarios};
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::{List, Status, Task};
+use crate::limits;
+use crate::names::{AgentId, TaskId};
+use crate::space::Space;
+use crate::testing::{World, check, check_coverage, scenarios};
 
 scenarios! {
     a_task_is_claimed_worked_on_and_done => [
@@ -493,4 +501,243 @@ fn every_word_is_reached() {
     let elsewhere = ["task.too_many", "task.subtree_too_large"];
     check_coverage(source, "code", SCENARIOS, World::codes, &elsewhere);
     check_coverage(source, "kind", SCENARIOS, World::kinds, &[]);
+}
+
+/// What ends may concern more tasks than fit into one commit: the rest follows by itself.
+#[test]
+fn many_dependents_follow_in_several_commits() {
+    for (end, first, rest) in [
+        ("task.complete root token=", "1 task.completed; 1000 task.ready", "500 task.ready"),
+        (
+            "task.fail root error=1 retryable=false token=",
+            "1000 task.cancelled; 1 task.failed",
+            "500 task.cancelled",
+        ),
+    ] {
+        let mut world = World::new(Space::default());
+        world.run(0, "ann", r#"task.create w id="root""#);
+        for _ in 0..3 {
+            let many = r#"many 500 task.create w depends_on=["root"]"#;
+            assert_eq!(world.run(0, "ann", many), "500 task.created");
+        }
+        let claimed = world.run(0, "ada", "task.claim");
+        let (_, token) = claimed.split_once("token=").unwrap();
+        assert_eq!(world.run(1, "ada", &format!("{end}{token}")), first);
+        assert_eq!(world.run(1, "ada", "time"), rest);
+    }
+}
+
+#[test]
+fn a_subtree_fits_into_one_commit_or_is_refused() {
+    let mut world = World::new(Space::default());
+    world.run(0, "ann", r#"task.create w id="root""#);
+    for _ in 0..5 {
+        world.run(0, "ann", r#"many 1000 task.create w parent="root""#);
+    }
+    assert_eq!(world.run(0, "ann", "task.cancel root"), "refused task.subtree_too_large");
+    world.run(0, "ann", "task.cancel t-0000000002");
+    assert_eq!(world.run(0, "ann", "task.cancel root"), "5000 task.cancelled");
+}
+
+#[test]
+fn an_agent_holds_so_many_tasks_and_no_more() {
+    let mut world = World::new(Space::default());
+    world.run(0, "ada", "agent.register ada");
+    world.run(0, "ann", "many 1000 task.create w");
+    world.run(0, "ann", "task.create w");
+    assert_eq!(world.run(0, "ada", "many 1000 task.claim"), "1000 task.claimed");
+    assert_eq!(world.run(0, "ada", "task.claim"), "refused task.too_many");
+    assert_eq!(world.run(0, "ada", "task.claim wait_ms=5"), "refused task.too_many");
+    let left = world.run(0, "ada", "agent.leave ada");
+    assert_eq!(left, "1 agent.left; 1000 task.failed");
+    assert_eq!(world.run(0, "ada", "time"), "1000 task.ready");
+    let stats = world.run(0, "ada", "task.stats");
+    assert!(stats.starts_with("pending=1001 ready=1001 "), "{stats}");
+}
+
+/// What becomes ready by itself goes to claims whose answers must be kept: a batch that could not be
+/// committed would be tried again forever.
+#[test]
+fn large_tasks_become_ready_a_few_at_a_time() {
+    let mut world = World::new(Space::default());
+    world.run(0, "ada", "agent.register ada");
+    for _ in 0..12 {
+        let large = format!("task.create w definition=bytes:{}", limits::VALUE_BYTES_MAX);
+        world.run(0, "ann", &large);
+        world.run(0, "ada", "task.claim");
+    }
+    for number in 0..12 {
+        let told = world.run(0, &format!("w{number}"), "#k task.claim wait_ms=1000");
+        assert!(told.starts_with("task.queued"), "{told}");
+    }
+    assert_eq!(world.run(1, "ada", "agent.leave ada"), "1 agent.left; 12 task.failed");
+    let told = world.run(1, "ada", "time");
+    assert_eq!(told.matches("task.ready").count(), 12);
+    assert_eq!(told.matches("task.claimed").count(), 12);
+    assert!(told.matches(" | ").count() >= 5, "several batches");
+}
+
+#[test]
+fn what_finished_first_is_forgotten_first_unless_it_is_needed() {
+    let mut world = check(&[
+        (0, "ann", r#"task.create w id="parent""#, "task.created parent w ready"),
+        (0, "ann", r#"task.create w id="kid" parent="parent""#, "task.created kid w ready"),
+        (0, "ann", r#"task.create w id="first""#, "task.created first w ready"),
+        (0, "ann", r#"task.create w id="second""#, "task.created second w ready"),
+        (0, "ann", r#"task.create w id="open""#, "task.created open w ready"),
+        (0, "ann", r#"task.create w id="next" depends_on=["first","open"]"#, "task.created next w"),
+    ]);
+    for task in ["parent", "first", "second"] {
+        let claimed = world.run(1, "ada", &format!(r#"task.claim task="{task}""#));
+        let (_, token) = claimed.split_once("token=").unwrap();
+        world.run(1, "ada", &format!("task.complete {task} token={token}"));
+    }
+    let known = |world: &World| {
+        let all = List::default();
+        let ids = world.space.task.after(&all).map(|record| record.id.to_string());
+        ids.collect::<Vec<_>>().join(" ")
+    };
+    world.space.task.trim_to(1);
+    world.space.check();
+    assert_eq!(known(&world), "first kid next open parent", "two are needed");
+    world.run(2, "ann", "task.cancel kid");
+    world.run(2, "ann", "task.cancel next");
+    world.space.task.trim_to(2);
+    world.space.check();
+    assert_eq!(known(&world), "next open parent", "a part goes before its whole");
+    world.space.task.trim_to(0);
+    world.space.check();
+    assert_eq!(known(&world), "open");
+}
+
+#[test]
+fn a_list_looks_at_so_many_and_says_where_to_go_on() {
+    let mut world = World::new(Space::default());
+    for _ in 0..21 {
+        world.space.commit(many_tasks(), &AgentId::engine(), crate::Timestamp(0)).unwrap();
+    }
+    let first = world.run(0, "ann", r#"task.list type="rare""#);
+    assert_eq!(first, "[] next=t-0000000021");
+    assert_eq!(world.run(0, "ann", r#"task.list type="rare" cursor="t-0000000021""#), "[]");
+    let page = world.run(0, "ann", "task.list limit=2 cursor=\"t-0000000021\"");
+    assert_eq!(page, "[t-0000000021.10, t-0000000021.100] next=t-0000000021.100");
+}
+
+fn many_tasks() -> crate::Request {
+    let command = crate::testing::read_command("task.create w");
+    let commands = vec![command; limits::TRANSACTION_COMMANDS_MAX];
+    let wish = crate::Wish::Transaction { require: Vec::new(), commands };
+    crate::Request { wish, idempotency_key: None }
+}
+
+/// What a random step asks for, of the tasks that there are.
+fn asked(world: &World, number: usize, (what, pick, odd): (u8, usize, u8)) -> String {
+    let table = &world.space.task;
+    let all = List::default();
+    let known = table.after(&all).map(|record| record.id.clone()).collect::<Vec<_>>();
+    let known = known.get(pick % known.len().max(1)).cloned();
+    let some = known.unwrap_or_else(|| TaskId::parse("none").unwrap());
+    let token = table
+        .get(&some)
+        .map_or(0, |record| record.last_token.0 - u64::from(odd == 7).min(record.last_token.0));
+    let lease = [100, 300, 1_000][pick % 3];
+    let extra = match odd {
+        0 => format!(r#"depends_on=["{some}"]"#),
+        1 => format!(r#"parent="{some}""#),
+        2 => "delay_ms=150 priority=1".to_owned(),
+        3 => "deadline_ms=400".to_owned(),
+        4 => r#"max_retries=0 on_exhausted="review""#.to_owned(),
+        5 => r#"max_retries=1 on_exhausted={"agent":"bob"} capabilities=["c"]"#.to_owned(),
+        6 => r#"backoff={"initial_ms":0} group="g""#.to_owned(),
+        _ => r#"assigned_agent="ada" priority=-2"#.to_owned(),
+    };
+    match what {
+        0..=4 => format!(r#"task.create w{} id="k{number}" {extra}"#, pick % 2),
+        5 => format!("all: task.create w0 {extra} & task.claim & task.cancel {some}"),
+        6..=8 => format!("task.claim lease_ms={lease} wait_ms={}", 200 * u64::from(odd)),
+        9 => format!(r#"task.claim types=["w1","w0"] capabilities=["c"] lease_ms={lease}"#),
+        10 => format!(r#"task.claim task="{some}" wait_ms={}"#, 200 * u64::from(odd)),
+        11 => format!("#i{pick} task.claim wait_ms=300"),
+        12 => format!("task.heartbeat {some} token={token}"),
+        13 => format!("task.progress {some} token={token} fraction=0.5"),
+        14 => format!(r#"task.update {some} token={token} fields={{"priority":{odd}}}"#),
+        15 => format!("task.release {some} token={token}"),
+        16 => format!("task.complete {some} token={token} then_claim={{}}"),
+        17 => format!("task.complete {some} token={token} result={number}"),
+        18 | 19 => {
+            format!(r#"task.fail {some} token={token} error="e{pick}" retryable={}"#, odd > 2)
+        }
+        20 if odd < 3 => format!("task.cancel {some}"),
+        20 => {
+            format!(r#"task.review {some} verdict="{}""#, ["retry", "complete", "fail"][pick % 3])
+        }
+        21 => "agent.register ada ttl_ms=400".to_owned(),
+        22 if odd < 2 => "gone".to_owned(),
+        22 if odd < 4 => "wake".to_owned(),
+        22 => {
+            format!("all: task.complete {some} token={token} & task.create w0 & agent.leave nobody")
+        }
+        _ => "time".to_owned(),
+    }
+}
+
+/// Counts again what was counted as it happened.
+fn check_counts(space: &Space) {
+    let all = List::default();
+    let count = |status: Status| space.task.after(&all).filter(|it| it.status == status).count();
+    let counts = space.task.statistics(None).tasks;
+    let found = [
+        (counts.pending, Status::Pending),
+        (counts.in_progress, Status::InProgress),
+        (counts.waiting_review, Status::WaitingReview),
+        (counts.completed, Status::Completed),
+        (counts.failed, Status::Failed),
+        (counts.cancelled, Status::Cancelled),
+    ];
+    for (counted, status) in found {
+        assert_eq!(counted, count(status) as u64, "{status:?}");
+    }
+    let ready = space.task.after(&all).filter(|record| record.ready).count();
+    assert_eq!(counts.ready, ready as u64);
+    assert_eq!(counts.pending, counts.ready + counts.delayed + counts.blocked);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+
+    /// Whatever is asked for in whatever order: every step leaves the space sound (see
+    /// [`crate::testing`]), tokens only grow, a token is live exactly as long as its lease, and what
+    /// is finished stays as it is.
+    #[test]
+    fn whatever_happens_tasks_stay_sound(
+        steps in proptest::collection::vec(
+            (0..250_u64, 0..4_usize, (0..26_u8, 0..40_usize, 0..8_u8)), 1..90),
+    ) {
+        const AGENTS: [&str; 4] = ["ada", "bob", "cho", "dan"];
+        let mut world = World::new(Space::default());
+        let mut finished: BTreeMap<TaskId, Task> = BTreeMap::new();
+        let (mut time, mut last_token) = (0, 0);
+        for (number, (pause, agent, step)) in steps.into_iter().enumerate() {
+            time += pause;
+            let told = world.run(time, AGENTS[agent], &asked(&world, number, step));
+            for claimed in told.split("task.claimed ").skip(1) {
+                let (_, rest) = claimed.split_once("token=").expect("a claim gives a token");
+                let digits = rest.split(|letter: char| !letter.is_ascii_digit()).next();
+                let token: u64 = digits.expect("there is a first part").parse().unwrap();
+                prop_assert!(token > last_token, "{} after {}: {}", token, last_token, told);
+                last_token = token;
+            }
+            for record in world.space.task.after(&List::default()) {
+                let is_live = world.space.is_live(record.last_token);
+                prop_assert_eq!(is_live, record.lease.is_some(), "{}", record.id);
+                let shown = world.space.task.shown(&record.id, Vec::new()).unwrap();
+                if record.status.is_finished() {
+                    let before = finished.entry(record.id.clone()).or_insert_with(|| shown.clone());
+                    prop_assert_eq!(before, &shown, "what is finished changed");
+                }
+            }
+            check_counts(&world.space);
+        }
+        world.check_memory();
+    }
 }
