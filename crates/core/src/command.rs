@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::names::IdempotencyKey;
 use crate::numbers::Token;
 use crate::transaction::Precondition;
-use crate::{agent, barrier, lock, namespace, semaphore, state, task, workspace};
+use crate::{agent, barrier, join, lock, namespace, semaphore, state, task, workspace};
 
 /// A wish to change something.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,6 +26,8 @@ pub enum Command {
     Barrier(barrier::Command),
     /// About tasks.
     Task(task::Command),
+    /// About joins.
+    Join(join::Command),
     /// About the workspace itself.
     Workspace(workspace::Command),
 }
@@ -49,6 +51,8 @@ pub enum Query {
     Barrier(barrier::Query),
     /// About tasks.
     Task(task::Query),
+    /// About joins.
+    Join(join::Query),
     /// About the workspace itself.
     Workspace(workspace::Query),
 }
@@ -101,6 +105,7 @@ impl Query {
             | Self::Lock(_)
             | Self::Semaphore(_)
             | Self::Barrier(_)
+            | Self::Join(_)
             | Self::Workspace(_) => false,
         }
     }
@@ -122,5 +127,5 @@ macro_rules! sums {
 }
 sums!(
     state => State, namespace => Namespace, agent => Agent, lock => Lock, semaphore => Semaphore,
-    barrier => Barrier, task => Task, workspace => Workspace
+    barrier => Barrier, task => Task, join => Join, workspace => Workspace
 );

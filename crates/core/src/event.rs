@@ -6,7 +6,7 @@ use crate::numbers::Token;
 use crate::pattern::Pattern;
 use crate::receipt::Receipt;
 use crate::wait::{Keyed, Step};
-use crate::{agent, barrier, lock, namespace, semaphore, state, task, workspace};
+use crate::{agent, barrier, join, lock, namespace, semaphore, state, task, workspace};
 
 /// A fact. Past tense, self-contained: applying one needs the space and nothing else.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,6 +26,8 @@ pub enum Event {
     Barrier(barrier::Event),
     /// About tasks.
     Task(task::Event),
+    /// About joins.
+    Join(join::Event),
     /// About the workspace itself.
     Workspace(workspace::Event),
     /// An answer that will be repeated if the request is.
@@ -44,6 +46,7 @@ impl Event {
             Self::Lock(event) => event.kind(),
             Self::Semaphore(event) => event.kind(),
             Self::Barrier(event) => event.kind(),
+            Self::Join(event) => event.kind(),
             Self::Task(event) => event.kind(),
             Self::Workspace(event) => event.kind(),
             Self::Receipt(_) => "receipt.kept",
@@ -70,6 +73,7 @@ impl Event {
             Self::Lock(event) => ["locks/", event.name().as_str(), "", ""],
             Self::Semaphore(event) => ["semaphores/", event.name().as_str(), "", ""],
             Self::Barrier(event) => ["barriers/", event.name().as_str(), "", ""],
+            Self::Join(event) => ["joins/", event.join().as_str(), "", ""],
             Self::Task(event) => {
                 let [kind, name] = event.subject_parts();
                 [kind, name, "", ""]
@@ -103,6 +107,7 @@ impl Event {
             | Self::Lock(_)
             | Self::Semaphore(_)
             | Self::Barrier(_)
+            | Self::Join(_)
             | Self::Task(_)
             | Self::Workspace(_)
             | Self::Receipt(_)
@@ -119,6 +124,7 @@ impl Event {
             | Self::Lock(_)
             | Self::Semaphore(_)
             | Self::Barrier(_)
+            | Self::Join(_)
             | Self::Task(_)
             | Self::Workspace(_) => true,
             Self::Receipt(_) | Self::Awaited(_) => false,
@@ -132,6 +138,7 @@ impl Event {
             Self::Lock(event) => event.wait(),
             Self::Semaphore(event) => event.wait(),
             Self::Barrier(event) => event.wait(),
+            Self::Join(event) => event.wait(),
             Self::Task(event) => event.wait(),
             Self::State(_)
             | Self::Namespace(_)
@@ -153,6 +160,7 @@ impl Event {
             Self::State(_)
             | Self::Namespace(_)
             | Self::Barrier(_)
+            | Self::Join(_)
             | Self::Workspace(_)
             | Self::Receipt(_)
             | Self::Awaited(_) => None,
@@ -190,6 +198,7 @@ impl Event {
             Self::Lock(event) => event.load(),
             Self::Semaphore(event) => event.load(),
             Self::Barrier(event) => event.load(),
+            Self::Join(event) => event.load(),
             Self::Task(event) => event.load(),
             Self::Receipt(receipt) => {
                 let agent = receipt.agent.as_ref().map_or(0, |agent| agent.as_str().len());

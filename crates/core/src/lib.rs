@@ -27,6 +27,8 @@ mod described;
 pub mod entries;
 pub mod entry;
 pub mod event;
+pub mod join;
+pub mod join_record;
 pub mod json;
 pub mod kind;
 pub mod limits;
@@ -69,8 +71,8 @@ pub use event::Event;
 pub use json::Json;
 pub use kind::Kind;
 pub use names::{
-    AgentId, BarrierName, GroupName, IdempotencyKey, Key, LockName, NamespaceName, SemaphoreName,
-    TaskId, TaskType, WorkspaceName,
+    AgentId, BarrierName, GroupName, IdempotencyKey, JoinId, Key, LockName, NamespaceName,
+    SemaphoreName, TaskId, TaskType, WorkspaceName,
 };
 pub use notice::Notice;
 pub use numbers::{Generation, Revision, Token, Version, WaitId};

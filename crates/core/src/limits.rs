@@ -73,9 +73,15 @@ pub const HOLD_TTL_MS_DEFAULT: u64 = 300_000;
 pub const EXPIRIES_PER_BATCH_MAX: usize = 1_000;
 /// Most agents that are lost in one batch; the rest follow in the next. Each may let go of as much
 /// as it is allowed to hold, and all of that must fit: a lock or a permit goes on to the next in
-/// line, whose answer may have to be kept; an arrival is withdrawn.
+/// line, whose answer may have to be kept; an arrival is withdrawn; joins of its
+/// tasks settle.
 pub const LOST_PER_BATCH_MAX: usize = BATCH_EVENTS_MAX
-    / (EPHEMERAL_PER_AGENT_MAX + 7 * HOLDS_PER_AGENT_MAX + LEASES_PER_AGENT_MAX + 1);
+    / (EPHEMERAL_PER_AGENT_MAX
+        + 7 * HOLDS_PER_AGENT_MAX
+        + LEASES_PER_AGENT_MAX
+        + JOIN_WAITS_MAX
+        + JOINS_SETTLED_AT_ONCE_MAX * (1 + JOIN_WAITS_MAX)
+        + 1);
 /// Shortest time to live of an entry.
 pub const TTL_MS_MIN: u64 = 1;
 /// Longest time to live of an entry: ten years. More is a mistake in units.
@@ -162,3 +168,23 @@ pub const TASKS_EXAMINED_MAX: usize = 20_000;
 pub const FAILURE_REASONS_MAX: usize = 100;
 /// Longest reason of a failure that is counted, in characters.
 pub const FAILURE_REASON_CHARACTERS_MAX: usize = 120;
+/// Most tasks in one join. A group that grows beyond that makes its join fail.
+pub const JOIN_MEMBERS_MAX: usize = 1_000;
+/// Most joins of a workspace that wait.
+pub const JOINS_MAX: usize = 10_000;
+/// Most tasks that are in joins that wait, where each group counts as large as it may become.
+pub const JOINED_TASKS_MAX: usize = 2_000_000;
+/// Most joins that one task is named in, or one group: each is told when a task finishes.
+pub const JOINS_PER_TASK_MAX: usize = 16;
+/// Most joins that settle in one commit besides what caused it; more follow by themselves.
+pub const JOINS_SETTLED_AT_ONCE_MAX: usize = 16;
+/// Most calls that wait for one join, since all are answered in one commit; and most of one agent.
+pub const JOIN_WAITS_MAX: usize = 100;
+/// Most bytes of results that are copied into one join: it must fit into an answer.
+pub const JOIN_BYTES_MAX: usize = 4 << 20;
+/// Most bytes of results that are copied into all joins of a workspace.
+pub const JOINS_BYTES_MAX: usize = 64 << 20;
+/// Settled joins that are kept to be looked at; those that settled first are forgotten first.
+pub const JOINS_SETTLED_MAX: usize = 10_000;
+/// Most tasks in the settled joins that are kept.
+pub const SETTLED_TASKS_MAX: usize = 200_000;

@@ -1,4 +1,4 @@
-//! Who stands in line for things that are held for a time, in order of arrival.
+//! Who stands in line for something, in order of arrival.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ pub struct Waiter<Name> {
     pub name: Name,
     /// Who, and how long.
     pub wait: Wait,
-    /// How long it shall be held.
+    /// How long it shall be held; 0 for what is not held.
     pub ttl_ms: u64,
 }
 

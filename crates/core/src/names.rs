@@ -199,6 +199,12 @@ name!(
     |what, text| check_plain(what, text, limits::TASK_BYTES_MAX, "._:@-")
 );
 name!(
+    /// Id of a join.
+    JoinId,
+    "join",
+    |what, text| check_plain(what, text, limits::TASK_BYTES_MAX, "._:@-")
+);
+name!(
     /// What kind of work a task is.
     TaskType,
     "task type",
@@ -262,6 +268,17 @@ impl NamespaceName {
     /// An agent's own namespace.
     pub fn of_agent(agent: &AgentId) -> Self {
         Self(format!("agent:{agent}").into())
+    }
+}
+
+impl JoinId {
+    /// The id of a join that was created without one: the first of a revision, the second, and so
+    /// on. Such ids sort by time.
+    pub fn of_revision(revision: Revision, number: usize) -> Self {
+        Self(match number {
+            0 | 1 => format!("j-{:010}", revision.0).into(),
+            more => format!("j-{:010}.{more}", revision.0).into(),
+        })
     }
 }
 

@@ -8,7 +8,7 @@ use crate::kind::Kind;
 use crate::names::{IdempotencyKey, NameError};
 use crate::numbers::{Revision, Token};
 use crate::transaction::Precondition;
-use crate::{agent, barrier, lock, namespace, semaphore, state, task, workspace};
+use crate::{agent, barrier, join, lock, namespace, semaphore, state, task, workspace};
 
 /// The rules said no. Refusals are answers, not failures: nothing was written.
 #[derive(Clone, Debug, PartialEq, Error, Serialize)]
@@ -32,6 +32,9 @@ pub enum Rejection {
     /// By barriers.
     #[error(transparent)]
     Barrier(#[from] barrier::Rejection),
+    /// By joins.
+    #[error(transparent)]
+    Join(#[from] join::Rejection),
     /// By tasks.
     #[error(transparent)]
     Task(#[from] task::Rejection),
@@ -118,6 +121,7 @@ impl Rejection {
             Self::Lock(rejection) => rejection.code(),
             Self::Semaphore(rejection) => rejection.code(),
             Self::Barrier(rejection) => rejection.code(),
+            Self::Join(rejection) => rejection.code(),
             Self::Task(rejection) => rejection.code(),
             Self::Workspace(rejection) => rejection.code(),
             Self::InTransaction { .. } => "transaction.command_refused",
@@ -144,6 +148,7 @@ impl Rejection {
             Self::Lock(rejection) => rejection.kind(),
             Self::Semaphore(rejection) => rejection.kind(),
             Self::Barrier(rejection) => rejection.kind(),
+            Self::Join(rejection) => rejection.kind(),
             Self::Task(rejection) => rejection.kind(),
             Self::Workspace(rejection) => rejection.kind(),
             Self::InTransaction { cause, .. } => cause.kind(),
@@ -169,6 +174,7 @@ impl Rejection {
             Self::Lock(rejection) => rejection.hint(),
             Self::Semaphore(rejection) => rejection.hint(),
             Self::Barrier(rejection) => rejection.hint(),
+            Self::Join(rejection) => rejection.hint(),
             Self::Task(rejection) => rejection.hint(),
             Self::Workspace(rejection) => rejection.hint(),
             Self::InTransaction { cause, .. } => cause.hint(),

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::numbers::Revision;
-use crate::{agent, barrier, lock, namespace, semaphore, state, task, workspace};
+use crate::{agent, barrier, join, lock, namespace, semaphore, state, task, workspace};
 
 /// The answer to one command or query.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,6 +24,8 @@ pub enum Reply {
     Barrier(barrier::Reply),
     /// About tasks.
     Task(task::Reply),
+    /// About joins.
+    Join(join::Reply),
     /// About the workspace itself.
     Workspace(workspace::Reply),
     /// One answer for each command of a transaction, in order.

@@ -11,7 +11,9 @@ use crate::reply::{Answer, Reply};
 use crate::stamp::Stamp;
 use crate::time::Timestamp;
 use crate::wait::{Keyed, KeyedWaits, Step};
-use crate::{agent, barrier, limits, lock, namespace, policy, semaphore, state, task, workspace};
+use crate::{
+    agent, barrier, join, limits, lock, namespace, policy, semaphore, state, task, workspace,
+};
 
 mod head;
 mod plan;
@@ -41,6 +43,8 @@ pub struct Space {
     pub barrier: barrier::Table,
     /// Tasks.
     pub task: task::Table,
+    /// Joins.
+    pub join: join::Table,
     /// The workspace about itself.
     pub workspace: workspace::Table,
     receipts: Receipts,
@@ -233,6 +237,7 @@ impl Space {
             | Event::Lock(_)
             | Event::Semaphore(_)
             | Event::Barrier(_)
+            | Event::Join(_)
             | Event::Task(_)
             | Event::Workspace(_) => {
                 if let Some(wait) = event.wait().and_then(Step::ended) {
@@ -262,6 +267,7 @@ impl Space {
         self.time = self.time.max(time);
         self.settle();
         self.task.trim();
+        self.join.trim();
     }
 
     fn fulfil(

@@ -301,6 +301,7 @@ impl World {
             | Event::Lock(_)
             | Event::Semaphore(_)
             | Event::Barrier(_)
+            | Event::Join(_)
             | Event::Task(_)
             | Event::Workspace(_)
             | Event::Receipt(_)
@@ -343,6 +344,7 @@ impl World {
             | Rejection::Lock(_)
             | Rejection::Semaphore(_)
             | Rejection::Barrier(_)
+            | Rejection::Join(_)
             | Rejection::Task(_)
             | Rejection::Workspace(_)
             | Rejection::StaleToken { .. }

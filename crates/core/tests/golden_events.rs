@@ -27,9 +27,9 @@ use baton_core::state::{self, Operation, Removal, Source};
 use baton_core::task::{Cause, Outcome};
 use baton_core::wait::{Keyed, Left};
 use baton_core::{
-    AgentId, BarrierName, Batch, Event, Generation, GroupName, IdempotencyKey, Json, Key, LockName,
-    NamespaceName, Notice, Revision, SemaphoreName, TaskId, TaskType, Timestamp, Token, Version,
-    WaitId, agent, barrier, lock, namespace, semaphore, task, workspace,
+    AgentId, BarrierName, Batch, Event, Generation, GroupName, IdempotencyKey, JoinId, Json, Key,
+    LockName, NamespaceName, Notice, Revision, SemaphoreName, TaskId, TaskType, Timestamp, Token,
+    Version, WaitId, agent, barrier, join, lock, namespace, semaphore, task, workspace,
 };
 use serde::{Deserialize, Serialize};
 
@@ -50,7 +50,7 @@ struct Example {
 }
 
 /// The kinds of events that must have an example. Whoever adds a variant has to come here, and
-/// every answer of this function is then asked for below.
+/// every answer of this function and the next is then asked for below.
 fn variant(event: &Event) -> &'static str {
     match event {
         Event::State(state::Event::Set { operation: Operation::Set, .. }) => "set",
@@ -87,34 +87,44 @@ fn variant(event: &Event) -> &'static str {
         Event::Semaphore(semaphore::Event::Queued { .. }) => "semaphore queued",
         Event::Semaphore(semaphore::Event::GaveUp { .. }) => "semaphore gave up",
         Event::Semaphore(semaphore::Event::Forgotten { .. }) => "semaphore forgotten",
-        Event::Task(event) => match event {
-            task::Event::Created(_) => "task created",
-            task::Event::Claimed { .. } => "task claimed",
-            task::Event::Queued { .. } => "task queued",
-            task::Event::GaveUp { .. } => "task gave up",
-            task::Event::Renewed { .. } => "task renewed",
-            task::Event::Progressed { .. } => "task progressed",
-            task::Event::Updated { .. } => "task updated",
-            task::Event::Released { .. } => "task released",
-            task::Event::Ready { .. } => "task ready",
-            task::Event::Completed { .. } => "task completed",
-            task::Event::Failed { outcome, .. } => match outcome {
-                Outcome::Retry { .. } => "task failed, again",
-                Outcome::Failed => "task failed",
-                Outcome::Review => "task failed, for review",
-                Outcome::Reassigned { .. } => "task failed, for another",
-            },
-            task::Event::Cancelled { .. } => "task cancelled",
-            task::Event::Reviewed { .. } => "task reviewed",
-        },
+        Event::Task(event) => task_variant(event),
         Event::Barrier(barrier::Event::Arrived { .. }) => "barrier arrived",
         Event::Barrier(barrier::Event::Opened { .. }) => "barrier opened",
         Event::Barrier(barrier::Event::Passed { .. }) => "barrier passed",
         Event::Barrier(barrier::Event::Withdrawn { .. }) => "barrier withdrawn",
         Event::Barrier(barrier::Event::Reset { .. }) => "barrier reset",
         Event::Barrier(barrier::Event::Forgotten { .. }) => "barrier forgotten",
+        Event::Join(join::Event::Created { .. }) => "join created",
+        Event::Join(join::Event::Settled { .. }) => "join settled",
+        Event::Join(join::Event::Queued { .. }) => "join queued",
+        Event::Join(join::Event::Answered { .. }) => "join answered",
+        Event::Join(join::Event::GaveUp { .. }) => "join gave up",
         Event::Receipt(_) => "receipt",
         Event::Awaited(_) => "awaited",
+    }
+}
+
+/// The same for events of tasks.
+fn task_variant(event: &task::Event) -> &'static str {
+    match event {
+        task::Event::Created(_) => "task created",
+        task::Event::Claimed { .. } => "task claimed",
+        task::Event::Queued { .. } => "task queued",
+        task::Event::GaveUp { .. } => "task gave up",
+        task::Event::Renewed { .. } => "task renewed",
+        task::Event::Progressed { .. } => "task progressed",
+        task::Event::Updated { .. } => "task updated",
+        task::Event::Released { .. } => "task released",
+        task::Event::Ready { .. } => "task ready",
+        task::Event::Completed { .. } => "task completed",
+        task::Event::Failed { outcome, .. } => match outcome {
+            Outcome::Retry { .. } => "task failed, again",
+            Outcome::Failed => "task failed",
+            Outcome::Review => "task failed, for review",
+            Outcome::Reassigned { .. } => "task failed, for another",
+        },
+        task::Event::Cancelled { .. } => "task cancelled",
+        task::Event::Reviewed { .. } => "task reviewed",
     }
 }
 
@@ -247,6 +257,7 @@ fn examples() -> Vec<(&'static str, Event)> {
     .chain(locks())
     .chain(semaphores())
     .chain(barriers())
+    .chain(joins())
     .chain(tasks())
     .collect()
 }
@@ -454,6 +465,44 @@ fn barriers() -> Vec<(&'static str, Event)> {
     events.into_iter().map(|(name, event)| (name, Event::Barrier(event))).collect()
 }
 
+fn joins() -> Vec<(&'static str, Event)> {
+    let join = || JoinId::parse("j-0000000007").unwrap();
+    let (wait, until) = (WaitId(70_000), Timestamp(1_794_700_800_123));
+    let of_tasks = join::Event::Created {
+        join: join(),
+        need: join::Need::Number(1),
+        group: None,
+        tasks: vec![TaskId::parse("t-0000000001").unwrap(), TaskId::parse("review").unwrap()],
+        deadline: Some(until),
+    };
+    let of_group = join::Event::Created {
+        join: join(),
+        need: join::Need::Every(join::Every::All),
+        group: Some(GroupName::parse("chapters").unwrap()),
+        tasks: Vec::new(),
+        deadline: None,
+    };
+    let settled = |status, reason: Option<&str>| {
+        let reason = reason.map(ToOwned::to_owned);
+        join::Event::Settled { join: join(), status, reason }
+    };
+    let lost = "2 must be completed, only 1 can still be";
+    let events = vec![
+        ("join.created with tasks", of_tasks),
+        ("join.created with a group", of_group),
+        ("join.settled", settled(join::Status::Open, None)),
+        ("join.settled with a failure", settled(join::Status::Failed, Some(lost))),
+        ("join.settled with its deadline passed", settled(join::Status::Expired, None)),
+        ("join.queued", join::Event::Queued { join: join(), waiter: ada(), wait, until }),
+        ("join.answered", join::Event::Answered { join: join(), waiter: ada(), wait }),
+        (
+            "join.gave_up",
+            join::Event::GaveUp { join: join(), waiter: ada(), wait, left: Left::Timeout },
+        ),
+    ];
+    events.into_iter().map(|(name, event)| (name, Event::Join(event))).collect()
+}
+
 fn encoded(event: &Event) -> String {
     let bytes = rmp_serde::to_vec_named(event).unwrap();
     let digit = |half: u8| char::from_digit(half.into(), 16).unwrap();
@@ -549,7 +598,7 @@ fn every_variant_has_an_example() {
     let shown: BTreeSet<&str> = examples.iter().map(|(_, event)| variant(event)).collect();
     let source = include_str!("golden_events.rs");
     let start = source.find("fn variant(").expect("it stands above");
-    let end = source[start..].find("\n}").expect("it ends") + start;
+    let end = source.find("fn json(").expect("it stands after them");
     let arms = source[start..end].lines().filter_map(|line| line.split_once("=> \""));
     let named: BTreeSet<&str> = arms.map(|(_, rest)| rest.split('"').next().unwrap()).collect();
     assert_eq!(shown, named, "every kind of event needs an example");

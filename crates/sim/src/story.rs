@@ -92,6 +92,7 @@ fn commanded(command: &Command) -> String {
         Command::Lock(command) => format!("asks {command:?}"),
         Command::Semaphore(command) => format!("asks {command:?}"),
         Command::Barrier(command) => format!("asks {command:?}"),
+        Command::Join(command) => format!("asks {command:?}"),
         Command::Task(command) => format!("asks {command:?}"),
         Command::Workspace(workspace::Command::Configure { history_count, history_age_ms }) => {
             match (history_count, history_age_ms) {
@@ -139,6 +140,7 @@ fn asked(query: &Query) -> String {
         Query::Lock(_) => "asks for locks".to_owned(),
         Query::Semaphore(_) => "asks for semaphores".to_owned(),
         Query::Barrier(_) => "asks for a barrier".to_owned(),
+        Query::Join(_) => "asks for a join".to_owned(),
         Query::Task(_) => "asks for tasks".to_owned(),
         Query::Workspace(_) => "asks about the workspace".to_owned(),
     }
@@ -171,6 +173,7 @@ fn shown(reply: &Reply) -> String {
         Reply::Lock(reply) => format!("{reply:?}"),
         Reply::Semaphore(reply) => format!("{reply:?}"),
         Reply::Barrier(reply) => format!("{reply:?}"),
+        Reply::Join(reply) => format!("{reply:?}"),
         Reply::Task(reply) => format!("{reply:?}"),
         Reply::Workspace(workspace::Reply::Workspace { retention, entries, .. }) => {
             format!("{entries} entries, history of {} revisions", retention.history_count)

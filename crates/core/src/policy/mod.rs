@@ -8,6 +8,7 @@
 mod a_forgotten_agent_leaves_no_empty_namespace;
 mod a_free_lock_goes_to_the_first_in_line;
 mod a_free_permit_goes_to_the_first_in_line;
+mod a_join_settles_when_its_tasks_have_finished;
 mod a_ready_task_goes_to_whoever_waits;
 mod an_agent_has_a_namespace;
 mod an_ended_session_lets_go;
@@ -19,12 +20,16 @@ use a_free_lock_goes_to_the_first_in_line::{
 use a_free_permit_goes_to_the_first_in_line::{
     a_free_permit_goes_to_the_first_in_line, is_awaited,
 };
+use a_join_settles_when_its_tasks_have_finished::{
+    a_join_settles_when_its_tasks_have_finished, may_settle,
+};
 use a_ready_task_goes_to_whoever_waits::{a_ready_task_goes_to_whoever_waits, may_be_waited_for};
 use an_agent_has_a_namespace::an_agent_has_a_namespace;
 use an_ended_session_lets_go::an_ended_session_lets_go;
 
 use crate::command::Command;
 use crate::event::Event;
+use crate::join;
 use crate::space::Space;
 
 /// What follows from an event.
@@ -38,8 +43,21 @@ pub fn follow(space: &Space, event: &Event) -> Vec<Command> {
         }
         Event::Lock(event) => a_free_lock_goes_to_the_first_in_line(space, event),
         Event::Semaphore(event) => a_free_permit_goes_to_the_first_in_line(space, event),
-        Event::Task(event) => a_ready_task_goes_to_whoever_waits(space, event),
-        Event::State(_)
+        Event::Task(event) => {
+            let mut commands = a_ready_task_goes_to_whoever_waits(space, event);
+            commands.extend(a_join_settles_when_its_tasks_have_finished(space));
+            commands
+        }
+        Event::Join(join::Event::Created { .. }) => {
+            a_join_settles_when_its_tasks_have_finished(space)
+        }
+        Event::Join(
+            join::Event::Settled { .. }
+            | join::Event::Queued { .. }
+            | join::Event::Answered { .. }
+            | join::Event::GaveUp { .. },
+        )
+        | Event::State(_)
         | Event::Namespace(_)
         | Event::Barrier(_)
         | Event::Workspace(_)
@@ -57,7 +75,8 @@ pub fn may_follow(space: &Space, event: &Event) -> bool {
             is_the_end_of_a_hold(event) && space.lock.first_in_line(event.name()).is_some()
         }
         Event::Semaphore(event) => is_awaited(space, event),
-        Event::Task(event) => may_be_waited_for(space, event),
+        Event::Task(event) => may_be_waited_for(space, event) || may_settle(space, event),
+        Event::Join(event) => matches!(event, join::Event::Created { .. }),
         Event::State(_)
         | Event::Namespace(_)
         | Event::Barrier(_)

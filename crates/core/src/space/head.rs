@@ -11,7 +11,7 @@ use crate::state::Ending;
 use crate::tasks;
 use crate::time::Timestamp;
 use crate::wait::{Keyed, KeyedWaits};
-use crate::{agent, barrier, lock, namespace, semaphore, state, task, workspace};
+use crate::{agent, barrier, join, lock, namespace, semaphore, state, task, workspace};
 
 /// Everything of a space but the entries: small, and therefore copied at once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -52,6 +52,9 @@ pub struct Head {
     /// Tasks, who waits for one, and what is counted about them.
     #[serde(default)]
     pub tasks: tasks::Facts,
+    /// Joins: how many were ever created, which are known, and who waits.
+    #[serde(default)]
+    pub joins: join::Facts,
 }
 
 impl Space {
@@ -65,6 +68,7 @@ impl Space {
         self.semaphore.check();
         self.barrier.check();
         self.task.check();
+        self.join.check();
         self.workspace.check();
         for (namespace, _) in self.state.namespaces() {
             assert!(self.namespace.get(namespace).is_some(), "entries live in a namespace");
@@ -97,6 +101,7 @@ impl Space {
             semaphores: self.semaphore.facts(),
             barriers: self.barrier.facts(),
             tasks: self.task.facts(),
+            joins: self.join.facts(),
         }
     }
 
@@ -114,6 +119,7 @@ impl Space {
             semaphore: semaphore::Table::restore(head.semaphores),
             barrier: barrier::Table::restore(head.barriers),
             task: task::Table::restore(head.tasks),
+            join: join::Table::restore(head.joins),
             #[cfg(feature = "planted")]
             token: if crate::planted::is("head.forgets_token") {
                 Default::default()

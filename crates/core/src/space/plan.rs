@@ -1,12 +1,13 @@
 //! What a command will be answered with, once its events and what follows from them have happened.
 
 use super::Space;
+use super::tables::Tasks;
 use crate::entry::Warning;
 use crate::event::Event;
 use crate::names::{AgentId, BarrierName, LockName, NamespaceName, SemaphoreName};
 use crate::numbers::Token;
 use crate::reply::Reply;
-use crate::{agent, barrier, lock, namespace, semaphore, state, task, workspace};
+use crate::{agent, barrier, join, lock, namespace, semaphore, state, task, workspace};
 
 /// What to answer once the events of a command have happened.
 pub(super) enum Plan {
@@ -23,6 +24,7 @@ pub(super) enum Plan {
     Semaphore(SemaphoreName),
     Barrier(BarrierName),
     Task(task::About),
+    Join(join::About),
     Workspace,
     Reply(Reply),
     /// Nothing yet: the call waits.
@@ -78,6 +80,18 @@ impl From<task::About> for Plan {
     }
 }
 
+impl From<join::About> for Plan {
+    fn from(about: join::About) -> Self {
+        match about {
+            join::About::Later => Self::Waits,
+            join::About::Join(_)
+            | join::About::Settled(_)
+            | join::About::Nothing
+            | join::About::Done => Self::Join(about),
+        }
+    }
+}
+
 impl Space {
     /// The answer that was planned, as things are now.
     #[inline]
@@ -115,6 +129,7 @@ impl Space {
             Plan::Barrier(name) => {
                 Reply::Barrier(barrier::Reply::Barrier(self.barrier.barrier(&name)))
             }
+            Plan::Join(about) => Reply::Join(join::answer(&self.join, &Tasks(&self.task), &about)),
             Plan::Waits => unreachable!("a call that waits is answered later"),
             Plan::Workspace => self.about_itself(&workspace::Query::Get),
             Plan::Reply(reply) => reply,

@@ -8,7 +8,7 @@ use crate::batch::Moment;
 use crate::command::{Command, Query};
 use crate::event::Event;
 use crate::limits;
-use crate::names::{AgentId, NamespaceName};
+use crate::names::{AgentId, GroupName, NamespaceName, TaskId};
 use crate::numbers::Token;
 use crate::rejection::Rejection;
 use crate::reply::Reply;
@@ -16,7 +16,7 @@ use crate::rules::Rules;
 use crate::stamp::Stamp;
 use crate::state::Surroundings;
 use crate::transaction::Precondition;
-use crate::{agent, barrier, lock, namespace, semaphore, state, task, workspace};
+use crate::{agent, barrier, join, lock, namespace, semaphore, state, task, workspace};
 
 /// How to take back one change.
 pub(super) enum Undo {
@@ -26,6 +26,7 @@ pub(super) enum Undo {
     Lock(lock::Undo),
     Semaphore(semaphore::Undo),
     Barrier(barrier::Undo),
+    Join(join::Undo),
     Task(task::Undo),
     Workspace(workspace::Undo),
 }
@@ -66,6 +67,33 @@ impl task::Surroundings for Neighbours<'_> {
     }
 }
 
+/// What joins may know of tasks.
+pub(super) struct Tasks<'a>(pub(super) &'a task::Table);
+
+impl join::Surroundings for Tasks<'_> {
+    fn status(&self, task: &TaskId) -> Option<task::Status> {
+        self.0.get(task).map(|record| record.status)
+    }
+
+    fn outcome(&self, task: &TaskId) -> Option<join::Outcome> {
+        let record = self.0.get(task).filter(|record| record.status.is_finished())?;
+        let course = record.course.as_ref();
+        Some(join::Outcome {
+            status: record.status,
+            result: course.and_then(|course| course.result.clone()),
+            error: course.and_then(|course| course.error.clone()),
+            omitted: false,
+        })
+    }
+
+    fn group(&self, group: &GroupName) -> Vec<TaskId> {
+        let tasks = self.0.group(group).take(limits::JOIN_MEMBERS_MAX + 1);
+        let mut tasks: Vec<_> = tasks.map(|record| (record.number, &record.id)).collect();
+        tasks.sort_unstable();
+        tasks.into_iter().map(|(_, task)| task.clone()).collect()
+    }
+}
+
 impl Space {
     /// The changes of a commit stand: lets go of what taking them back would have needed.
     pub(super) fn settle(&mut self) {
@@ -77,6 +105,7 @@ impl Space {
                 | Undo::Lock(_)
                 | Undo::Semaphore(_)
                 | Undo::Barrier(_)
+                | Undo::Join(_)
                 | Undo::Task(_)
                 | Undo::Workspace(_) => {}
             }
@@ -98,6 +127,7 @@ impl Space {
                 Undo::Lock(undo) => self.lock.undo(undo),
                 Undo::Semaphore(undo) => self.semaphore.undo(undo),
                 Undo::Barrier(undo) => self.barrier.undo(undo),
+                Undo::Join(undo) => self.join.undo(undo),
                 Undo::Task(undo) => self.task.undo(undo),
                 Undo::Workspace(undo) => self.workspace.undo(&undo),
             }
@@ -159,6 +189,11 @@ impl Space {
                 events.extend(decided.events.into_iter().map(Event::Task));
                 Ok(decided.about.into())
             }
+            Command::Join(command) => {
+                let decided = join::decide(&self.join, &Tasks(&self.task), command, stamp)?;
+                events.extend(decided.events.into_iter().map(Event::Join));
+                Ok(decided.about.into())
+            }
             Command::Workspace(command) => {
                 let decided = workspace::decide(&self.workspace, &command)?;
                 events.extend(decided.into_iter().map(Event::Workspace));
@@ -192,13 +227,45 @@ impl Space {
             Event::Agent(event) => Undo::Agent(self.agent.evolve(event, moment)),
             Event::Lock(event) => Undo::Lock(self.lock.evolve(event, moment)),
             Event::Semaphore(event) => Undo::Semaphore(self.semaphore.evolve(event, moment)),
-            Event::Task(event) => Undo::Task(self.task.evolve(event, moment)),
+            Event::Task(event) => {
+                self.journal.push(Undo::Task(self.task.evolve(event, moment)));
+                let undo = self.tell_joins(event);
+                self.journal.extend(undo.map(Undo::Join));
+                return;
+            }
+            Event::Join(event) => Undo::Join(self.join.evolve(event, moment, &Tasks(&self.task))),
             Event::Barrier(event) => Undo::Barrier(self.barrier.evolve(event, moment)),
             Event::Workspace(event) => Undo::Workspace(self.workspace.evolve(event)),
             // Remembered last, when nothing can be refused any more.
             Event::Receipt(_) | Event::Awaited(_) => return,
         };
         self.journal.push(undo);
+    }
+
+    /// What happens to a task concerns the joins it is in.
+    fn tell_joins(&mut self, event: &task::Event) -> Option<join::Undo> {
+        if self.join.is_idle() {
+            return None;
+        }
+        let record = self.task.get(event.task()?)?;
+        if record.status.is_finished() {
+            return self.join.finish(&record.id, &Tasks(&self.task));
+        }
+        match event {
+            task::Event::Created(created) => self.join.grow(created.group.as_ref()?, &created.task),
+            task::Event::Claimed { .. }
+            | task::Event::Queued { .. }
+            | task::Event::GaveUp { .. }
+            | task::Event::Renewed { .. }
+            | task::Event::Progressed { .. }
+            | task::Event::Updated { .. }
+            | task::Event::Released { .. }
+            | task::Event::Ready { .. }
+            | task::Event::Completed { .. }
+            | task::Event::Failed { .. }
+            | task::Event::Cancelled { .. }
+            | task::Event::Reviewed { .. } => None,
+        }
     }
 
     /// What to tell a caller whose wait this event has ended.
@@ -210,6 +277,9 @@ impl Space {
                 Ok(Reply::Semaphore(semaphore::ending(&self.semaphore, event)?))
             }
             Event::Barrier(event) => Ok(Reply::Barrier(barrier::ending(&self.barrier, event)?)),
+            Event::Join(event) => {
+                Ok(Reply::Join(join::ending(&self.join, &Tasks(&self.task), event)?))
+            }
             Event::State(_)
             | Event::Namespace(_)
             | Event::Agent(_)
@@ -292,6 +362,10 @@ impl Space {
                 Some(reply.map(Reply::Task).map_err(Rejection::Task))
             }
             Query::Barrier(query) => Some(Ok(Reply::Barrier(barrier::query(&self.barrier, query)))),
+            Query::Join(query) => {
+                let reply = join::query(&self.join, &Tasks(&self.task), query);
+                Some(reply.map(Reply::Join).map_err(Rejection::Join))
+            }
             Query::Workspace(query) => Some(Ok(self.about_itself(query))),
         }
     }

@@ -4,18 +4,19 @@ use super::Space;
 use crate::command::Command;
 use crate::numbers::WaitId;
 use crate::time::Timestamp;
-use crate::{agent, barrier, lock, semaphore, state, task};
+use crate::{agent, barrier, join, lock, semaphore, state, task};
 
 impl Space {
     /// The commands that time has caused by this moment.
     pub fn due(&self, now: Timestamp) -> Vec<Command> {
-        let causes: [(Option<Timestamp>, Command); 6] = [
+        let causes: [(Option<Timestamp>, Command); 7] = [
             (self.state.next_deadline(), state::Command::Expire.into()),
             (self.agent.next_deadline(), agent::Command::Expire.into()),
             (self.lock.next_deadline(), lock::Command::Expire.into()),
             (self.semaphore.next_deadline(), semaphore::Command::Expire.into()),
             (self.barrier.next_deadline(), barrier::Command::Expire.into()),
             (self.task.next_deadline(), task::Command::Expire.into()),
+            (self.join.next_deadline(), join::Command::Expire.into()),
         ];
         let due = causes.into_iter().filter(|(moment, _)| moment.is_some_and(|it| it <= now));
         due.map(|(_, command)| command).collect()
@@ -30,6 +31,7 @@ impl Space {
             self.semaphore.next_deadline(),
             self.barrier.next_deadline(),
             self.task.next_deadline(),
+            self.join.next_deadline(),
         ];
         deadlines.into_iter().flatten().min()
     }
@@ -53,7 +55,8 @@ impl Space {
         let locks = self.lock.waits().map(|waiter| waiter.wait.id);
         let semaphores = self.semaphore.waits().map(|waiter| waiter.wait.id);
         let holds = locks.chain(semaphores).chain(self.barrier.waits());
-        holds.chain(self.task.waits().map(|wait| wait.id))
+        let joins = self.join.waits().map(|waiter| waiter.wait.id);
+        holds.chain(self.task.waits().map(|wait| wait.id)).chain(joins)
     }
 
     /// What to do when the caller of a waiting call is gone; none if it waits no longer.
@@ -66,6 +69,9 @@ impl Space {
         }
         if self.barrier.waiting(wait).is_some() {
             return Some(barrier::Command::GiveUp { wait }.into());
+        }
+        if self.join.waiter(wait).is_some() {
+            return Some(join::Command::GiveUp { wait }.into());
         }
         self.task.is_waiting(wait).then(|| task::Command::GiveUp { wait }.into())
     }

@@ -68,6 +68,7 @@ fn tree(asked: &str) -> Value {
         ("task", "create") => &["type"],
         ("task", "claim" | "list" | "stats") => &[],
         ("task", _) => &["task"],
+        ("join", "wait" | "get") => &["join"],
         _ => &[],
     };
     let fields = read_fields(names, words);

@@ -114,6 +114,9 @@ pub const OPERATIONS: &[Operation] = &[
     changes("barrier.arrive", "arrival"),
     changes("barrier.reset", "barrier"),
     asks("barrier.get", "barrier"),
+    changes("join.create", "join"),
+    changes("join.wait", "settled"),
+    asks("join.get", "join"),
     changes("workspace.configure", "workspace"),
     asks("workspace.get", "workspace"),
 ];

@@ -287,7 +287,7 @@ impl Ledger {
                 }
                 Event::Semaphore(event) => self.add_semaphore(&batch, event, &ended, coverage),
                 Event::Task(event) => self.add_task(&batch, event, &ended, coverage),
-                Event::Barrier(_) => unreachable!("nobody here asks for these"),
+                Event::Barrier(_) | Event::Join(_) => unreachable!("nobody here asks for these"),
                 Event::Receipt(receipt) => {
                     let agent = receipt.agent.as_ref().unwrap_or(&batch.agent);
                     self.add_receipt(&batch, agent, &receipt.key)
@@ -500,7 +500,11 @@ fn is_caused(event: &Event) -> bool {
         }
         // An answer to somebody who waited.
         Event::Receipt(receipt) => receipt.agent.is_some(),
-        Event::Namespace(_) | Event::Workspace(_) | Event::Awaited(_) | Event::Barrier(_) => false,
+        Event::Namespace(_)
+        | Event::Workspace(_)
+        | Event::Awaited(_)
+        | Event::Barrier(_)
+        | Event::Join(_) => false,
     }
 }
 

@@ -115,6 +115,7 @@ impl Ledger {
                 | Event::Lock(_)
                 | Event::Semaphore(_)
                 | Event::Barrier(_)
+                | Event::Join(_)
                 | Event::Task(_)
                 | Event::Workspace(_)
                 | Event::Receipt(_)

@@ -221,6 +221,7 @@ impl<L: Log> Past<'_, L> {
             | Event::Lock(_)
             | Event::Semaphore(_)
             | Event::Barrier(_)
+            | Event::Join(_)
             | Event::Task(_)
             | Event::Workspace(_)
             | Event::Receipt(_)
