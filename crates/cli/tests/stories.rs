@@ -219,7 +219,7 @@ fn tasks() {
             "task done first --token 9",
             "task done first --token 3 '{\"verdict\": \"good\"}' --artifacts '[\"a.txt\"]'",
             "task claim --capability rust",
-            "task fail second --token 6 'it rains' --for-good",
+            "task fail second --token 8 'it rains' --for-good",
             "task review second retry",
             "task cancel second",
             "task get first",
