@@ -8,6 +8,7 @@
 //! | `settings` | option before environment before file before default |
 //! | `offline` | `baton log` on sound and damaged data |
 //! | `locks` | a program runs while a lock is held, and no longer |
+//! | `tasks` | a program runs for each task while its lease is kept |
 //! | `surviving` | a watch outlives `kill -9` of the server, without gap or duplicate |
 //!
 //! No story waits for the clock: each waits for the line or the end that makes the next step
@@ -23,3 +24,4 @@ mod serving;
 mod settings;
 mod stories;
 mod surviving;
+mod tasks;

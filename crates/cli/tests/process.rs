@@ -159,10 +159,15 @@ impl Running {
 
     /// The next line of its stdout.
     pub(crate) fn line(&mut self) -> String {
+        let line = self.try_line();
+        line.unwrap_or_else(|| panic!("it ended: {:?}", self.child.wait()))
+    }
+
+    /// The next line of its stdout, if there is one before its end.
+    pub(crate) fn try_line(&mut self) -> Option<String> {
         let mut line = String::new();
         let read = self.lines.as_mut().unwrap().read_line(&mut line).unwrap();
-        assert!(read > 0, "it ended: {:?}", self.child.wait());
-        line
+        (read > 0).then_some(line)
     }
 
     /// Nobody reads any more.

@@ -186,10 +186,46 @@ fn locks() {
             "lock renew deploy --token 1 --ttl 2h",
             "lock renew deploy --token 9",
             "lock run deploy -- true",
+            "task add",
+            "task work",
             "lock run",
             "lock release deploy --token 1",
             "lock release deploy --token 1",
             "lock ls",
+        ],
+    );
+}
+
+#[test]
+fn tasks() {
+    story(
+        "task",
+        &[
+            "task add review '{\"change\": 7}' --id first -d 'review the change' --priority 5",
+            "task add review --id first",
+            "task add review --id second --after first --capability rust --group g",
+            "task add review --id third --on-exhausted agent:bob --if-capable --capability cobol",
+            "task add review --id third --on-exhausted nobody",
+            "task why second",
+            "task claim --type review --agent ada --lease 1h",
+            "task claim",
+            "task claim --wait 1ms",
+            "task claim --task second",
+            "task ls",
+            "task ls --status pending --group g",
+            "task ls --of ada",
+            "task heartbeat first --token 3",
+            "task progress first --token 3 0.5 --note halfway",
+            "task done first --token 9",
+            "task done first --token 3 '{\"verdict\": \"good\"}' --artifacts '[\"a.txt\"]'",
+            "task claim --capability rust",
+            "task fail second --token 8 'it rains' --for-good",
+            "task review second retry",
+            "task cancel second",
+            "task get first",
+            "task get nothing",
+            "task history first",
+            "task ls --limit 1",
         ],
     );
 }
@@ -265,6 +301,7 @@ fn help() {
         "state",
         "namespace",
         "agent",
+        "task",
         "lock",
         "workspace",
         "watch",

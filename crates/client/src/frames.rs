@@ -11,7 +11,7 @@
 use baton_core::wire::{self, Problem, Spoken, write_text};
 use baton_core::{
     Answer, Command, Entry, IdempotencyKey, Notice, Precondition, Query, Reply, Revision, Wish,
-    lock, semaphore, task,
+    barrier, lock, semaphore, task,
 };
 use baton_handle::{Caller, Item};
 use serde::{Deserialize, Deserializer};
@@ -54,6 +54,7 @@ impl Awaits {
             Command::Lock(lock::Command::Acquire(acquire)) => acquire.wait_ms,
             Command::Semaphore(semaphore::Command::Acquire(acquire)) => acquire.wait_ms,
             Command::Task(task::Command::Claim(claim)) => claim.wait_ms,
+            Command::Barrier(barrier::Command::Arrive(arrive)) => arrive.wait_ms,
             _ => None,
         };
         let wait_ms = wait_ms.filter(|wait_ms| *wait_ms > 0)?;

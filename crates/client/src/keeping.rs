@@ -102,9 +102,12 @@ mod tests {
     async fn what_cannot_be_renewed_in_time_is_lost_and_not_a_moment_later() {
         let answers = RefCell::new(vec![Err(unreachable()), Ok(()), Err(unreachable())]);
         let begun = Instant::now();
-        let lost = keep(TTL, async || match answers.borrow_mut().pop() {
-            Some(answer) => answer,
-            None => std::future::pending().await,
+        let lost = keep(TTL, async || {
+            let answer = answers.borrow_mut().pop();
+            match answer {
+                Some(answer) => answer,
+                None => std::future::pending().await,
+            }
         });
         let lost = lost.await;
         assert!(matches!(lost, Lost::Silent { last: Some(_), .. }), "{lost}");

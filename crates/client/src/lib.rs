@@ -88,6 +88,10 @@ pub type Acquiring = baton_handle::Acquiring<Client>;
 pub type AcquiringPermit = baton_handle::AcquiringPermit<Client>;
 /// Agents of a workspace.
 pub type Agents = baton_handle::Agents<Client>;
+/// An arrival that happens when this is awaited.
+pub type Arriving = baton_handle::Arriving<Client>;
+/// Barriers of a workspace, as one agent sees them.
+pub type Barriers = baton_handle::Barriers<Client>;
 /// A task that is taken when this is awaited.
 pub type Claiming = baton_handle::Claiming<Client>;
 /// A task that is done when this is awaited.

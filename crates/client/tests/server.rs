@@ -208,6 +208,14 @@ async fn lock_story<C: Carrier>(ada: &Workspace<C>, told: &mut Transcript) {
     told.add(models.list().await);
     told.add(models.release("models", permit.token).await);
     told.add(models.release("models", permit.token).await);
+
+    let start = ada.barriers();
+    told.add(start.arrive("start", 2).await);
+    told.add(start.arrive("start", 2).wait_ms(1).await);
+    told.add(start.get("start").await);
+    told.add(bob.barriers().arrive("start", 2).wait_ms(60_000).await);
+    told.add(start.reset("start").await);
+    told.add(start.arrive("", 2).await);
 }
 
 async fn task_story<C: Carrier>(ada: &Workspace<C>, told: &mut Transcript) {

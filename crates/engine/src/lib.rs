@@ -66,8 +66,8 @@ pub use call::Waiting;
 pub use crank::Submitted;
 pub use error::Error;
 pub use handle::{
-    Acquiring, AcquiringPermit, Agents, Baton, Claiming, Completing, CreateNamespace, Creating,
-    Failing, Item, Locks, Namespaces, Patching, Registration, Reviewing, Semaphores, Setting,
-    State, Tasks, Transaction, Watch, Watching, Workspace, open, open_with,
+    Acquiring, AcquiringPermit, Agents, Arriving, Barriers, Baton, Claiming, Completing,
+    CreateNamespace, Creating, Failing, Item, Locks, Namespaces, Patching, Registration, Reviewing,
+    Semaphores, Setting, State, Tasks, Transaction, Watch, Watching, Workspace, open, open_with,
 };
 pub use options::Options;

@@ -5,7 +5,7 @@
 //!    a program  ─────▶     (agent,    ├─ Namespaces, CreateNamespace
 //!                          once,      ├─ Agents, Registration
 //!                          under)     ├─ Tasks, Creating, Claiming …
-//!                                     ├─ Locks, Semaphores
+//!                                     ├─ Locks, Semaphores, Barriers
 //!                             │       └─ Transaction, Watching
 //!                             ▼
 //!                          Carrier    fulfil(wish), ask(query), watch(request)
@@ -27,6 +27,7 @@
 //! Deliberately absent: retries, time limits and threads, which belong to the carrier.
 
 mod agents;
+mod barriers;
 mod carrier;
 mod locks;
 mod namespaces;
@@ -38,6 +39,7 @@ mod watching;
 mod workspace;
 
 pub use agents::{Agents, Registration};
+pub use barriers::{Arriving, Barriers};
 pub use carrier::{Caller, Carrier, Failure};
 pub use locks::{Acquiring, Held, Locks};
 pub use namespaces::{CreateNamespace, Namespaces};

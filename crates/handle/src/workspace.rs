@@ -6,7 +6,7 @@ use baton_core::{
 };
 
 use crate::carrier::{Caller, Carrier};
-use crate::{Agents, Locks, Namespaces, Semaphores, State, Tasks, Transaction, Watching};
+use crate::{Agents, Barriers, Locks, Namespaces, Semaphores, State, Tasks, Transaction, Watching};
 
 /// A workspace as one agent sees it. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -86,6 +86,11 @@ impl<C: Carrier> Workspace<C> {
     /// The semaphores.
     pub fn semaphores(&self) -> Semaphores<C> {
         Semaphores::new(self.clone())
+    }
+
+    /// The barriers.
+    pub fn barriers(&self) -> Barriers<C> {
+        Barriers::new(self.clone())
     }
 
     /// Several commands, all or nothing.

@@ -170,6 +170,22 @@ async fn semaphores_are_paths() {
 }
 
 #[tokio::test]
+async fn barriers_are_paths() {
+    let stage = Stage::new().await;
+    let mut http = stage.http().await;
+    let path = "/v1/w/barriers/a%2Fb";
+    let told = http.post(&format!("{path}/arrive"), &json!({"count": 2})).await;
+    assert_eq!((told.status, told.json()["opened"].clone()), (200, json!(false)));
+    assert_eq!(http.get(path).await.json()["arrived"], json!(["anonymous"]));
+    let told = http.request("POST", &format!("{path}/reset"), &[], "").await;
+    assert_eq!(told.json()["arrived"], json!([]));
+    let told = http.post(&format!("{path}/arrive"), &json!({"count": 1, "wait_ms": 1_000})).await;
+    assert_eq!(told.json()["opened"], true, "{}", told.json());
+    let told = http.request("POST", &format!("{path}/arrive"), &[], "").await;
+    assert_eq!(told.problem(), (400, "request.missing_field".to_owned()));
+}
+
+#[tokio::test]
 async fn tasks_are_paths() {
     let stage = Stage::new().await;
     let mut http = stage.http().await;

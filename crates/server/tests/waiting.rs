@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::callers::http::{Http, lines};
 use crate::callers::socket::Socket;
-use crate::stage::{Stage, eventually, settings, within};
+use crate::stage::{SHORT, Stage, eventually, settings, within};
 
 /// Longer than any test takes, so that nobody is answered because of the time.
 const LONG_MS: u64 = 3_600_000;
@@ -132,6 +132,25 @@ async fn a_wait_that_runs_out_is_answered_with_nothing() {
         assert_eq!((told.status, told.json()), (200, Value::Null));
     }
     assert_eq!(line(&stage).await, [""; 0]);
+}
+
+#[tokio::test]
+async fn no_deadline_of_a_door_ends_a_wait() {
+    let hasty = Settings {
+        head_deadline: SHORT,
+        body_deadline: SHORT,
+        write_deadline: SHORT,
+        ..settings()
+    };
+    let stage = Stage::with(hasty).await;
+    let mut socket = stage.socket().await;
+    socket.ask(acquire("ada", 0)).await;
+    let wait_ms = u64::try_from(5 * SHORT.as_millis()).expect("it is short");
+    begin(&mut socket, 1, acquire("bob", wait_ms)).await;
+    let body = json!({ "wait_ms": wait_ms });
+    let told = stage.http().await.post("/v1/w/locks/door/acquire", &body).await;
+    assert_eq!((told.status, told.json()), (200, Value::Null));
+    assert_eq!(socket.answer(1).await["result"], Value::Null);
 }
 
 /// Were they counted with the rest, the release that they wait for would never be read.

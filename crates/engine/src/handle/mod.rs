@@ -32,6 +32,10 @@ pub type Acquiring = baton_handle::Acquiring<Baton>;
 pub type AcquiringPermit = baton_handle::AcquiringPermit<Baton>;
 /// Agents of a workspace.
 pub type Agents = baton_handle::Agents<Baton>;
+/// An arrival that happens when this is awaited.
+pub type Arriving = baton_handle::Arriving<Baton>;
+/// Barriers of a workspace, as one agent sees them.
+pub type Barriers = baton_handle::Barriers<Baton>;
 /// A task that is taken when this is awaited.
 pub type Claiming = baton_handle::Claiming<Baton>;
 /// A task that is done when this is awaited.

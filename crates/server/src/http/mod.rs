@@ -11,6 +11,7 @@
 
 mod about;
 mod agents;
+mod barriers;
 mod commands;
 mod locks;
 mod namespaces;
@@ -48,6 +49,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .merge(agents::routes())
         .merge(locks::routes())
         .merge(semaphores::routes())
+        .merge(barriers::routes())
         .merge(tasks::routes())
         .merge(watch::routes())
         .route("/v1/ws", get(ws::open))

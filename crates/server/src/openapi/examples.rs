@@ -74,6 +74,8 @@ fn own(name: &str) -> Option<Value> {
             json!({"name": "models", "permits": 4, "ttl_ms": 60_000, "wait_ms": 1_000})
         }
         "semaphore.renew" | "semaphore.release" => json!({"name": "models", "token": 42}),
+        "barrier.arrive" => json!({"name": "start", "count": 1, "wait_ms": 1_000}),
+        "barrier.reset" | "barrier.get" => json!({"name": "start"}),
         "semaphore.get" => json!({"name": "models"}),
         "workspace.configure" => json!({"history_count": 1_000_000}),
         name => return of_task(name),

@@ -39,6 +39,7 @@ const AGENTS: &str = "/v1/{workspace}/agents";
 const AGENT: &str = "/v1/{workspace}/agents/{agent}";
 const SEMAPHORE: &str = "/v1/{workspace}/semaphores/{name}";
 const TASK: &str = "/v1/{workspace}/tasks/{task}";
+const BARRIER: &str = "/v1/{workspace}/barriers/{name}";
 const LOCK: &str = "/v1/{workspace}/locks/{name}";
 
 /// Every route that stands for an operation.
@@ -89,6 +90,11 @@ pub(super) const ROUTES: &[Route] = &[
         "Keep a permit for longer"),
     route("post",   "/v1/{workspace}/semaphores/{name}/release", "semaphore.release", Rest::Body,
         "Let go of a permit"),
+    route("get",    BARRIER,    "barrier.get",    Rest::Query, "Read a barrier"),
+    route("post",   "/v1/{workspace}/barriers/{name}/arrive", "barrier.arrive", Rest::Body,
+        "Arrive at a barrier, and wait for the others"),
+    route("post",   "/v1/{workspace}/barriers/{name}/reset",  "barrier.reset",  Rest::Body,
+        "Whoever has arrived has not"),
     route("get",    "/v1/{workspace}/tasks", "task.list",   Rest::Query, "List tasks"),
     route("post",   "/v1/{workspace}/tasks", "task.create", Rest::Body,  "Want something done"),
     route("post",   "/v1/{workspace}/claims", "task.claim", Rest::Body,

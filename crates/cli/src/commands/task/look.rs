@@ -147,13 +147,10 @@ fn text(output: &Output, statistics: &Statistics) -> String {
     ];
     let took = took.map(|(state, durations)| Took { state, durations });
     let columns = ["state", "count", "average_ms", "p50_ms", "p95_ms", "p99_ms", "max_ms"];
-    let mut text = output.table(&[*tasks], &counts);
-    text += "\n";
-    text += &output.table(&took, &columns);
+    let mut parts = vec![output.table(&[*tasks], &counts), output.table(&took, &columns)];
     if !failures.is_empty() {
-        text += "\n";
-        text += &output.table(failures, &["reason", "count"]);
+        parts.push(output.table(failures, &["reason", "count"]));
     }
-    text += &format!("\nclaims waiting: {claims_waiting}\n");
-    text
+    parts.push(format!("claims waiting: {claims_waiting}\n"));
+    parts.join("\n")
 }

@@ -153,7 +153,7 @@ impl Runs {
             tokio::join!(give(stdin, task), read(stdout), listen(stderr, self.is_quiet));
         let status = child.wait().await?;
         ends.0 = None;
-        outcome(status, printed?, &said)
+        outcome(status, &printed?, &said)
     }
 }
 
@@ -202,7 +202,7 @@ async fn listen(stderr: ChildStderr, is_quiet: bool) -> String {
     said[start..].to_owned()
 }
 
-fn outcome(status: ExitStatus, printed: Vec<u8>, said: &str) -> Result<Value, Setback> {
+fn outcome(status: ExitStatus, printed: &[u8], said: &str) -> Result<Value, Setback> {
     if !status.success() {
         let code = format!("exit_{}", exit_code(status));
         return Err(Setback::new(json!({"code": code, "stderr": said})));
@@ -211,7 +211,7 @@ fn outcome(status: ExitStatus, printed: Vec<u8>, said: &str) -> Result<Value, Se
         let detail = format!("more than {} bytes were printed", limits::VALUE_BYTES_MAX);
         return Err(Setback::new(json!({"code": "result_too_large", "detail": detail})).for_good());
     }
-    let text = String::from_utf8_lossy(&printed);
+    let text = String::from_utf8_lossy(printed);
     let text = text.trim_end();
     if text.is_empty() {
         return Ok(Value::Null);

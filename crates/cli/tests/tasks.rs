@@ -1,0 +1,139 @@
+//! `baton task work`: a program for each task, for as long as its lease is kept.
+
+use std::process::Command;
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::process::{Running, Server, send};
+
+fn work(server: &Server, options: &[&str], script: &str) -> Command {
+    let mut command = server.command(["task", "work", "--agent", "worker"]);
+    command.args(options).args(["--", "sh", "-c", script]);
+    command
+}
+
+fn task(server: &Server, id: &str) -> Value {
+    server.run(&format!("task get {id}")).json()
+}
+
+/// Looks at a task until it is so.
+fn eventually(server: &Server, id: &str, status: &str) -> Value {
+    loop {
+        let found = task(server, id);
+        if found["status"] == status {
+            return found;
+        }
+    }
+}
+
+fn add(server: &Server, words: &[&str]) {
+    let added = crate::process::Ran::of(server.command(["task", "add"].iter().chain(words)), "");
+    assert_eq!(added.code, 0, "{added:?}");
+}
+
+#[test]
+fn a_program_is_given_the_task_and_what_it_prints_is_the_result() {
+    let server = Server::start();
+    add(&server, &["echo", "{\"n\": 1}", "--id", "json"]);
+    add(&server, &["words", "--id", "text"]);
+    add(&server, &["nothing", "--id", "empty"]);
+    add(&server, &["env", "--id", "around"]);
+    let script = r#"
+        task=$(cat)
+        case $task in
+            *'"type":"echo"'*) printf '%s' "$task" | sed 's/.*"definition":\({[^}]*}\).*/\1/' ;;
+            *'"type":"words"'*) echo some words ;;
+            *'"type":"env"'*) echo "\"$BATON_TASK $BATON_AGENT $BATON_WORKSPACE\"" ;;
+        esac"#;
+    let mut running = Running::of(work(&server, &["--concurrency", "2"], script));
+    assert_eq!(eventually(&server, "json", "completed")["result"], json!({"n": 1}));
+    assert_eq!(eventually(&server, "text", "completed")["result"], "some words");
+    assert_eq!(eventually(&server, "empty", "completed")["result"], Value::Null);
+    assert_eq!(eventually(&server, "around", "completed")["result"], "around worker default");
+    // A task that comes while it waits is done as well.
+    add(&server, &["words", "--id", "later"]);
+    eventually(&server, "later", "completed");
+    send(&running.child, Signal::TERM);
+    let (code, said) = running.ended();
+    assert_eq!(code, 0, "{said}");
+    let told: String = std::iter::from_fn(|| running.try_line()).collect();
+    let told: Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(told, json!({"completed": 5, "failed": 0, "lost": 0}));
+}
+
+#[test]
+fn a_program_that_fails_fails_the_try_with_the_end_of_its_stderr() {
+    let server = Server::start();
+    add(&server, &["bad", "--id", "bad", "--retries", "0"]);
+    let script = "seq 1 100 >&2; echo half a result; exit 3";
+    let mut running = Running::of(work(&server, &[], script));
+    let failed = eventually(&server, "bad", "failed");
+    let error = &failed["error"];
+    assert_eq!(error["code"], "exit_3");
+    let last: Vec<&str> = error["stderr"].as_str().unwrap().lines().collect();
+    assert_eq!((last.first(), last.last(), last.len()), (Some(&"81"), Some(&"100"), 20));
+    assert_eq!(failed["result"], Value::Null);
+    send(&running.child, Signal::INT);
+    let (code, said) = running.ended();
+    assert!(code == 0 && said.starts_with("1\n2\n"), "{code}: {said}");
+}
+
+#[test]
+fn a_program_is_killed_with_all_it_started_when_the_lease_is_lost() {
+    let server = Server::start();
+    add(&server, &["endless", "--id", "endless"]);
+    let folder = server.home.path().join("alive");
+    std::fs::create_dir(&folder).unwrap();
+    // The grandchild holds the write end of a pipe whose other end is the file's reader below.
+    let pipe = folder.join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let script = format!("(sleep 600 & echo begun; wait) > {} 2>&1", pipe.display());
+    let mut running = Running::of(work(&server, &["--lease", "300ms"], &script));
+    let mut said = std::io::BufReader::new(std::fs::File::open(&pipe).unwrap());
+    let mut line = String::new();
+    std::io::BufRead::read_line(&mut said, &mut line).unwrap();
+    assert_eq!(line, "begun\n");
+    assert_eq!(server.run("task cancel endless").code, 0);
+    // Ends when nobody is left who could write into it.
+    let mut rest = String::new();
+    std::io::Read::read_to_string(&mut said, &mut rest).unwrap();
+    assert_eq!(rest, "");
+    send(&running.child, Signal::TERM);
+    assert_eq!(running.ended().0, 0);
+}
+
+#[test]
+fn asked_once_it_finishes_what_was_begun_asked_twice_it_ends() {
+    let server = Server::start();
+    add(&server, &["slow", "--id", "slow"]);
+    add(&server, &["slow", "--id", "never"]);
+    let go_on = server.home.path().join("go-on");
+    let script = format!("while [ ! -e {} ]; do sleep 0.01; done; echo 7", go_on.display());
+    let mut running = Running::of(work(&server, &[], &script));
+    eventually(&server, "slow", "in_progress");
+    send(&running.child, Signal::TERM);
+    std::fs::write(&go_on, "").unwrap();
+    assert_eq!(running.ended().0, 0);
+    assert_eq!(task(&server, "slow")["result"], 7);
+    assert_eq!(task(&server, "never")["status"], "pending");
+
+    std::fs::remove_file(&go_on).unwrap();
+    let mut running = Running::of(work(&server, &[], &script));
+    eventually(&server, "never", "in_progress");
+    // The first one may still be on its way when the second comes; whichever is heard counts.
+    while running.child.try_wait().unwrap().is_none() {
+        send(&running.child, Signal::TERM);
+        std::thread::yield_now();
+    }
+    assert_eq!(running.ended().0, 130);
+}
+
+#[test]
+fn a_program_that_is_not_there_takes_no_task() {
+    let server = Server::start();
+    add(&server, &["any", "--id", "any"]);
+    let ran = server.run("task work -- no-such-program-anywhere");
+    assert_eq!((ran.code, ran.error()["code"].as_str()), (2, Some("cli.no_program")));
+    assert_eq!(task(&server, "any")["attempts"], 0);
+}
