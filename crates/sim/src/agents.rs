@@ -15,6 +15,7 @@ use baton_core::{
 
 use crate::chance::Chance;
 use crate::locking::Locking;
+use crate::meeting::meet;
 use crate::plan::{Kind, Plan};
 use crate::questions::question;
 use crate::sharing::Sharing;
@@ -105,7 +106,9 @@ impl Agent {
             Kind::Zombie => self.zombie(things),
             Kind::Mover => Self::mover(things),
             Kind::Transactor => return Some(Action::Submit(self.transactor(things))),
-            Kind::Locker | Kind::Sharer | Kind::Worker => return Some(self.holder(things)),
+            Kind::Locker | Kind::Sharer | Kind::Worker | Kind::Meeter => {
+                return Some(self.holder(things));
+            }
             Kind::Reader => return Some(Action::Ask(question(things, self.revision))),
             Kind::Historian => {
                 let choice = things.chance.below(4);
@@ -284,6 +287,7 @@ impl Agent {
         let mut action = match self.kind {
             Kind::Sharer => self.sharing.act(things),
             Kind::Worker => self.working.act(things),
+            Kind::Meeter => meet(things),
             _ => self.locking.act(things),
         };
         if let Action::Submit(request) = &mut action

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use baton_core::wait::Left;
 
 /// Everything that a long run must have met.
-pub const SOMETIMES: [&str; 57] = [
+pub const SOMETIMES: [&str; 61] = [
     "answer: version conflict",
     "answer: idempotent replay",
     "answer: idempotency key reused",
@@ -19,11 +19,15 @@ pub const SOMETIMES: [&str; 57] = [
     "answer: granted after a wait",
     "answer: waited in vain",
     "answer: session ended while it waited",
+    "answer: reset while it waited",
     "answer: stale hold refused",
     "answer: stale lease refused",
     "answer: stale permit refused",
     "answer: stale fence refused",
     "answer: written under a live token",
+    "barrier: arrival withdrawn",
+    "barrier: opened",
+    "barrier: reset",
     "batch: agent lost with ephemeral entries",
     "batch: entry expired",
     "batch: handed over to the first in line",

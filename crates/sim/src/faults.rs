@@ -143,6 +143,7 @@ impl World {
     fn end_server(&mut self) -> Option<Vec<u8>> {
         let server = self.server.take().expect("a server runs between steps");
         self.pending.clear();
+        self.stays.clear();
         self.agents.iter_mut().for_each(|agent| agent.waiting = 0);
         self.watchers.iter_mut().for_each(crate::watching::Watcher::cut_off);
         self.stopped_for = 0;

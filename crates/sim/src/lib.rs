@@ -19,7 +19,7 @@
 //! |---|---|
 //! | `plan` | what the seed decides before the first step |
 //! | `agents`, `things`, `questions` | scripted agents and what they talk about |
-//! | `locking`, `sharing`, `working` | the same about what can be held |
+//! | `locking`, `sharing`, `meeting`, `working` | the same about what can be held |
 //! | `world` | one step after another |
 //! | `serving` | requests and questions, from asking to the answer |
 //! | `reading` | questions about the past |
@@ -40,6 +40,7 @@ pub mod chance;
 pub mod coverage;
 mod faults;
 pub mod locking;
+pub mod meeting;
 pub mod plan;
 pub mod questions;
 mod reading;

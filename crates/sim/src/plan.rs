@@ -38,9 +38,11 @@ pub enum Kind {
     Sharer,
     /// Wants things done, and works on what others want done.
     Worker,
+    /// Meets others at barriers.
+    Meeter,
 }
 
-const KINDS: [Kind; 12] = [
+const KINDS: [Kind; 13] = [
     Kind::Diligent,
     Kind::Slow,
     Kind::Crashing,
@@ -53,10 +55,11 @@ const KINDS: [Kind; 12] = [
     Kind::Locker,
     Kind::Sharer,
     Kind::Worker,
+    Kind::Meeter,
 ];
 
 /// Those who need others of their kind.
-const HOLDING: [Kind; 4] = [Kind::Locker, Kind::Sharer, Kind::Worker, Kind::Worker];
+const HOLDING: [Kind; 5] = [Kind::Locker, Kind::Sharer, Kind::Meeter, Kind::Worker, Kind::Worker];
 
 /// What may happen next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

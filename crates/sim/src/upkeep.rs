@@ -31,13 +31,16 @@ impl World {
             Ok(true) => match chore {
                 Chore::Archive(_) => self.coverage.met("keep: archived"),
                 Chore::Fold(_) => self.coverage.met("keep: folded"),
-                Chore::Evict(_) => self.coverage.met("keep: evicted"),
+                Chore::Evict(workspace) => {
+                    self.coverage.met("keep: evicted");
+                    self.stays.remove(&workspace);
+                }
                 Chore::Snapshot(_) => {}
             },
             Ok(false) => {}
             Err(error) => self.excuse(&format!("{chore:?}"), &error)?,
         }
-        Ok(())
+        self.notice_loss()
     }
 
     /// A snapshot begins, or goes on by one chunk.
@@ -47,6 +50,7 @@ impl World {
             return self.begin_capture();
         };
         let continued = self.server().shard.continue_snapshot(&mut running.capture);
+        self.notice_loss()?;
         match continued {
             Ok(false) => {
                 self.trace.tell(|| format!("a snapshot of {} goes on", running.workspace));

@@ -1,5 +1,6 @@
 //! One world: a server, its disk and its clients, and one step after another.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use baton::clock::{Clock, ManualClock};
@@ -50,6 +51,8 @@ pub(crate) struct World {
     pub(crate) agents: Vec<Agent>,
     pub(crate) watchers: Vec<Watcher>,
     pub(crate) pending: Vec<Pending>,
+    /// What was in memory when that was last looked at.
+    pub(crate) stays: BTreeMap<WorkspaceName, u64>,
     pub(crate) auditor: Auditor,
     pub(crate) coverage: Coverage,
     pub(crate) trace: Trace,
@@ -82,6 +85,7 @@ impl World {
             agents,
             watchers,
             pending: Vec::new(),
+            stays: BTreeMap::new(),
             auditor: Auditor::default(),
             coverage: Coverage::default(),
             trace: Trace::new(listener),
@@ -162,6 +166,7 @@ impl World {
 
     /// What a server would do by itself between two steps, and what the auditor has to say.
     fn after_step(&mut self) -> Audit {
+        self.notice_loss()?;
         self.absorb()?;
         if self.disk.is_stopped() {
             self.coverage.met("fault: power cut within a step");
@@ -211,6 +216,32 @@ impl World {
         Ok(())
     }
 
+    /// A server that could not write goes on without its memory, and whoever waited is gone. Chores
+    /// write too, so that is seen by what has left memory. One that has stopped is another story.
+    pub(crate) fn notice_loss(&mut self) -> Audit {
+        let stays = self.stays();
+        let is_there = |(workspace, stay): (&WorkspaceName, &u64)| {
+            stays.get(workspace).is_some_and(|there| there == stay)
+        };
+        let is_lost = !self.stays.iter().all(is_there);
+        self.stays = stays;
+        if is_lost && self.server().shard.settled().stopped().is_none() {
+            self.absorb()?;
+            self.auditor.forgotten(self.clock.now());
+        }
+        Ok(())
+    }
+
+    /// Which workspaces are in memory, and since which loading.
+    pub(crate) fn stays(&self) -> BTreeMap<WorkspaceName, u64> {
+        let mut machine = self.server().shard.machine();
+        let stay = |workspace: &WorkspaceName| {
+            let stay = machine.resident(workspace)?.stay;
+            Some((workspace.clone(), stay))
+        };
+        self.plan.workspaces.iter().filter_map(stay).collect()
+    }
+
     pub(crate) fn server(&self) -> &Server {
         self.server.as_ref().expect("a server runs between steps")
     }
@@ -224,11 +255,7 @@ impl World {
     /// Writes what was gathered; false if it was lost.
     pub(crate) fn flush(&mut self) -> Audit<bool> {
         let flushed = self.server().shard.flush();
-        if flushed == Flushed::Lost && self.server().shard.settled().stopped().is_none() {
-            // It goes on without its memory; one that has stopped is another story.
-            self.absorb()?;
-            self.auditor.forgotten(self.clock.now());
-        }
+        self.notice_loss()?;
         match flushed {
             Flushed::Nothing => return Ok(true),
             Flushed::Durable(_) => self.trace.tell(|| "flushed".to_owned()),
@@ -253,7 +280,10 @@ impl World {
     /// Puts a workspace into memory; false if the disk would not let it.
     pub(crate) fn load(&mut self, workspace: &WorkspaceName) -> Audit<bool> {
         match self.server().shard.load(workspace) {
-            Ok(()) => Ok(true),
+            Ok(()) => {
+                self.notice_loss()?;
+                Ok(true)
+            }
             Err(error) => {
                 self.excuse(&format!("loading `{workspace}`"), &error)?;
                 Ok(false)

@@ -154,6 +154,7 @@ impl Ledger {
             Command::Lock(command) => self.lock_no_effect(command, reply, at),
             Command::Semaphore(command) => self.semaphore_no_effect(command, reply, at),
             Command::Task(command) => self.task_no_effect(asking, command, reply, at),
+            Command::Barrier(command) => self.barrier_no_effect(command, reply, at),
             Command::State(state::Command::Transfer(transfer)) => {
                 let mut places = self.entries.iter().filter(|(place, timeline)| {
                     place.0 == transfer.from_namespace
@@ -198,6 +199,9 @@ impl Ledger {
             }
             (Command::Semaphore(command), Reply::Semaphore(reply)) => {
                 self.semaphore_reply(command, reply, revision)
+            }
+            (Command::Barrier(command), Reply::Barrier(reply)) => {
+                self.barrier_reply(command, reply, revision)
             }
             (Command::Task(command), Reply::Task(reply)) => {
                 self.task_reply(command, reply, revision)
@@ -255,6 +259,7 @@ impl Ledger {
             Rejection::Lock(rejection) => self.refused_lock(rejection, at, coverage),
             Rejection::Semaphore(rejection) => self.refused_semaphore(rejection, at, coverage),
             Rejection::Task(rejection) => self.refused_task(rejection, at, coverage),
+            Rejection::Barrier(rejection) => self.refused_barrier(rejection, at),
             Rejection::CannotWait {} => self.refused_wait(&asked.request.wish, at),
             Rejection::StaleToken { given } => {
                 coverage.met("answer: stale fence refused");

@@ -108,7 +108,8 @@ impl<'a> Reading<'a> {
             Command::Lock(command) => self.lock(command),
             Command::Semaphore(command) => self.semaphore(command),
             Command::Task(command) => self.task(command),
-            Command::Barrier(_) | Command::Join(_) => unreachable!("nobody here asks for these"),
+            Command::Join(_) => unreachable!("nobody here asks for these"),
+            Command::Barrier(command) => self.barrier(command),
             Command::Workspace(WorkspaceCommand::Configure { history_count, .. }) => {
                 match self.take()? {
                     Event::Workspace(WorkspaceEvent::Configured { retention }) => demand!(

@@ -8,7 +8,8 @@
 use baton_core::lock::{self, Command as LockCommand, Event as LockEvent, Reply as LockReply};
 use baton_core::wait::{Left, Step};
 use baton_core::{
-    Answer, Command, Event, LockName, Rejection, Reply, WaitId, Wish, limits, semaphore, task,
+    Answer, Command, Event, LockName, Rejection, Reply, WaitId, Wish, barrier, limits, semaphore,
+    task,
 };
 
 use super::answers::Answered;
@@ -91,6 +92,9 @@ impl Ledger {
             (_, Command::Semaphore(semaphore::Command::Acquire(acquire)), told) => {
                 self.permit_ended(asked, &acquire.name, (revision, how), told).map_err(words)?;
             }
+            (_, Command::Barrier(barrier::Command::Arrive(arrive)), told) => {
+                self.arrival_ended(asked, arrive, (revision, how), told).map_err(words)?;
+            }
             (_, Command::Task(task::Command::Claim(_)), told) => {
                 self.claim_ended(asked, (revision, how), told).map_err(words)?;
             }
@@ -102,6 +106,7 @@ impl Ledger {
             How::Granted => coverage.met("answer: granted after a wait"),
             How::Left(Left::Timeout) => coverage.met("answer: waited in vain"),
             How::Left(_) => coverage.met("answer: session ended while it waited"),
+            How::Reset => coverage.met("answer: reset while it waited"),
         }
         if let (Some(key), Ok(answer), How::Granted) = (&request.idempotency_key, told, how) {
             let name = (revision, agent.clone(), key.clone());
@@ -302,6 +307,7 @@ impl Ledger {
                 self.must_wait_for(acquire, at)
             }
             Command::Task(task::Command::Claim(claim)) => claim.wait_ms.is_some(),
+            Command::Barrier(barrier::Command::Arrive(arrive)) => self.must_wait_at(arrive, at),
             _ => false,
         });
         demand!(waits, "{wish:?} does not have to wait at {at}");
@@ -390,7 +396,10 @@ impl Reading<'_> {
                 ) | Event::Semaphore(
                     semaphore::Event::GaveUp { left: Left::SessionEnded, .. }
                         | semaphore::Event::Dropped { .. }
-                ) | Event::Task(
+                ) | Event::Barrier(barrier::Event::Withdrawn {
+                    left: Some(Left::SessionEnded),
+                    ..
+                }) | Event::Task(
                     task::Event::GaveUp { left: Left::SessionEnded, .. }
                         | task::Event::Failed { cause: task::Cause::AgentGone, .. }
                 )

@@ -25,6 +25,7 @@ use baton_core::{
     Timestamp, WorkspaceName, namespace,
 };
 
+use super::barriers::Barriers;
 use super::pools::{Name, Pool};
 use super::tasks::Tasks;
 use super::timeline::Timeline;
@@ -101,6 +102,7 @@ pub struct Ledger {
     pub(super) pools: BTreeMap<Name, Timeline<Pool>>,
     /// Pools that the batch at hand has changed.
     pub(super) touched: BTreeSet<Name>,
+    pub(super) barriers: Barriers,
     pub(super) tasks: Tasks,
     pub(super) waits: Waits,
     pub(super) tokens: Tokens,
@@ -135,6 +137,7 @@ impl Ledger {
             keyed: BTreeMap::new(),
             pools: BTreeMap::new(),
             touched: BTreeSet::new(),
+            barriers: Barriers::default(),
             tasks: Tasks::default(),
             waits: Waits::default(),
             tokens: Tokens::default(),
@@ -223,6 +226,8 @@ impl Ledger {
             (!pool.holds.is_empty() || !pool.line.is_empty()).then_some((name, pool))
         });
         demand!(held.is_none(), "`{}`: {held:?} was never let go", self.name);
+        let waits = self.barriers.waiting();
+        demand!(waits.is_none(), "`{}`: {waits:?} waits for ever", self.name);
         let leased = self.tasks.all_at(u64::MAX).find(|(_, work)| work.lease.is_some());
         demand!(leased.is_none(), "`{}`: {leased:?} was never let go", self.name);
         demand!(!self.waits.any(), "`{}`: somebody waits for ever", self.name);
@@ -287,7 +292,8 @@ impl Ledger {
                 }
                 Event::Semaphore(event) => self.add_semaphore(&batch, event, &ended, coverage),
                 Event::Task(event) => self.add_task(&batch, event, &ended, coverage),
-                Event::Barrier(_) | Event::Join(_) => unreachable!("nobody here asks for these"),
+                Event::Join(_) => unreachable!("nobody here asks for these"),
+                Event::Barrier(event) => self.add_barrier(&batch, event, &ended, coverage),
                 Event::Receipt(receipt) => {
                     let agent = receipt.agent.as_ref().unwrap_or(&batch.agent);
                     self.add_receipt(&batch, agent, &receipt.key)
@@ -308,6 +314,7 @@ impl Ledger {
             demand!(is_kept, "`{name}` revision {revision}: `{key}` has no receipt");
         }
         self.check_pools(revision, &ended).map_err(named)?;
+        self.check_barriers(revision, &ended).map_err(named)?;
         self.check_tasks(revision, &ended).map_err(named)?;
         self.batches.push(batch);
         for agent in ended {
@@ -493,18 +500,15 @@ fn is_caused(event: &Event) -> bool {
             matches!(event, StateEvent::Deleted { removal, .. } if caused.contains(removal))
         }
         Event::Agent(event) => matches!(event, AgentEvent::Lost { .. }),
-        Event::Lock(_) | Event::Semaphore(_) | Event::Task(_) => {
-            let causes = ["expired", "dropped", "gave_up", "ready", "failed", "cancelled"];
+        Event::Lock(_) | Event::Semaphore(_) | Event::Barrier(_) | Event::Task(_) => {
+            let causes =
+                ["expired", "dropped", "gave_up", "withdrawn", "ready", "failed", "cancelled"];
             let (_, what) = event.kind().split_once('.').unwrap_or_default();
             matches!(event.wait(), Some(Step::Granted(_))) || causes.contains(&what)
         }
         // An answer to somebody who waited.
         Event::Receipt(receipt) => receipt.agent.is_some(),
-        Event::Namespace(_)
-        | Event::Workspace(_)
-        | Event::Awaited(_)
-        | Event::Barrier(_)
-        | Event::Join(_) => false,
+        Event::Namespace(_) | Event::Workspace(_) | Event::Awaited(_) | Event::Join(_) => false,
     }
 }
 

@@ -15,6 +15,7 @@
 //! | `ledger` | versions, tokens, times and ends are lawful in every batch |
 //! | `waits` | calls that wait end once, as they should; tokens grow |
 //! | `pools` | never too many holders, lines keep their order, nothing ends early |
+//! | `barriers` | each generation opens once, with as many as it takes |
 //! | `tasks` | one lease at a time, one end for every task, nobody starves |
 //! | `explain` | a batch is all of what was asked for, and nothing else |
 //! | `answers` | every answer and every refusal was the truth when it was decided |
@@ -27,6 +28,7 @@
 //! the log once, after the restart, and must not change afterwards.
 
 pub mod answers;
+pub mod barriers;
 pub mod explain;
 pub mod holding;
 pub mod ledger;

@@ -50,6 +50,7 @@ impl Ledger {
                 self.semaphores_shown(query, reply, at)
             }
             (Query::Task(query), Reply::Task(reply)) => self.tasks_shown(query, reply, at),
+            (Query::Barrier(query), Reply::Barrier(reply)) => self.barriers_shown(query, reply, at),
             (Query::Workspace(_), Reply::Workspace(reply)) => {
                 let workspace::Reply::Workspace { entries, retention, .. } = reply;
                 let there = self.facts(at).count() as u64;

@@ -35,6 +35,8 @@ pub enum How {
     Granted,
     /// Without.
     Left(wait::Left),
+    /// Without: somebody has put an end to it for all.
+    Reset,
 }
 
 /// Every wait there is or was.
@@ -154,6 +156,11 @@ impl Waits {
             }
         }
         Ok(())
+    }
+
+    /// Somebody has put an end to what a call waits for.
+    pub fn reset(&mut self, batch: &Batch, wait: WaitId, agent: &AgentId) -> Audit {
+        self.end(batch.revision.0, wait, agent, How::Reset).map(drop)
     }
 
     /// The caller is gone: nothing may be granted after this revision.
