@@ -40,18 +40,23 @@ pub fn create(
             depends_on.push(dependency);
         }
     }
-    let lack = lack_of_agents(around, command.assigned_agent.as_ref(), &command.capabilities);
-    let is_certain = command.assigned_agent.is_none() && command.capabilities.is_empty();
+    let is_for_anyone = command.assigned_agent.is_none() && command.capabilities.is_empty();
+    // Looking is a walk over the agents, and there is nothing to warn of when anyone will do.
+    let lack = if is_for_anyone && !command.if_capable {
+        None
+    } else {
+        lack_of_agents(around, command.assigned_agent.as_ref(), &command.capabilities)
+    };
     let mut warnings = Vec::new();
     match lack {
         Some(reason) if command.if_capable => {
             let (capabilities, assigned_agent) = (command.capabilities, command.assigned_agent);
             return Err(Rejection::NoCapableAgent { capabilities, assigned_agent, reason });
         }
-        Some(detail) if !is_certain => {
+        Some(detail) => {
             warnings.push(Warning { code: "task.no_capable_agent".to_owned(), detail });
         }
-        Some(_) | None => {}
+        None => {}
     }
     let is_open =
         |task: &TaskId| table.get(task).is_some_and(|there| there.status != Status::Completed);
