@@ -122,7 +122,7 @@ impl Space {
             join: join::Table::restore(head.joins),
             #[cfg(feature = "planted")]
             token: if crate::planted::is("head.forgets_token") {
-                Default::default()
+                Token::default()
             } else {
                 head.token
             },

@@ -111,20 +111,23 @@ fn what_cannot_be_read_is_refused_by_name() {
         "the field `limit` is not acceptable: invalid value: integer `-1`, expected usize",
     );
     refused(
+        r#"{"command":7}"#,
+        "request.bad_field",
+        "the field `command` is not acceptable: it must be a string",
+    );
+}
+
+#[test]
+fn a_number_names_the_request_and_a_text_what_shall_be_created() {
+    refused(
         r#"{"id":-1,"command":"ping"}"#,
         "request.bad_field",
         "the field `id` is not acceptable: it must be an integer from 0 to 2^64 - 1",
     );
-    // A text is what shall be created.
     refused(
         r#"{"id":"x","command":"ping"}"#,
         "request.unknown_field",
         "there is no field `id`; the fields are none",
-    );
-    refused(
-        r#"{"command":7}"#,
-        "request.bad_field",
-        "the field `command` is not acceptable: it must be a string",
     );
 }
 
