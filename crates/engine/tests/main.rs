@@ -7,6 +7,8 @@
 //! | `watch` | every event in order, without gap or duplicate |
 //! | `agents` | sessions, silence, what an agent leaves behind |
 //! | `waiting` | calls that wait are answered once, in order, and leave nothing behind |
+//! | `contention` | locks and tasks that many callers want at once, checked for linearizability |
+//! | `linearizability` | the checker of histories, which must refuse bad ones |
 //! | `transactions` | all or nothing, and once |
 //! | `durability` | what was acknowledged stays, what failed says so |
 //! | `damage` | damaged, newer and occupied data is refused by name |
@@ -24,10 +26,12 @@
 mod agents;
 mod bad_input;
 mod cancelling;
+mod contention;
 mod crash;
 mod damage;
 mod durability;
 mod gate;
+mod linearizability;
 mod past;
 mod scale;
 mod stage;

@@ -148,7 +148,14 @@ impl World {
         let resident = machine.resident(&workspace);
         // A server that has lost its memory tells its callers so; they are as good as gone.
         let Some(revision) = resident.map(|there| there.space.revision()) else { return };
-        self.auditor.ledger(&workspace).deserted(wait.0, revision.0);
+        // Whoever has asked again under the same key waits in its place.
+        let is_replaced = self.pending[index + 1..].iter().any(|pending| {
+            let later = pending.waiting.call();
+            pending.workspace == workspace && later.is_some_and(|later| later.wait == wait)
+        });
+        if !is_replaced {
+            self.auditor.ledger(&workspace).deserted(wait.0, revision.0);
+        }
         machine.give_up(&call, self.clock.now());
         drop(machine);
         self.trace.tell(|| format!("{id} waits no longer for call {wait}"));

@@ -61,6 +61,8 @@ fn arrive(table: &Table, command: Arrive, stamp: &Stamp) -> Result<Decided, Reje
     }
     let arrived = record.map_or(0, |record| record.parties.len() as u64) + 1;
     let opened = arrived == count;
+    #[cfg(feature = "planted")]
+    let opened = opened || (crate::planted::is("barrier.one_too_few") && arrived + 1 == count);
     let waits = !opened && wait_ms > 0;
     let mut events = Vec::new();
     if record.is_none() && table.len() >= limits::BARRIERS_MAX {
@@ -77,6 +79,10 @@ fn arrive(table: &Table, command: Arrive, stamp: &Stamp) -> Result<Decided, Reje
     }
     if opened {
         events.push(Event::Opened { name: name.clone(), generation });
+        #[cfg(feature = "planted")]
+        if crate::planted::is("barrier.opens_twice") {
+            events.push(Event::Opened { name: name.clone(), generation });
+        }
         events.extend(record.into_iter().flat_map(passed));
     }
     let arrival = Arrival { name, generation, opened, arrived, count };
@@ -145,6 +151,8 @@ fn reset(table: &Table, name: BarrierName) -> Decided {
 
 fn let_go(table: &Table, agent: &AgentId) -> Decided {
     let there = table.arrivals_of(agent);
+    #[cfg(feature = "planted")]
+    let there = there.filter(|_| !crate::planted::is("barrier.the_dead_count"));
     let events = there.filter_map(|record| withdrawn(record, agent, Some(Left::SessionEnded)));
     done(events.collect())
 }
