@@ -239,7 +239,10 @@ fn nobody_wants_to_evict_a_workspace_in_which_somebody_waits() {
         let acquire = lock::Command::Acquire(lock::Acquire { name, ttl_ms, wait_ms });
         let agent = AgentId::parse(agent).unwrap();
         let request = Command::from(acquire).into();
-        shard.submit(&self::name(), request, &agent).ok().expect("it is in memory")
+        let Ok(taken) = shard.submit(&self::name(), request, &agent) else {
+            panic!("it is loaded")
+        };
+        taken
     };
     assert!(matches!(take("ada", None), Taken::Decided(_)));
     let Taken::Waits(call, _) = take("bob", Some(3_600_000)) else { panic!("it is held") };
