@@ -226,6 +226,9 @@ async fn who_acts_stands_in_the_header_or_in_the_object() {
     let mut command = set("a", 3);
     command["agent"] = json!("bob");
     assert_eq!(written_by(&mut http, &[], &command).await, "bob");
+    command["agent"] = json!("no good");
+    let told = http.request("POST", "/v1/w/commands", &header, command.to_string()).await;
+    assert_eq!(told.problem(), (400, "request.bad_field".to_owned()));
     let told = http.request("PUT", "/v1/w/state/shared/a", &header, "4").await;
     assert_eq!(told.json()["updated_by"], "ada");
 }
