@@ -230,6 +230,29 @@ fn tasks() {
     );
 }
 
+#[test]
+fn joins() {
+    story(
+        "join",
+        &[
+            "task add review --id first --group g",
+            "task add review --id second --group g",
+            "join create --group g --id all",
+            "join create --task first --task second --need 2 --id both",
+            "join create --group g --task first",
+            "join create",
+            "join wait all --wait 1ms",
+            "task claim --task first",
+            "task done first --token 7 '{\"n\": 1}'",
+            "task cancel second",
+            "join wait all",
+            "join wait both",
+            "join get both",
+            "join wait none",
+        ],
+    );
+}
+
 const SET: &str = r#"tx < {"commands":[
     {"command":"state.set","namespace":"shared","key":"a","value":1}
 ]}"#;
@@ -302,6 +325,7 @@ fn help() {
         "namespace",
         "agent",
         "task",
+        "join",
         "lock",
         "workspace",
         "watch",

@@ -11,7 +11,7 @@
 use baton_core::wire::{self, Problem, Spoken, write_text};
 use baton_core::{
     Answer, Command, Entry, IdempotencyKey, Notice, Precondition, Query, Reply, Revision, Wish,
-    barrier, lock, semaphore, task,
+    barrier, join, lock, semaphore, task,
 };
 use baton_handle::{Caller, Item};
 use serde::{Deserialize, Deserializer};
@@ -55,6 +55,7 @@ impl Awaits {
             Command::Semaphore(semaphore::Command::Acquire(acquire)) => acquire.wait_ms,
             Command::Task(task::Command::Claim(claim)) => claim.wait_ms,
             Command::Barrier(barrier::Command::Arrive(arrive)) => arrive.wait_ms,
+            Command::Join(join::Command::Wait { wait_ms, .. }) => *wait_ms,
             _ => None,
         };
         let wait_ms = wait_ms.filter(|wait_ms| *wait_ms > 0)?;
@@ -107,6 +108,13 @@ fn finish(mut out: Vec<u8>) -> String {
     String::from_utf8(out).expect("what serde and we write is UTF-8")
 }
 
+fn name(out: &mut Vec<u8>, field: &str, id: &str) {
+    write_text(out, field);
+    out.push(b':');
+    write_text(out, id);
+    out.push(b',');
+}
+
 /// A command as it is said in a frame. There `id` is the number of the request, so what shall be
 /// created is named by its noun.
 fn spoken(command: &Command, out: &mut Vec<u8>) -> Spoken {
@@ -114,11 +122,16 @@ fn spoken(command: &Command, out: &mut Vec<u8>) -> Spoken {
         Command::Task(task::Command::Create(create)) if create.id.is_some() => {
             let mut create = create.clone();
             if let Some(id) = create.id.take() {
-                out.extend_from_slice(b"\"task\":");
-                write_text(out, id.as_str());
-                out.push(b',');
+                name(out, "task", id.as_str());
             }
             Spoken::from(&Command::from(task::Command::Create(create)))
+        }
+        Command::Join(join::Command::Create(create)) if create.id.is_some() => {
+            let mut create = create.clone();
+            if let Some(id) = create.id.take() {
+                name(out, "join", id.as_str());
+            }
+            Spoken::from(&Command::from(join::Command::Create(create)))
         }
         command => Spoken::from(command),
     }

@@ -102,6 +102,10 @@ pub type CreateNamespace = baton_handle::CreateNamespace<Client>;
 pub type Creating = baton_handle::Creating<Client>;
 /// A try that has failed when this is awaited.
 pub type Failing = baton_handle::Failing<Client>;
+/// A join that comes to be when this is awaited.
+pub type Joining = baton_handle::Joining<Client>;
+/// Joins of a workspace, as one agent sees them.
+pub type Joins = baton_handle::Joins<Client>;
 /// Locks of a workspace, as one agent sees them.
 pub type Locks = baton_handle::Locks<Client>;
 /// Namespaces of a workspace, as one agent sees them.

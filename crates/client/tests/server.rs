@@ -259,6 +259,15 @@ async fn task_story<C: Carrier>(ada: &Workspace<C>, told: &mut Transcript) {
     told.add(tasks.list(List { limit: Some(2), ..List::default() }).await);
     told.add(tasks.stats(Some("review")).await);
     told.add(tasks.history("first").await);
+
+    let joins = ada.joins();
+    told.add(joins.of_group("g").id("all").deadline_ms(60_000).await);
+    told.add(joins.of_group("g").id("all").await);
+    told.add(joins.of_tasks(&["first", "second"]).need(2).await);
+    told.add(joins.of_tasks(&["no good"]).await);
+    told.add(joins.wait("all", 60_000).await);
+    told.add(joins.wait("none", 0).await);
+    told.add(joins.get("all").await);
 }
 
 async fn whole_story<C: Carrier>(carrier: C) -> Vec<String> {

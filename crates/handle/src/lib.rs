@@ -4,7 +4,7 @@
 //!                          Workspace ─┬─ State, Setting, Patching
 //!    a program  ─────▶     (agent,    ├─ Namespaces, CreateNamespace
 //!                          once,      ├─ Agents, Registration
-//!                          under)     ├─ Tasks, Creating, Claiming …
+//!                          under)     ├─ Tasks, Creating, Claiming …, Joins
 //!                                     ├─ Locks, Semaphores, Barriers
 //!                             │       └─ Transaction, Watching
 //!                             ▼
@@ -29,6 +29,7 @@
 mod agents;
 mod barriers;
 mod carrier;
+mod joins;
 mod locks;
 mod namespaces;
 mod semaphores;
@@ -41,6 +42,7 @@ mod workspace;
 pub use agents::{Agents, Registration};
 pub use barriers::{Arriving, Barriers};
 pub use carrier::{Caller, Carrier, Failure};
+pub use joins::{Joining, Joins};
 pub use locks::{Acquiring, Held, Locks};
 pub use namespaces::{CreateNamespace, Namespaces};
 pub use semaphores::{AcquiringPermit, Semaphores};

@@ -6,7 +6,9 @@ use baton_core::{
 };
 
 use crate::carrier::{Caller, Carrier};
-use crate::{Agents, Barriers, Locks, Namespaces, Semaphores, State, Tasks, Transaction, Watching};
+use crate::{
+    Agents, Barriers, Joins, Locks, Namespaces, Semaphores, State, Tasks, Transaction, Watching,
+};
 
 /// A workspace as one agent sees it. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -76,6 +78,11 @@ impl<C: Carrier> Workspace<C> {
     /// The tasks.
     pub fn tasks(&self) -> Tasks<C> {
         Tasks::new(self.clone())
+    }
+
+    /// The joins.
+    pub fn joins(&self) -> Joins<C> {
+        Joins::new(self.clone())
     }
 
     /// The locks.

@@ -61,6 +61,9 @@ pub(crate) fn vocabulary() -> Vec<(Value, &'static str)> {
         (with("barrier.arrive", json!({"name": "start", "count": 2})), "/generation"),
         (with("barrier.get", json!({"name": "start"})), "/arrived/0"),
         (with("barrier.reset", json!({"name": "start"})), "/generation"),
+        (with("join.create", json!({"tasks": ["a", "b"], "join": "j"})), "/created_at"),
+        (with("join.wait", json!({"join": "j", "wait_ms": 1_000})), "/members/0/result"),
+        (with("join.get", json!({"join": "j"})), "/settled_at"),
         (with("agent.register", json!({"agent": "ada", "ttl_ms": 60_000})), "/id"),
         (with("agent.heartbeat", json!({"agent": "ada"})), "/id"),
         (with("agent.get", json!({"agent": "ada"})), "/status"),
@@ -223,6 +226,9 @@ async fn who_acts_stands_in_the_header_or_in_the_object() {
     let mut command = set("a", 3);
     command["agent"] = json!("bob");
     assert_eq!(written_by(&mut http, &[], &command).await, "bob");
+    command["agent"] = json!("no good");
+    let told = http.request("POST", "/v1/w/commands", &header, command.to_string()).await;
+    assert_eq!(told.problem(), (400, "request.bad_field".to_owned()));
     let told = http.request("PUT", "/v1/w/state/shared/a", &header, "4").await;
     assert_eq!(told.json()["updated_by"], "ada");
 }

@@ -186,6 +186,22 @@ async fn barriers_are_paths() {
 }
 
 #[tokio::test]
+async fn joins_are_paths() {
+    let stage = Stage::new().await;
+    let mut http = stage.http().await;
+    http.post("/v1/w/tasks", &json!({"id": "a", "type": "t"})).await;
+    let told = http.post("/v1/w/joins", &json!({"id": "j", "tasks": ["a"]})).await;
+    assert_eq!((told.status, told.json()["status"].clone()), (200, json!("waiting")));
+    let told = http.post("/v1/w/joins/j/wait", &json!({"wait_ms": 1})).await;
+    assert_eq!((told.status, told.json()), (200, Value::Null));
+    http.post("/v1/w/tasks/a/cancel", &json!({})).await;
+    let told = http.post("/v1/w/joins/j/wait", &json!({"wait_ms": 60_000})).await;
+    assert_eq!(told.json()["members"][0]["status"], "cancelled", "{}", told.json());
+    assert_eq!(http.get("/v1/w/joins/j").await.json(), told.json());
+    assert_eq!(http.get("/v1/w/joins/k").await.problem(), (404, "join.not_found".to_owned()));
+}
+
+#[tokio::test]
 async fn tasks_are_paths() {
     let stage = Stage::new().await;
     let mut http = stage.http().await;

@@ -3,6 +3,7 @@
 mod agent;
 mod bench;
 mod completions;
+mod join;
 mod lock;
 mod log;
 mod namespace;
@@ -28,6 +29,7 @@ pub(crate) enum Command {
     Namespace(namespace::Namespace),
     Agent(agent::Agent),
     Task(task::Task),
+    Join(join::Join),
     Lock(lock::Lock),
     Workspace(workspace::Workspace),
     Watch(watch::Watch),
@@ -47,6 +49,7 @@ impl Command {
             Self::Namespace(namespace) => namespace.run(context, output).await,
             Self::Agent(agent) => agent.run(context, output).await,
             Self::Task(task) => task.run(context, output).await,
+            Self::Join(join) => join.run(context, output).await,
             Self::Lock(lock) => lock.run(context, output).await,
             Self::Workspace(workspace) => workspace.run(context, output).await,
             Self::Watch(watch) => watch.run(context, output).await,

@@ -48,8 +48,9 @@ pub enum Command {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Create {
-    /// The id it shall have; a fresh one if not given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The id it shall have; a fresh one if not given. In a frame, where `id` is the number of the
+    /// request, it is called `join`.
+    #[serde(default, alias = "join", skip_serializing_if = "Option::is_none")]
     pub id: Option<JoinId>,
     /// All tasks of this group, those that are created later too.
     #[serde(default, skip_serializing_if = "Option::is_none")]

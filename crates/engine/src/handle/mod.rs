@@ -46,6 +46,10 @@ pub type CreateNamespace = baton_handle::CreateNamespace<Baton>;
 pub type Creating = baton_handle::Creating<Baton>;
 /// A try that has failed when this is awaited.
 pub type Failing = baton_handle::Failing<Baton>;
+/// A join that comes to be when this is awaited.
+pub type Joining = baton_handle::Joining<Baton>;
+/// Joins of a workspace, as one agent sees them.
+pub type Joins = baton_handle::Joins<Baton>;
 /// Locks of a workspace, as one agent sees them.
 pub type Locks = baton_handle::Locks<Baton>;
 /// Namespaces of a workspace, as one agent sees them.

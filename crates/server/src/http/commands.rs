@@ -68,12 +68,15 @@ fn envelope<'a>(visit: &'a Visit, text: &'a str) -> Result<(Caller, Frame<'a>), 
     }
     let mut caller = visit.caller.clone();
     match &frame.agent {
-        // An agent's own commands name it as a field; who acts may be another.
-        Some(name) if !visit.names_agent => {
-            caller.agent = AgentId::parse(name).map_err(|error| Fault::field("agent", error))?;
+        Some(name) => {
+            let agent = AgentId::parse(name).map_err(|error| Fault::field("agent", error))?;
+            // An agent's own commands name it as a field; who acts may be another.
+            if !visit.names_agent {
+                caller.agent = agent;
+            }
         }
         None if visit.names_agent => frame.acts(visit.caller.agent.as_str()),
-        Some(_) | None => {}
+        None => {}
     }
     if let Some(key) = frame.idempotency_key.take() {
         let key = IdempotencyKey::parse(&key);

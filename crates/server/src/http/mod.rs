@@ -13,6 +13,7 @@ mod about;
 mod agents;
 mod barriers;
 mod commands;
+mod joins;
 mod locks;
 mod namespaces;
 mod semaphores;
@@ -50,6 +51,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .merge(locks::routes())
         .merge(semaphores::routes())
         .merge(barriers::routes())
+        .merge(joins::routes())
         .merge(tasks::routes())
         .merge(watch::routes())
         .route("/v1/ws", get(ws::open))

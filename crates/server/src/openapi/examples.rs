@@ -75,6 +75,9 @@ fn own(name: &str) -> Option<Value> {
         }
         "semaphore.renew" | "semaphore.release" => json!({"name": "models", "token": 42}),
         "barrier.arrive" => json!({"name": "start", "count": 1, "wait_ms": 1_000}),
+        "join.create" => json!({"group": "release", "need": "all", "deadline_ms": 3_600_000}),
+        "join.wait" => json!({"join": "j-9", "wait_ms": 1_000}),
+        "join.get" => json!({"join": "j-9"}),
         "barrier.reset" | "barrier.get" => json!({"name": "start"}),
         "semaphore.get" => json!({"name": "models"}),
         "workspace.configure" => json!({"history_count": 1_000_000}),

@@ -40,6 +40,7 @@ const AGENT: &str = "/v1/{workspace}/agents/{agent}";
 const SEMAPHORE: &str = "/v1/{workspace}/semaphores/{name}";
 const TASK: &str = "/v1/{workspace}/tasks/{task}";
 const BARRIER: &str = "/v1/{workspace}/barriers/{name}";
+const JOIN: &str = "/v1/{workspace}/joins/{join}";
 const LOCK: &str = "/v1/{workspace}/locks/{name}";
 
 /// Every route that stands for an operation.
@@ -90,6 +91,11 @@ pub(super) const ROUTES: &[Route] = &[
         "Keep a permit for longer"),
     route("post",   "/v1/{workspace}/semaphores/{name}/release", "semaphore.release", Rest::Body,
         "Let go of a permit"),
+    route("post",   "/v1/{workspace}/joins",      "join.create", Rest::Body,
+        "Look after several tasks"),
+    route("get",    JOIN,       "join.get",       Rest::Query, "Read a join"),
+    route("post",   "/v1/{workspace}/joins/{join}/wait", "join.wait", Rest::Body,
+        "Wait until enough of them have finished"),
     route("get",    BARRIER,    "barrier.get",    Rest::Query, "Read a barrier"),
     route("post",   "/v1/{workspace}/barriers/{name}/arrive", "barrier.arrive", Rest::Body,
         "Arrive at a barrier, and wait for the others"),

@@ -51,6 +51,16 @@ fn fields_and_limits_come_from_the_types() {
     assert!(!schemas["Entry"]["properties"]["checksum"].is_null());
 }
 
+/// What is asked and what is answered may have the same name.
+#[test]
+fn a_result_is_described_as_what_it_is() {
+    let document = document();
+    let history = &document["paths"]["/v1/{workspace}/tasks/{task}/history"]["get"];
+    let answered = &history["responses"]["200"]["content"]["application/json"]["schema"];
+    let path = answered["$ref"].as_str().unwrap().strip_prefix('#').unwrap();
+    assert!(!document.pointer(path).unwrap()["properties"]["events"].is_null(), "{path}");
+}
+
 #[test]
 fn every_reference_leads_somewhere() {
     fn walk<'a>(value: &'a Value, found: &mut Vec<&'a str>) {

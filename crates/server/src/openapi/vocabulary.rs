@@ -53,7 +53,7 @@ impl Vocabulary {
             let name = match reply["$ref"].as_str() {
                 Some(path) => path.trim_start_matches(COMPONENTS).to_owned(),
                 None => {
-                    let name = format!("{primitive}.{}", operation.reply);
+                    let name = result_name(primitive, operation.reply);
                     components.insert(name.clone(), reply.clone());
                     name
                 }
@@ -104,6 +104,12 @@ impl Vocabulary {
         }
         schema
     }
+}
+
+/// A name for a result that has none of its own, beside those of the operations.
+fn result_name(primitive: &str, reply: &str) -> String {
+    let name = format!("{primitive}.{reply}");
+    if operation(&name).is_some() { format!("{name}.result") } else { name }
 }
 
 fn schema<T: JsonSchema>(generator: &mut SchemaGenerator) -> Value {
