@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use crate::agent;
 use crate::command::{Command, Request, Wish};
 use crate::event::Event;
 use crate::json::{Json, JsonError};
@@ -590,6 +591,143 @@ proptest! {
         }
         world.check_memory();
     }
+}
+
+/// A token that an agent may act under now, if it has one of this kind.
+fn live_token(space: &Space, kind: &str, agent: &str) -> u64 {
+    let agent = AgentId::parse(agent).unwrap();
+    let token = match kind {
+        "lock" => space.lock.holds_of(&agent).next().map(|hold| hold.token),
+        "semaphore" => space.semaphore.permits_of(&agent).next().map(|permit| permit.token),
+        _ => {
+            let held = space.task.held_by(&agent).next();
+            held.and_then(|record| record.lease.as_ref()).map(|lease| lease.token)
+        }
+    };
+    token.map_or(0, |token| token.0)
+}
+
+/// Something that somebody does who holds, waits, works or dies.
+fn any_deed(space: &Space, kind: u8, agent: &str, number: u64) -> String {
+    let token = |kind| live_token(space, kind, agent);
+    let name = number % 3;
+    let held = space.task.held_by(&AgentId::parse(agent).unwrap()).next();
+    let task = held.map_or("t0".to_owned(), |record| record.id.to_string());
+    match kind {
+        0 => format!("lock.acquire n{name} ttl_ms=900 wait_ms=700"),
+        1 => format!("lock.release n{name} token={}", token("lock")),
+        2 => format!("semaphore.acquire n{name} permits=2 ttl_ms=800 wait_ms=500"),
+        3 => format!("semaphore.release n{name} token={}", token("semaphore")),
+        4 => format!("barrier.arrive n{name} count=3 wait_ms=400"),
+        5 => format!("barrier.arrive n{name} count=3"),
+        6 => format!("barrier.reset n{name}"),
+        7 => format!(r#"task.create w group="g{name}" max_retries=1"#),
+        8 => format!(r#"task.create w id="t{number}" group="g{name}" deadline_ms=900"#),
+        9 => "task.claim wait_ms=300 lease_ms=600".to_owned(),
+        10 => format!("task.complete {task} token={} result={number}", token("task")),
+        11 => format!("task.fail {task} token={} error={number}", token("task")),
+        12 => format!("task.cancel t{number}"),
+        13 => format!(r#"join.create id="j{number}" group="g{name}" need=2 deadline_ms=1500"#),
+        14 => format!(r#"join.create id="j{number}" tasks=["t{name}"]"#),
+        15 => format!("join.wait j{number} wait_ms=600"),
+        16 => format!("agent.register {agent} ttl_ms=1000"),
+        17 => format!("agent.leave {agent}"),
+        18 => "gone".to_owned(),
+        19 => "wake".to_owned(),
+        _ => "time".to_owned(),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    /// Whatever is held, waited for, joined and lost: what a replay gives, a snapshot, and what is
+    /// left when something is taken back, is always the same.
+    #[test]
+    fn who_holds_waits_and_dies_leaves_facts_that_agree(
+        deeds in proptest::collection::vec((0_u8..24, 0_u8..3, 0_u64..6, 0_u64..200), 1..120),
+    ) {
+        let mut world = World::new(Space::default());
+        let mut time = 0;
+        for (index, (kind, agent, number, pause)) in deeds.iter().enumerate() {
+            time += pause;
+            let agent = format!("a{agent}");
+            let asked = any_deed(&world.space, *kind, &agent, *number);
+            // First with something that is refused: it is taken back.
+            if *kind < 18 {
+                let asked = format!("all: {asked} & agent.heartbeat nobody");
+                prop_assert!(world.run(time, &agent, &asked).starts_with("refused"));
+            }
+            let _ = world.run(time, &agent, &asked);
+            if index == 50 {
+                world.check_memory();
+                world = World::new(world.restored());
+            }
+        }
+        world.check_memory();
+    }
+}
+
+/// A session that holds all it may, under the longest names, each waited for by somebody whose
+/// answer must be kept. If its end did not fit into one commit, it would be tried again forever.
+#[test]
+fn the_end_of_a_session_that_holds_all_it_may_fits_into_one_commit() {
+    let mut space = Space::default();
+    let agent = |number: usize| {
+        AgentId::parse(&format!("{number:0width$}", width = limits::AGENT_BYTES_MAX)).unwrap()
+    };
+    let run = |space: &mut Space, who: usize, asked: &str| {
+        let key = "k".repeat(limits::IDEMPOTENCY_KEY_BYTES_MAX - 5) + &who.to_string();
+        let wish = Wish::Command(read_command(asked));
+        let idempotency_key = (who > 0).then(|| key.as_str().try_into().unwrap());
+        let request = Request { wish, idempotency_key };
+        space
+            .commit(request, &agent(who), Timestamp(0))
+            .unwrap_or_else(|no| panic!("{asked}: {no}"))
+    };
+    run(&mut space, 0, &format!("agent.register {} ttl_ms=1000", agent(0)));
+    let name = |number: usize, bytes: usize| format!("{number:0bytes$}");
+    for number in 0..limits::EPHEMERAL_PER_AGENT_MAX {
+        let key = name(number, limits::KEY_BYTES_MAX);
+        run(&mut space, 0, &format!("state.set shared/{key} 1 ephemeral"));
+    }
+    for number in 0..limits::HOLDS_PER_AGENT_MAX {
+        let name = name(number, limits::HOLD_NAME_BYTES_MAX);
+        run(&mut space, 0, &format!("lock.acquire {name}"));
+        run(&mut space, 0, &format!("semaphore.acquire {name} permits=1"));
+        run(&mut space, 0, &format!("barrier.arrive {name} count=2"));
+        run(&mut space, 10_000 + number, &format!("lock.acquire {name} wait_ms=9"));
+        run(&mut space, 20_000 + number, &format!("semaphore.acquire {name} wait_ms=9"));
+    }
+    let task = |number: usize| name(number, limits::TASK_BYTES_MAX);
+    for number in 0..limits::LEASES_PER_AGENT_MAX {
+        let task = task(number);
+        run(&mut space, 0, &format!("task.create w id=\"{task}\" max_retries=0"));
+        run(&mut space, 0, &format!("task.claim task=\"{task}\""));
+    }
+    for number in 0..limits::JOINS_SETTLED_AT_ONCE_MAX {
+        let asked = format!("join.create id=\"j{number}\" tasks=[\"{}\"]", task(number));
+        run(&mut space, 0, &asked);
+        for waiter in 0..limits::JOIN_WAITS_MAX {
+            run(
+                &mut space,
+                30_000 + 100 * number + waiter,
+                &format!("join.wait j{number} wait_ms=9"),
+            );
+        }
+    }
+    let lost = space.commit(
+        Command::Agent(agent::Command::Expire).into(),
+        &AgentId::engine(),
+        Timestamp(9_999),
+    );
+    let batch = lost.unwrap().batch.unwrap();
+    let count = |kind: &str| batch.events.iter().filter(|event| event.kind() == kind).count();
+    let kinds = ["state.let_go", "lock.acquired", "semaphore.acquired", "barrier.withdrawn"];
+    assert_eq!(kinds.map(count), [1_000, 500, 500, 500]);
+    assert_eq!(["task.failed", "join.settled", "join.answered"].map(count), [1_000, 16, 1_600]);
+    assert_eq!(count("receipt.kept"), 1_000);
+    space.check();
 }
 
 #[test]
