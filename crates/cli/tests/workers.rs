@@ -89,7 +89,6 @@ fn say_what_came(of: Result<(), Error>) {
 
 /// The worker. It is no test: it does what the lines on its stdin say, until there are no more.
 #[test]
-#[ignore = "it is started by the tests of this file"]
 fn worker() {
     let (Ok(url), Ok(name)) = (std::env::var(URL), std::env::var(NAME)) else { return };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -153,7 +152,7 @@ struct Worker {
 impl Worker {
     fn start(server: &Server, name: &str) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", "workers::worker", "--ignored", "--nocapture"]);
+        command.args(["--exact", "workers::worker", "--nocapture"]);
         command.env(URL, &server.url).env(NAME, name);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
@@ -312,7 +311,9 @@ async fn every_task_is_done_once_although_the_server_is_killed() {
     }
     let mut said = Said::default();
     tokio::task::block_in_place(|| {
-        workers.into_iter().for_each(|worker| said.hear_out(worker));
+        for worker in workers {
+            said.hear_out(worker);
+        }
     });
     assert_eq!(said.completed.len() as u64, TASKS, "no task is lost");
     assert!(said.completed.values().all(|times| *times == 1), "{:?}", said.completed);

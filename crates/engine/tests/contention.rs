@@ -1,5 +1,5 @@
-//! Many callers on several threads want the same locks and the same tasks, and every answer they get
-//! is explained by one order of all calls.
+//! Many callers on several threads want the same locks and the same tasks, and every answer they
+//! get is explained by one order of all calls.
 //!
 //! A few thousand calls run always; `BATON_CALLS` asks for more, a hundred thousand for example.
 //! Histories are cut into things of at most a thousand calls, since nobody can check longer ones.

@@ -1,9 +1,9 @@
-//! A checker of histories: is there an order of all calls, each at some moment between its beginning
-//! and its end, in which every answer is right?
+//! A checker of histories: is there an order of all calls, each at some moment between its
+//! beginning and its end, in which every answer is right?
 //!
 //! The search is that of Wing and Gong, with Lowe's memory of what was tried before: it takes the
-//! calls that could come first one by one, goes back when none fits, and never tries the same set of
-//! calls in the same state twice. Calls about different things are checked apart: a history is
+//! calls that could come first one by one, goes back when none fits, and never tries the same set
+//! of calls in the same state twice. Calls about different things are checked apart: a history is
 //! linearizable if that of each thing is.
 //!
 //! Deliberately absent: calls without an answer. Whoever records a history here waits for all.

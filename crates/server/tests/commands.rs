@@ -12,14 +12,20 @@ fn set(key: &str, value: impl Into<Value>) -> Value {
 /// The whole vocabulary, in an order in which every command succeeds; with it the field of the
 /// result that shows that it was carried out.
 pub(crate) fn vocabulary() -> Vec<(Value, &'static str)> {
-    let with = |command: &str, fields: Value| {
-        let mut all = json!({ "command": command });
-        for (name, value) in fields.as_object().expect("fields are an object") {
-            all[name] = value.clone();
-        }
-        all
-    };
-    let plan = json!({"namespace": "shared", "key": "plan"});
+    let mut all = of_work();
+    all.extend(of_state_and_agents());
+    all
+}
+
+fn with(command: &str, fields: Value) -> Value {
+    let mut all = json!({ "command": command });
+    for (name, value) in fields.as_object().expect("fields are an object") {
+        all[name] = value.clone();
+    }
+    all
+}
+
+fn of_work() -> Vec<(Value, &'static str)> {
     vec![
         // These come first: the tokens they are given are the numbers of their commits.
         (with("lock.acquire", json!({"name": "door", "ttl_ms": 60_000})), "/token"),
@@ -64,6 +70,12 @@ pub(crate) fn vocabulary() -> Vec<(Value, &'static str)> {
         (with("join.create", json!({"tasks": ["a", "b"], "join": "j"})), "/created_at"),
         (with("join.wait", json!({"join": "j", "wait_ms": 1_000})), "/members/0/result"),
         (with("join.get", json!({"join": "j"})), "/settled_at"),
+    ]
+}
+
+fn of_state_and_agents() -> Vec<(Value, &'static str)> {
+    let plan = json!({"namespace": "shared", "key": "plan"});
+    vec![
         (with("agent.register", json!({"agent": "ada", "ttl_ms": 60_000})), "/id"),
         (with("agent.heartbeat", json!({"agent": "ada"})), "/id"),
         (with("agent.get", json!({"agent": "ada"})), "/status"),
@@ -76,7 +88,7 @@ pub(crate) fn vocabulary() -> Vec<(Value, &'static str)> {
             with("state.patch", json!({"namespace": "shared", "key": "plan", "merge": {"m": 2}})),
             "/value/m",
         ),
-        (with("state.get", plan.clone()), "/value/n"),
+        (with("state.get", plan), "/value/n"),
         (with("state.list", json!({"namespace": "shared"})), "/entries/0/key"),
         (with("state.snapshot", json!({})), "/entries/0/key"),
         (with("state.history", json!({"namespace": "shared"})), "/changes/0/operation"),

@@ -676,7 +676,7 @@ fn the_end_of_a_session_that_holds_all_it_may_fits_into_one_commit() {
     let agent = |number: usize| {
         AgentId::parse(&format!("{number:0width$}", width = limits::AGENT_BYTES_MAX)).unwrap()
     };
-    let mut run = |space: &mut Space, who: usize, asked: &str| {
+    let run = |space: &mut Space, who: usize, asked: &str| {
         let key = "k".repeat(limits::IDEMPOTENCY_KEY_BYTES_MAX - 5) + &who.to_string();
         let wish = Wish::Command(read_command(asked));
         let idempotency_key = (who > 0).then(|| key.as_str().try_into().unwrap());

@@ -555,8 +555,8 @@ fn an_agent_holds_so_many_tasks_and_no_more() {
     assert!(stats.starts_with("pending=1001 ready=1001 "), "{stats}");
 }
 
-/// What becomes ready by itself goes to claims whose answers must be kept: a batch that could not be
-/// committed would be tried again forever.
+/// What becomes ready by itself goes to claims whose answers must be kept: a batch that could not
+/// be committed would be tried again forever.
 #[test]
 fn large_tasks_become_ready_a_few_at_a_time() {
     let mut world = World::new(Space::default());
@@ -706,8 +706,8 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
     /// Whatever is asked for in whatever order: every step leaves the space sound (see
-    /// [`crate::testing`]), tokens only grow, a token is live exactly as long as its lease, and what
-    /// is finished stays as it is.
+    /// [`crate::testing`]), tokens only grow, a token is live exactly as long as its lease, and
+    /// what is finished stays as it is.
     #[test]
     fn whatever_happens_tasks_stay_sound(
         steps in proptest::collection::vec(

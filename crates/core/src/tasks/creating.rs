@@ -25,13 +25,7 @@ pub fn create(
         return Err(Rejection::TooMany { what, max });
     }
     if let Some(parent) = &command.parent {
-        match table.get(parent).map(|record| record.status) {
-            None => return Err(Rejection::UnknownParent { parent: parent.clone() }),
-            Some(status) if status.is_finished() => {
-                return Err(Rejection::ParentFinished { parent: parent.clone(), status });
-            }
-            Some(_) => {}
-        }
+        check_parent(table, parent)?;
     }
     let mut depends_on = Vec::new();
     for dependency in command.depends_on {
@@ -84,6 +78,16 @@ pub fn create(
     };
     let events = vec![Event::Created(Box::new(created))];
     Ok(Decided { events, about: About::Task(task, warnings) })
+}
+
+fn check_parent(table: &Table, parent: &TaskId) -> Result<(), Rejection> {
+    match table.get(parent).map(|record| record.status) {
+        None => Err(Rejection::UnknownParent { parent: parent.clone() }),
+        Some(status) if status.is_finished() => {
+            Err(Rejection::ParentFinished { parent: parent.clone(), status })
+        }
+        Some(_) => Ok(()),
+    }
 }
 
 fn check_dependency(table: &Table, dependency: &TaskId) -> Result<(), Rejection> {

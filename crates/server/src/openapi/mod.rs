@@ -54,7 +54,8 @@ pub fn document() -> Value {
             "title": "Baton",
             "version": env!("CARGO_PKG_VERSION"),
             "description": "The place where a fleet of AI agents works together: shared, \
-                versioned state, namespaces, agents, tasks, locks, transactions, history and watches.",
+                versioned state, namespaces, agents, tasks, locks, transactions, history and \
+                watches.",
             "license": {"name": "Apache-2.0 OR MIT", "identifier": "Apache-2.0 OR MIT"},
         },
         "paths": paths,

@@ -145,21 +145,10 @@ impl Ledger {
             Event::Withdrawn { name, party, generation, wait, left, .. } => {
                 demand!(there.generation == generation.0, "{generation} is over");
                 there.take(party, *wait)?;
-                match (left, wait) {
-                    (None, Some(wait)) => {
-                        self.waits.reset(batch, *wait, party)?;
-                        self.barriers.resetting.insert((name.clone(), generation.0));
-                    }
-                    (Some(left), Some(wait)) => {
-                        self.waits.left(batch, *wait, party, *left, ended)?;
-                        coverage.left(*left);
-                    }
-                    (left, None) => {
-                        let gone = *left == Some(Left::SessionEnded) && ended.contains(party);
-                        demand!(gone, "`{party}` was withdrawn for {left:?}");
-                    }
+                if left.is_none() && wait.is_some() {
+                    self.barriers.resetting.insert((name.clone(), generation.0));
                 }
-                coverage.met("barrier: arrival withdrawn");
+                self.withdrawn(batch, party, (*left, *wait), ended, coverage)?;
             }
             Event::Reset { name, generation } => {
                 demand!(there.generation == generation.0, "{generation} is over");
@@ -169,6 +158,29 @@ impl Ledger {
             }
             Event::Forgotten { .. } => return Err(Breach("there was room".to_owned())),
         }
+        Ok(())
+    }
+
+    fn withdrawn(
+        &mut self,
+        batch: &Batch,
+        party: &AgentId,
+        how: (Option<Left>, Option<WaitId>),
+        ended: &BTreeSet<AgentId>,
+        coverage: &mut Coverage,
+    ) -> Audit {
+        match how {
+            (None, Some(wait)) => self.waits.reset(batch, wait, party)?,
+            (Some(left), Some(wait)) => {
+                self.waits.left(batch, wait, party, left, ended)?;
+                coverage.left(left);
+            }
+            (left, None) => {
+                let gone = left == Some(Left::SessionEnded) && ended.contains(party);
+                demand!(gone, "`{party}` was withdrawn for {left:?}");
+            }
+        }
+        coverage.met("barrier: arrival withdrawn");
         Ok(())
     }
 
