@@ -17,12 +17,9 @@ pub(crate) fn vocabulary() -> Vec<(Value, &'static str)> {
     all
 }
 
-fn with(command: &str, fields: Value) -> Value {
-    let mut all = json!({ "command": command });
-    for (name, value) in fields.as_object().expect("fields are an object") {
-        all[name] = value.clone();
-    }
-    all
+fn with(command: &str, mut fields: Value) -> Value {
+    fields["command"] = command.into();
+    fields
 }
 
 fn of_work() -> Vec<(Value, &'static str)> {
