@@ -103,6 +103,14 @@ impl Record {
                 let is_open = self.unfinished == 0 && !self.members.is_empty();
                 is_open.then_some((Status::Open, None))
             }
+            #[cfg(feature = "planted")]
+            Need::Number(need)
+                if crate::planted::is("join.one_fewer_will_do")
+                    && self.completed as u64 + 1 == need
+                    && need > 1 =>
+            {
+                Some((Status::Open, None))
+            }
             Need::Number(need) if self.completed as u64 >= need => Some((Status::Open, None)),
             Need::Number(need) => {
                 let possible = self.completed + self.unfinished;

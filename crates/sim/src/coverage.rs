@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use baton_core::wait::Left;
 
 /// Everything that a long run must have met.
-pub const SOMETIMES: [&str; 61] = [
+pub const SOMETIMES: [&str; 64] = [
     "answer: version conflict",
     "answer: idempotent replay",
     "answer: idempotency key reused",
@@ -47,6 +47,9 @@ pub const SOMETIMES: [&str; 61] = [
     "fault: error while opening",
     "fault: flipped bit refused",
     "fault: clock set back",
+    "join: expired",
+    "join: failed",
+    "join: opened",
     "keep: archived",
     "keep: evicted",
     "keep: folded",

@@ -5,12 +5,14 @@
 
 use std::collections::BTreeSet;
 
+use baton_core::join::Need;
 use baton_core::task::{
     self, Backoff, Claim, Command as TaskCommand, Complete, Create, Fail, Heartbeat, List, Next,
     OnExhausted, Release, Report, Review, Task, Update, Verdict,
 };
 use baton_core::{
-    AgentId, Answer, Command, Json, Query, Rejection, Reply, Request, TaskId, TaskType, Token,
+    AgentId, Answer, Command, GroupName, JoinId, Json, Query, Rejection, Reply, Request, TaskId,
+    TaskType, Token, join,
 };
 
 use crate::agents::Action;
@@ -30,6 +32,7 @@ pub struct Working {
     known: Vec<TaskId>,
     leases: Vec<Lease>,
     stale: Vec<Lease>,
+    joins: Vec<JoinId>,
 }
 
 impl Working {
@@ -69,6 +72,7 @@ impl Working {
                 TaskRequest(TaskCommand::Review(review)).into()
             }
             (23 | 24, _, _, known) => return Action::Ask(question(things, known)),
+            (25 | 26, ..) => return self.join(things),
             (_, _, _, known) => claim(things, known).into(),
         };
         Action::Submit(request)
@@ -81,6 +85,8 @@ impl Working {
             let name = format!("job-{}", chance.below(40));
             create.id = Some(TaskId::parse(&name).expect("a good name"));
         }
+        create.group = things.chance.once_in(3).then(|| group(things));
+        let chance = &mut *things.chance;
         create.priority = *chance.pick(&[None, None, Some(-2), Some(1), Some(5)]);
         create.capabilities = some_capabilities(chance.once_in(4));
         create.delay_ms = *chance.pick(&[None, None, None, Some(500), Some(20_000)]);
@@ -107,10 +113,41 @@ impl Working {
         TaskRequest(TaskCommand::Create(Box::new(create)))
     }
 
+    /// Something about joins.
+    fn join(&mut self, things: &mut Things<'_>) -> Action {
+        let wait_ms = *things.chance.pick(&[None, Some(400), Some(30_000), Some(600_000)]);
+        let join = some(things, &self.joins);
+        let command = match (things.chance.below(4), join) {
+            (0, Some(join)) => return Action::Ask(join::Query::Get { join }.into()),
+            (1 | 2, Some(join)) => join::Command::Wait { join, wait_ms },
+            _ => {
+                let mut tasks: Vec<TaskId> = Vec::new();
+                for _ in 0..things.chance.between(1, 3) {
+                    let task = some(things, &self.known).filter(|task| !tasks.contains(task));
+                    tasks.extend(task);
+                }
+                let group = (tasks.is_empty() || things.chance.once_in(2)).then(|| group(things));
+                let tasks = group.is_none().then_some(tasks);
+                let need = *things.chance.pick(&[None, Some(1), Some(2)]);
+                let deadline_ms = *things.chance.pick(&[None, Some(20_000), Some(300_000)]);
+                let need = need.map(Need::Number);
+                join::Command::Create(join::Create { id: None, group, tasks, need, deadline_ms })
+            }
+        };
+        Action::Submit(Command::from(command).into())
+    }
+
     /// It is answered.
     pub fn learn(&mut self, id: &AgentId, answer: &Result<Answer, Rejection>) {
         let reply = match answer {
             Ok(Answer { reply: Reply::Task(reply), .. }) => reply,
+            Ok(Answer { reply: Reply::Join(join::Reply::Join(join)), .. }) => {
+                self.joins.push(join.id.clone());
+                if self.joins.len() > STALE_MAX {
+                    self.joins.remove(0);
+                }
+                return;
+            }
             Ok(_) => return,
             Err(Rejection::Task(task::Rejection::StaleToken { task, given, .. })) => {
                 self.forget(&(task.clone(), *given));
@@ -168,6 +205,11 @@ impl From<TaskRequest> for Request {
 
 fn some<T: Clone>(things: &mut Things<'_>, choices: &[T]) -> Option<T> {
     (!choices.is_empty()).then(|| things.chance.pick(choices).clone())
+}
+
+fn group(things: &mut Things<'_>) -> GroupName {
+    let name = format!("group-{}", things.chance.below(3));
+    GroupName::parse(&name).expect("a good name")
 }
 
 fn task_type(things: &mut Things<'_>) -> TaskType {

@@ -249,6 +249,7 @@ impl World {
     pub(crate) fn pass_time(&mut self, milliseconds: u64) {
         self.clock.advance(milliseconds);
         let now = self.clock.now();
+        self.auditor.tick(now);
         self.trace.tell(|| format!("{milliseconds} ms pass, it is {now}"));
     }
 

@@ -12,7 +12,7 @@ const SEEDS_MAX: u64 = 300;
 const SEEDS_CLEAN: u64 = 100;
 
 /// Every planted bug, and what goes wrong with it.
-const PLANTED: [(&str, &str); 48] = [
+const PLANTED: [(&str, &str); 50] = [
     ("state.version_stands_still", "a write does not raise the version"),
     ("state.ignore_expected_version", "a stale write wins"),
     ("state.expire_early", "entries go ten seconds too early"),
@@ -34,6 +34,8 @@ const PLANTED: [(&str, &str); 48] = [
     ("barrier.one_too_few", "a barrier opens before all have arrived"),
     ("barrier.opens_twice", "a generation of a barrier opens twice"),
     ("barrier.the_dead_count", "somebody whose session ended still counts"),
+    ("join.one_fewer_will_do", "a join opens before as many as needed are completed"),
+    ("policy.ripe_join_waits", "a join does not settle with its last task"),
     ("machine.gone_still_wait", "something is granted to a caller that is gone"),
     ("machine.forsakes_nobody", "calls of a process that is gone still wait"),
     ("task.any_token_will_do", "a stale holder completes another's task"),

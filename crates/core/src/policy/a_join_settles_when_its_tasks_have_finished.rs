@@ -9,6 +9,10 @@ use crate::task;
 /// When very many settle at once, as when an agent dies with a thousand tasks, they do not fit into
 /// this commit: they are due at once, and follow by themselves.
 pub(super) fn a_join_settles_when_its_tasks_have_finished(space: &Space) -> Vec<Command> {
+    #[cfg(feature = "planted")]
+    if crate::planted::is("policy.ripe_join_waits") {
+        return Vec::new();
+    }
     let ripe = space.join.ripe().len();
     if ripe == 0 || ripe > limits::JOINS_SETTLED_AT_ONCE_MAX {
         return Vec::new();

@@ -155,6 +155,7 @@ impl Ledger {
             Command::Semaphore(command) => self.semaphore_no_effect(command, reply, at),
             Command::Task(command) => self.task_no_effect(asking, command, reply, at),
             Command::Barrier(command) => self.barrier_no_effect(command, reply, at),
+            Command::Join(command) => self.join_no_effect(command, reply, at),
             Command::State(state::Command::Transfer(transfer)) => {
                 let mut places = self.entries.iter().filter(|(place, timeline)| {
                     place.0 == transfer.from_namespace
@@ -199,6 +200,9 @@ impl Ledger {
             }
             (Command::Semaphore(command), Reply::Semaphore(reply)) => {
                 self.semaphore_reply(command, reply, revision)
+            }
+            (Command::Join(command), Reply::Join(reply)) => {
+                self.join_reply(command, reply, revision)
             }
             (Command::Barrier(command), Reply::Barrier(reply)) => {
                 self.barrier_reply(command, reply, revision)
@@ -260,6 +264,7 @@ impl Ledger {
             Rejection::Semaphore(rejection) => self.refused_semaphore(rejection, at, coverage),
             Rejection::Task(rejection) => self.refused_task(rejection, at, coverage),
             Rejection::Barrier(rejection) => self.refused_barrier(rejection, at),
+            Rejection::Join(rejection) => self.refused_join(rejection, at),
             Rejection::CannotWait {} => self.refused_wait(&asked.request.wish, at),
             Rejection::StaleToken { given } => {
                 coverage.met("answer: stale fence refused");

@@ -108,7 +108,7 @@ impl<'a> Reading<'a> {
             Command::Lock(command) => self.lock(command),
             Command::Semaphore(command) => self.semaphore(command),
             Command::Task(command) => self.task(command),
-            Command::Join(_) => unreachable!("nobody here asks for these"),
+            Command::Join(command) => self.join(command),
             Command::Barrier(command) => self.barrier(command),
             Command::Workspace(WorkspaceCommand::Configure { history_count, .. }) => {
                 match self.take()? {

@@ -8,8 +8,8 @@
 use baton_core::lock::{self, Command as LockCommand, Event as LockEvent, Reply as LockReply};
 use baton_core::wait::{Left, Step};
 use baton_core::{
-    Answer, Command, Event, LockName, Rejection, Reply, WaitId, Wish, barrier, limits, semaphore,
-    task,
+    Answer, Command, Event, LockName, Rejection, Reply, WaitId, Wish, barrier, join, limits,
+    semaphore, task,
 };
 
 use super::answers::Answered;
@@ -94,6 +94,9 @@ impl Ledger {
             }
             (_, Command::Barrier(barrier::Command::Arrive(arrive)), told) => {
                 self.arrival_ended(asked, arrive, (revision, how), told).map_err(words)?;
+            }
+            (_, Command::Join(join::Command::Wait { join, .. }), told) => {
+                self.join_ended(asked, join, (revision, how), told).map_err(words)?;
             }
             (_, Command::Task(task::Command::Claim(_)), told) => {
                 self.claim_ended(asked, (revision, how), told).map_err(words)?;
@@ -399,10 +402,11 @@ impl Reading<'_> {
                 ) | Event::Barrier(barrier::Event::Withdrawn {
                     left: Some(Left::SessionEnded),
                     ..
-                }) | Event::Task(
-                    task::Event::GaveUp { left: Left::SessionEnded, .. }
-                        | task::Event::Failed { cause: task::Cause::AgentGone, .. }
-                )
+                }) | Event::Join(join::Event::GaveUp { left: Left::SessionEnded, .. })
+                    | Event::Task(
+                        task::Event::GaveUp { left: Left::SessionEnded, .. }
+                            | task::Event::Failed { cause: task::Cause::AgentGone, .. }
+                    )
             );
             if !let_go {
                 return;
@@ -413,7 +417,14 @@ impl Reading<'_> {
 
     /// What became free goes to those who wait. That it does, and to whom, is a law of the ledger.
     pub(super) fn follow_grants(&mut self) {
-        while let Some(Step::Granted(_)) = self.peek().and_then(Event::wait) {
+        while let Some(event) = self.peek() {
+            let settles = matches!(
+                event,
+                Event::Join(join::Event::Settled { .. } | join::Event::Answered { .. })
+            );
+            if !settles && !matches!(event.wait(), Some(Step::Granted(_))) {
+                return;
+            }
             self.skip();
         }
     }

@@ -26,6 +26,7 @@ use baton_core::{
 };
 
 use super::barriers::Barriers;
+use super::joins::Joins;
 use super::pools::{Name, Pool};
 use super::tasks::Tasks;
 use super::timeline::Timeline;
@@ -104,12 +105,18 @@ pub struct Ledger {
     pub(super) touched: BTreeSet<Name>,
     pub(super) barriers: Barriers,
     pub(super) tasks: Tasks,
+    pub(super) joins: Joins,
+    /// Whether the batch at hand may have settled a join.
+    pub(super) joins_touched: bool,
     pub(super) waits: Waits,
     pub(super) tokens: Tokens,
     pub(super) retention: Timeline<Retention>,
     /// Heartbeats that were answered, by agent: the newest.
     heard: BTreeMap<AgentId, Timestamp>,
-    pub(super) server_since: Timestamp,
+    /// Since when there has been a server, and what time it is, both by its clock. That may be
+    /// behind what the log says.
+    server_since: Timestamp,
+    clock: Timestamp,
     /// The latest moment from which the server may count: later than the one above if it has
     /// forgotten and loaded the workspace since.
     pub(super) woken_at: Timestamp,
@@ -139,11 +146,14 @@ impl Ledger {
             touched: BTreeSet::new(),
             barriers: Barriers::default(),
             tasks: Tasks::default(),
+            joins: Joins::default(),
+            joins_touched: false,
             waits: Waits::default(),
             tokens: Tokens::default(),
             retention,
             heard: BTreeMap::new(),
             server_since: Timestamp(0),
+            clock: Timestamp(0),
             woken_at: Timestamp(0),
             floor: 0,
             answered: 0,
@@ -196,7 +206,7 @@ impl Ledger {
 
     /// The server is up from this moment on; what was answered before is another story.
     pub fn server_up(&mut self, now: Timestamp) {
-        self.server_since = now.max(self.time());
+        (self.server_since, self.clock) = (now, now);
         // The clock may have been set back, and then earlier moments are on another scale.
         self.heard.clear();
         self.answered = 0;
@@ -240,9 +250,21 @@ impl Ledger {
         demand!(hold.is_none(), "`{}`: it is {now}, and {hold:?} is still there", self.name);
         let task = self.overdue_task(now);
         demand!(task.is_none(), "`{}`: it is {now}, and {task:?} stands still", self.name);
+        let join = self.overdue_join(now);
+        demand!(join.is_none(), "`{}`: it is {now}, and join {join:?} waits", self.name);
         let wait = self.waits.overdue(now);
         demand!(wait.is_none(), "`{}`: it is {now}, and call {wait:?} still waits", self.name);
         Ok(())
+    }
+
+    /// Time passes.
+    pub fn tick(&mut self, now: Timestamp) {
+        self.clock = now;
+    }
+
+    /// For how long there has been somebody to hear a sign of life.
+    pub(super) fn served_for(&self) -> u64 {
+        self.clock.since(self.server_since)
     }
 
     /// A heartbeat was answered.
@@ -292,7 +314,7 @@ impl Ledger {
                 }
                 Event::Semaphore(event) => self.add_semaphore(&batch, event, &ended, coverage),
                 Event::Task(event) => self.add_task(&batch, event, &ended, coverage),
-                Event::Join(_) => unreachable!("nobody here asks for these"),
+                Event::Join(event) => self.add_join(&batch, event, &ended, coverage),
                 Event::Barrier(event) => self.add_barrier(&batch, event, &ended, coverage),
                 Event::Receipt(receipt) => {
                     let agent = receipt.agent.as_ref().unwrap_or(&batch.agent);
@@ -316,6 +338,7 @@ impl Ledger {
         self.check_pools(revision, &ended).map_err(named)?;
         self.check_barriers(revision, &ended).map_err(named)?;
         self.check_tasks(revision, &ended).map_err(named)?;
+        self.check_joins(revision, &ended).map_err(named)?;
         self.batches.push(batch);
         for agent in ended {
             let bound = |fact: &Arc<Fact>| fact.bound_to.as_ref() == Some(&agent);
@@ -471,8 +494,7 @@ impl Ledger {
 
     fn check_lost(&self, batch: &Batch, agent: &AgentId, session: &Session) -> Audit {
         let heard = self.heard.get(agent).copied().unwrap_or_default();
-        let sign = session.seen.max(self.server_since);
-        let silence = batch.time.since(sign.max(heard));
+        let silence = batch.time.since(session.seen.max(heard)).min(self.served_for());
         demand!(
             silence >= session.ttl_ms,
             "`{agent}` was called lost after {silence} ms, it asked for {} ms",
@@ -494,21 +516,34 @@ impl Ledger {
 
 /// Whether the engine may do this by itself: because of time, or because somebody is gone.
 fn is_caused(event: &Event) -> bool {
+    const CAUSED: [&str; 9] = [
+        "expired",
+        "dropped",
+        "gave_up",
+        "withdrawn",
+        "ready",
+        "failed",
+        "cancelled",
+        "settled",
+        "answered",
+    ];
     match event {
         Event::State(event) => {
             let caused = [Removal::Expired, Removal::LetGo];
             matches!(event, StateEvent::Deleted { removal, .. } if caused.contains(removal))
         }
         Event::Agent(event) => matches!(event, AgentEvent::Lost { .. }),
-        Event::Lock(_) | Event::Semaphore(_) | Event::Barrier(_) | Event::Task(_) => {
-            let causes =
-                ["expired", "dropped", "gave_up", "withdrawn", "ready", "failed", "cancelled"];
+        Event::Lock(_)
+        | Event::Semaphore(_)
+        | Event::Barrier(_)
+        | Event::Task(_)
+        | Event::Join(_) => {
             let (_, what) = event.kind().split_once('.').unwrap_or_default();
-            matches!(event.wait(), Some(Step::Granted(_))) || causes.contains(&what)
+            matches!(event.wait(), Some(Step::Granted(_))) || CAUSED.contains(&what)
         }
         // An answer to somebody who waited.
         Event::Receipt(receipt) => receipt.agent.is_some(),
-        Event::Namespace(_) | Event::Workspace(_) | Event::Awaited(_) | Event::Join(_) => false,
+        Event::Namespace(_) | Event::Workspace(_) | Event::Awaited(_) => false,
     }
 }
 

@@ -16,6 +16,7 @@
 //! | `waits` | calls that wait end once, as they should; tokens grow |
 //! | `pools` | never too many holders, lines keep their order, nothing ends early |
 //! | `barriers` | each generation opens once, with as many as it takes |
+//! | `joins` | each settles once, as what its tasks have made of it |
 //! | `tasks` | one lease at a time, one end for every task, nobody starves |
 //! | `explain` | a batch is all of what was asked for, and nothing else |
 //! | `answers` | every answer and every refusal was the truth when it was decided |
@@ -31,6 +32,7 @@ pub mod answers;
 pub mod barriers;
 pub mod explain;
 pub mod holding;
+pub mod joins;
 pub mod ledger;
 pub mod pasts;
 pub mod permits;
@@ -114,6 +116,11 @@ impl Auditor {
         let none = found.iter().all(Option::is_none);
         demand!(all || none, "the log holds a record of which only a part was acknowledged");
         Ok(all)
+    }
+
+    /// Time passes.
+    pub fn tick(&mut self, now: Timestamp) {
+        self.ledgers.values_mut().for_each(|ledger| ledger.tick(now));
     }
 
     /// The server has forgotten what it had in memory.

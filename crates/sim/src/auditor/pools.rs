@@ -306,8 +306,13 @@ impl Ledger {
     /// Demands that what was promised until a moment, and may be renewed for so long, is over.
     pub(super) fn check_expired(&self, batch: &Batch, expires_at: Timestamp, ttl_ms: u64) -> Audit {
         demand!(batch.agent == AgentId::engine(), "its time was over by an agent's hand");
-        let end = expires_at.max(self.server_since.after(ttl_ms));
-        demand!(batch.time >= end, "its time was over at {}, it lasts until {end}", batch.time);
+        let time = batch.time;
+        demand!(time >= expires_at, "its time was over at {time}, it lasts until {expires_at}");
+        let served_for = self.served_for();
+        demand!(
+            served_for >= ttl_ms,
+            "its time was over after {served_for} ms in which it could be renewed, not {ttl_ms}"
+        );
         Ok(())
     }
 

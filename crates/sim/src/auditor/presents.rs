@@ -4,7 +4,7 @@ use baton_core::state::{
     Get, List, Page, Query as StateQuery, Rejection as StateRejection, Snapshot,
 };
 use baton_core::{
-    Answer, Query, Rejection, Reply, agent, namespace, semaphore, state, task, workspace,
+    Answer, Query, Rejection, Reply, agent, join, namespace, semaphore, state, task, workspace,
 };
 
 use super::answers::same_entry;
@@ -49,6 +49,7 @@ impl Ledger {
             (Query::Semaphore(query), Reply::Semaphore(reply)) => {
                 self.semaphores_shown(query, reply, at)
             }
+            (Query::Join(query), Reply::Join(reply)) => self.joins_shown(query, reply, at),
             (Query::Task(query), Reply::Task(reply)) => self.tasks_shown(query, reply, at),
             (Query::Barrier(query), Reply::Barrier(reply)) => self.barriers_shown(query, reply, at),
             (Query::Workspace(_), Reply::Workspace(reply)) => {
@@ -80,6 +81,9 @@ impl Ledger {
                 Query::Agent(agent::Query::Get { agent }),
                 Rejection::Agent(agent::Rejection::NotFound { .. }),
             ) => self.session(agent, at).is_none(),
+            (Query::Join(_), Rejection::Join(join::Rejection::NotFound { join })) => {
+                !self.knows_join(join, at)
+            }
             (Query::Task(_), Rejection::Task(task::Rejection::NotFound { task })) => {
                 self.tasks.at(task, at).is_none()
             }

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use baton_core::task::{
     Backoff, Cause, Created, Event, Lease, OnExhausted, Outcome, Status, Verdict,
 };
-use baton_core::{AgentId, Batch, Json, TaskId, TaskType, Timestamp};
+use baton_core::{AgentId, Batch, GroupName, Json, TaskId, TaskType, Timestamp};
 
 use super::ledger::Ledger;
 use super::timeline::Timeline;
@@ -56,6 +56,8 @@ pub struct Work {
     pub depends_on: Vec<TaskId>,
     /// What it is a part of.
     pub parent: Option<TaskId>,
+    /// Which tasks it belongs with.
+    pub group: Option<GroupName>,
     /// Not before then.
     pub not_before: Option<Timestamp>,
     /// Not after then.
@@ -121,6 +123,7 @@ impl Work {
             needs: created.capabilities.clone(),
             depends_on: created.depends_on.clone(),
             parent: created.parent.clone(),
+            group: created.group.clone(),
             not_before: created.not_before,
             deadline: created.deadline,
             max_retries: created.max_retries.unwrap_or(RETRIES),
@@ -256,6 +259,14 @@ impl Tasks {
         work.depends_on.iter().any(failed) || orphaned == Some(Status::Cancelled)
     }
 
+    /// Whether a task is a part of something that was cancelled, however far above it.
+    pub fn is_below(&self, work: &Work) -> bool {
+        let above = |id: &TaskId| self.all.get(id).and_then(Timeline::now);
+        let first = work.parent.as_ref().and_then(above);
+        let mut chain = std::iter::successors(first, |work| work.parent.as_ref().and_then(above));
+        chain.any(|work| work.status == Status::Cancelled)
+    }
+
     /// Who has waited longest for such a task.
     fn first_for(&self, id: &TaskId, work: &Work) -> Option<&Wanting> {
         self.claims_at(u64::MAX).iter().find(|wanting| wanting.wants(id, work))
@@ -298,7 +309,7 @@ impl Ledger {
         ended: &BTreeSet<AgentId>,
         coverage: &mut Coverage,
     ) -> Audit {
-        self.tasks.is_touched = true;
+        (self.tasks.is_touched, self.joins_touched) = (true, true);
         let added = match event {
             Event::Created(created) => self.tasks.created(batch, created),
             Event::Queued { wait, claimant, until, types, capabilities, task, lease_ms } => {

@@ -126,6 +126,11 @@ impl Waits {
         }
     }
 
+    /// A call is told what it waited for. Nothing is given to it, so nothing is kept.
+    pub fn told(&mut self, batch: &Batch, wait: WaitId, agent: &AgentId) -> Audit {
+        self.end(batch.revision.0, wait, agent, How::Granted).map(drop)
+    }
+
     /// A call waits no longer, for nothing.
     pub fn left(
         &mut self,

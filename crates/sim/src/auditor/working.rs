@@ -298,7 +298,9 @@ impl Reading<'_> {
                 TaskEvent::Ready { .. } => {}
                 TaskEvent::Cancelled { task, .. } => {
                     let work = self.ledger.tasks.at(task, self.batch.revision.0);
-                    let doomed = work.is_some_and(|work| self.ledger.tasks.is_doomed(work));
+                    let tasks = &self.ledger.tasks;
+                    let doomed =
+                        work.is_some_and(|work| tasks.is_doomed(work) || tasks.is_below(work));
                     demand!(doomed, "`{task}` was cancelled for no reason");
                 }
                 _ => return Ok(()),
