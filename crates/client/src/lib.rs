@@ -27,6 +27,38 @@
 //! # }
 //! ```
 //!
+//! # Working
+//!
+//! A [`Worker`] claims tasks, runs a handler for each while it keeps the lease, and tells what came
+//! of it:
+//!
+//! ```no_run
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let baton = baton_client::connect("http://127.0.0.1:4747").await?;
+//! use baton_client::{Client, Job, Worker};
+//!
+//! let bob = baton.workspace("research")?.as_agent("bob")?;
+//! let worker = Worker::new(bob).of_type("summarise").concurrency(4);
+//! let stop = async { drop(tokio::time::sleep(std::time::Duration::from_secs(60)).await) };
+//! let worked = worker
+//!     .run(
+//!         |job: Job<Client>| async move {
+//!             // What is written through this is refused once the lease is lost.
+//!             let under_lease = job.workspace().state("shared");
+//!             under_lease.append("log", job.task().id.as_str()).await?;
+//!             Ok(serde_json::json!({"words": 42}))
+//!         },
+//!         stop,
+//!     )
+//!     .await?;
+//! println!("{} completed", worked.completed);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! What ends by itself unless it is renewed, such as a lock, is kept by [`keep`].
+//!
 //! # When the connection breaks
 //!
 //! The client connects again by itself, ever more patiently. Calls wait for it up to

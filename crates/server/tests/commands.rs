@@ -9,22 +9,23 @@ fn set(key: &str, value: impl Into<Value>) -> Value {
     json!({"command": "state.set", "namespace": "shared", "key": key, "value": value.into()})
 }
 
+type Steps = Vec<(Value, &'static str)>;
+
 /// The whole vocabulary, in an order in which every command succeeds; with it the field of the
 /// result that shows that it was carried out.
-pub(crate) fn vocabulary() -> Vec<(Value, &'static str)> {
-    let mut all = of_work();
-    all.extend(of_state_and_agents());
+pub(crate) fn vocabulary() -> Steps {
+    // What gives tokens comes first: they are the numbers of its commits.
+    [of_holds(), of_tasks(), of_tasks_together(), of_agents_and_state()].concat()
+}
+
+fn with(command: &str, fields: Value) -> Value {
+    let mut all = fields;
+    all["command"] = command.into();
     all
 }
 
-fn with(command: &str, mut fields: Value) -> Value {
-    fields["command"] = command.into();
-    fields
-}
-
-fn of_work() -> Vec<(Value, &'static str)> {
+fn of_holds() -> Steps {
     vec![
-        // These come first: the tokens they are given are the numbers of their commits.
         (with("lock.acquire", json!({"name": "door", "ttl_ms": 60_000})), "/token"),
         (with("lock.renew", json!({"name": "door", "token": 1})), "/expires_at"),
         (with("lock.get", json!({"name": "door"})), "/hold/holder"),
@@ -35,6 +36,11 @@ fn of_work() -> Vec<(Value, &'static str)> {
         (with("semaphore.get", json!({"name": "models"})), "/holders/0/holder"),
         (with("semaphore.list", json!({})), "/semaphores/0/permits"),
         (with("semaphore.release", json!({"name": "models", "token": 3})), "/free"),
+    ]
+}
+
+fn of_tasks() -> Steps {
+    vec![
         (with("task.create", json!({"type": "review", "task": "a"})), "/created_at"),
         (with("task.why", json!({"task": "a"})), "/sentence"),
         (with("task.claim", json!({"types": ["review"]})), "/lease/holder"),
@@ -61,6 +67,11 @@ fn of_work() -> Vec<(Value, &'static str)> {
         (with("task.list", json!({"type": "review"})), "/tasks/2/id"),
         (with("task.stats", json!({})), "/tasks/completed"),
         (with("task.history", json!({"task": "a"})), "/events/0/type"),
+    ]
+}
+
+fn of_tasks_together() -> Steps {
+    vec![
         (with("barrier.arrive", json!({"name": "start", "count": 2})), "/generation"),
         (with("barrier.get", json!({"name": "start"})), "/arrived/0"),
         (with("barrier.reset", json!({"name": "start"})), "/generation"),
@@ -70,7 +81,7 @@ fn of_work() -> Vec<(Value, &'static str)> {
     ]
 }
 
-fn of_state_and_agents() -> Vec<(Value, &'static str)> {
+fn of_agents_and_state() -> Steps {
     let plan = json!({"namespace": "shared", "key": "plan"});
     vec![
         (with("agent.register", json!({"agent": "ada", "ttl_ms": 60_000})), "/id"),
@@ -85,7 +96,7 @@ fn of_state_and_agents() -> Vec<(Value, &'static str)> {
             with("state.patch", json!({"namespace": "shared", "key": "plan", "merge": {"m": 2}})),
             "/value/m",
         ),
-        (with("state.get", plan), "/value/n"),
+        (with("state.get", plan.clone()), "/value/n"),
         (with("state.list", json!({"namespace": "shared"})), "/entries/0/key"),
         (with("state.snapshot", json!({})), "/entries/0/key"),
         (with("state.history", json!({"namespace": "shared"})), "/changes/0/operation"),
