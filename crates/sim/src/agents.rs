@@ -273,11 +273,12 @@ impl Agent {
             1 if token.is_some() => {
                 let agent = self.id.clone();
                 let beats = things.chance.once_in(2);
-                let command: Command = match beats {
-                    true => agent::Command::Heartbeat { agent, token }.into(),
-                    false => agent::Command::Leave { agent, token }.into(),
+                let command = if beats {
+                    agent::Command::Heartbeat { agent, token }
+                } else {
+                    agent::Command::Leave { agent, token }
                 };
-                return Action::Submit(command.into());
+                return Action::Submit(Command::from(command).into());
             }
             2 if !self.sent.is_empty() => {
                 return Action::Submit(things.chance.pick(&self.sent).clone());

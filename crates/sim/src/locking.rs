@@ -86,7 +86,9 @@ impl Locking {
                 }
             }
             Reply::Transaction(replies) => {
-                replies.iter().for_each(|reply| self.learn_reply(id, reply));
+                for reply in replies {
+                    self.learn_reply(id, reply);
+                }
             }
             _ => {}
         }

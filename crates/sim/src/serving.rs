@@ -25,6 +25,8 @@ use crate::story::{told as said, wanted};
 use crate::world::{World, broken, is_excused};
 
 type HeldAnswer = Held<Result<Answer, Rejection>>;
+/// A revision that was somebody's effect.
+type Claimed = (WorkspaceName, u64);
 
 /// Something that somebody waits for.
 pub(crate) struct Pending {
@@ -208,7 +210,7 @@ impl World {
         &mut self,
         pending: Pending,
         fate: Result<u64, Error>,
-    ) -> Audit<(Option<(WorkspaceName, u64)>, Option<Pending>)> {
+    ) -> Audit<(Option<Claimed>, Option<Pending>)> {
         let id = self.agents[pending.agent].id.clone();
         let durable = match fate {
             Ok(durable) => durable,

@@ -137,14 +137,14 @@ impl World {
                 broken(format!("`{workspace}` does not load from a copy: {error}"))
             })?;
             fresh.shard.flush();
-            let given_up = self.given_up(&workspace, &fresh)?;
+            let given_up = Self::given_up(&workspace, &fresh)?;
             self.same_spaces(&workspace, &fresh, &given_up)?;
         }
         Ok(())
     }
 
     /// What a fresh server has done by itself: it gives up whoever waited.
-    fn given_up(&mut self, workspace: &WorkspaceName, fresh: &Server) -> Audit<Vec<Batch>> {
+    fn given_up(workspace: &WorkspaceName, fresh: &Server) -> Audit<Vec<Batch>> {
         let mut given_up = Vec::new();
         for body in fresh.log.take_acknowledged() {
             for (name, batch) in frames(&body)? {

@@ -148,18 +148,19 @@ impl Working {
                 }
                 return;
             }
-            Ok(_) => return,
             Err(Rejection::Task(task::Rejection::StaleToken { task, given, .. })) => {
                 self.forget(&(task.clone(), *given));
                 return;
             }
-            Err(_) => return,
+            Ok(_) | Err(_) => return,
         };
         match reply {
             task::Reply::Task(task) | task::Reply::Claimed(Some(task)) => self.see(id, task),
             task::Reply::Completed { task, next } => {
                 self.see(id, task);
-                next.iter().for_each(|next| self.see(id, next));
+                if let Some(next) = next {
+                    self.see(id, next);
+                }
             }
             task::Reply::Tasks { tasks, .. } => tasks.iter().for_each(|task| self.see(id, task)),
             _ => {}

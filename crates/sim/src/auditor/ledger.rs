@@ -457,7 +457,9 @@ impl Ledger {
         let after = match (event, before) {
             (AgentEvent::Joined { ttl_ms, token, .. }, before) => {
                 self.tokens.give(batch, *token, agent)?;
-                before.iter().for_each(|before| self.tokens.end(batch, before.token));
+                if let Some(before) = before {
+                    self.tokens.end(batch, before.token);
+                }
                 ended.insert(agent.clone());
                 Session { active: true, token: token.0, ttl_ms: *ttl_ms, seen: batch.time }
             }

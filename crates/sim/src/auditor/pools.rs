@@ -91,6 +91,7 @@ impl Pool {
 }
 
 /// What can happen to a pool, in the words of all of them.
+#[derive(Clone, Copy)]
 pub(super) enum Change<'a> {
     Acquired { holder: &'a AgentId, token: Token, ttl_ms: u64, wait: Option<WaitId> },
     Renewed { token: Option<Token>, ttl_ms: u64 },
@@ -173,7 +174,7 @@ impl Ledger {
     ) -> Audit {
         let name = lock_name(event.name());
         let pool = self.lock(event.name(), u64::MAX);
-        let changed = self.change(pool, batch, of_lock(event), ended, coverage);
+        let changed = self.change(pool, batch, &of_lock(event), ended, coverage);
         let pool =
             changed.map_err(|breach| Breach(format!("lock `{}`: {}", event.name(), breach.0)))?;
         self.pools.entry(name.clone()).or_default().set(batch.revision.0, pool);
@@ -197,7 +198,7 @@ impl Ledger {
                 Pool { permits, ..Pool::free_lock() }
             }
             (_, Some(change), Some(pool)) => {
-                self.change(pool, batch, change, ended, coverage).map_err(words)?
+                self.change(pool, batch, &change, ended, coverage).map_err(words)?
             }
             (event, ..) => return Err(words(Breach(format!("{event:?} cannot be")))),
         };
@@ -210,11 +211,11 @@ impl Ledger {
         &mut self,
         mut pool: Pool,
         batch: &Batch,
-        change: Change<'_>,
+        change: &Change<'_>,
         ended: &BTreeSet<AgentId>,
         coverage: &mut Coverage,
     ) -> Audit<Pool> {
-        match change {
+        match *change {
             Change::Acquired { holder, token, ttl_ms, wait } => {
                 self.acquired(&mut pool, batch, (holder, ttl_ms), token, wait)?;
                 if wait.is_some() {

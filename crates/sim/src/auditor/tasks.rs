@@ -451,7 +451,9 @@ impl Ledger {
 
     fn end_any_lease(&mut self, batch: &Batch, work: &mut Work) -> Option<Lease> {
         let lease = work.lease.take();
-        lease.iter().for_each(|lease| self.tokens.end(batch, lease.token.0));
+        if let Some(lease) = &lease {
+            self.tokens.end(batch, lease.token.0);
+        }
         lease
     }
 
