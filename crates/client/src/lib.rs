@@ -36,10 +36,10 @@
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let baton = baton_client::connect("http://127.0.0.1:4747").await?;
-//! use baton_client::{Client, Job, Worker};
+//! use baton_client::{Client, Job, Workplace};
 //!
 //! let bob = baton.workspace("research")?.as_agent("bob")?;
-//! let worker = Worker::new(bob).of_type("summarise").concurrency(4);
+//! let worker = bob.worker(&["summarise"]).concurrency(4);
 //! let stop = async { drop(tokio::time::sleep(std::time::Duration::from_secs(60)).await) };
 //! let worked = worker
 //!     .run(
@@ -112,7 +112,7 @@ pub use error::Error;
 pub use keeping::{Lost, keep};
 pub use options::Options;
 pub use watch::Watch;
-pub use worker::{Job, Setback, Worked, Worker};
+pub use worker::{Job, Setback, Worked, Worker, Workplace};
 
 /// A lock that is taken when this is awaited.
 pub type Acquiring = baton_handle::Acquiring<Client>;

@@ -124,6 +124,18 @@ impl<C: Carrier> Job<C> {
     }
 }
 
+/// A workspace as a place to work in.
+pub trait Workplace<C> {
+    /// A worker, as whoever acts here, for tasks of these types; of every type if none is named.
+    fn worker(&self, types: &[&str]) -> Worker<C>;
+}
+
+impl<C: Carrier> Workplace<C> for Workspace<C> {
+    fn worker(&self, types: &[&str]) -> Worker<C> {
+        types.iter().fold(Worker::new(self.clone()), |worker, name| worker.of_type(name))
+    }
+}
+
 impl<C: Carrier> Worker<C> {
     /// A worker that takes whatever the acting agent may do, one task at a time.
     pub fn new(workspace: Workspace<C>) -> Self {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use baton::clock::SystemClock;
 use baton::log::MemoryLog;
 use baton_client::core::task::{List, Status, Task};
-use baton_client::{Job, Setback, Worked, Worker};
+use baton_client::{Job, Setback, Worked, Worker, Workplace};
 use baton_handle::{Carrier, Workspace};
 use baton_server::{Server, Settings};
 use serde_json::json;
@@ -44,7 +44,7 @@ async fn works_through<C: Carrier>(lab: Workspace<C>) {
     lab.tasks().create("other").await.unwrap();
     let busy = Arc::new((AtomicUsize::new(0), AtomicUsize::new(0)));
     let seen = Arc::clone(&busy);
-    let worker = Worker::new(lab.as_agent("bob").unwrap()).of_type("square").concurrency(4);
+    let worker = lab.as_agent("bob").unwrap().worker(&["square"]).concurrency(4);
     let worked = worker.run(
         move |job: Job<C>| {
             let (now, most) = (seen.0.fetch_add(1, Ordering::SeqCst) + 1, Arc::clone(&seen));
