@@ -12,14 +12,20 @@
 //!
 //! Deliberately absent: what the program has started itself. Whoever starts others sees to them.
 
+use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 use std::process::ExitStatus;
 use std::time::Duration;
 
+use baton_client::{Error, keep};
+use baton_core::Token;
 use rustix::process::{Pid, Signal, kill_process};
-use tokio::process::Child;
+use tokio::process::{Child, Command};
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 use tokio::time::timeout;
+
+use crate::failure::{Failure, Fault};
+use crate::output::Output;
 
 /// How long a program may take to end when it is asked to.
 const GRACE: Duration = Duration::from_secs(5);
@@ -50,7 +56,7 @@ impl Asked {
 
 /// Waits for a program to end, and hands on to it what we are asked. If what it works under is
 /// lost first, it is ended, and why it was lost is the answer.
-pub(crate) async fn attend<L>(
+async fn attend<L>(
     child: &mut Child,
     asked: &mut Asked,
     lost: impl Future<Output = L>,
@@ -81,6 +87,48 @@ async fn end(child: &mut Child) -> io::Result<()> {
     match timeout(GRACE, child.wait()).await {
         Ok(ended) => ended.map(drop),
         Err(_) => child.kill().await,
+    }
+}
+
+/// Something that a program is run under: it ends by itself unless it is renewed.
+pub(crate) struct Held {
+    /// What it is, for people.
+    pub(crate) what: String,
+    /// Its token, and where the program finds it.
+    pub(crate) variable: (&'static str, Token),
+    /// How long a renewal lasts.
+    pub(crate) ttl: Duration,
+}
+
+impl Held {
+    /// Runs a program while it is held, and lets go of it. How the program ended is how we do.
+    pub(crate) async fn run<F: Future<Output = Result<(), Error>>>(
+        self,
+        program: &[OsString],
+        mut asked: Asked,
+        renew: impl FnMut() -> F,
+        release: impl AsyncFnOnce() -> Result<(), Error>,
+        output: &Output,
+    ) -> Result<(), Failure> {
+        let Self { what, variable: (variable, token), ttl } = self;
+        let (name, arguments) = program.split_first().expect("the command line has one");
+        let mut command = Command::new(name);
+        command.args(arguments).env(variable, token.to_string()).kill_on_drop(true);
+        let outcome = match command.spawn() {
+            Ok(mut child) => attend(&mut child, &mut asked, keep(ttl, renew)).await?,
+            Err(error) => {
+                // It ends by itself if that fails, and why nothing is run is more important.
+                let _ = release().await;
+                let program = name.to_string_lossy().into_owned();
+                return Err(Fault::NoProgram { program, reason: error.to_string() }.into());
+            }
+        };
+        let status = outcome.map_err(|lost| Failure::lost(&what, lost))?;
+        // If that fails, it ends by itself; what the program did, it did while this was held.
+        if let Err(error) = release().await {
+            output.note(&format!("{what} could not be released: {error}"));
+        }
+        Err(Failure::Ended { exit: exit_code(status) })
     }
 }
 

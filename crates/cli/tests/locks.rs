@@ -115,6 +115,25 @@ fn whoever_asks_us_to_end_asks_the_program() {
 }
 
 #[test]
+fn so_many_programs_at_a_time_under_a_semaphore() {
+    let server = Server::start();
+    let run = |options: &[&str], script: &str| {
+        let mut command = server.command(["semaphore", "run", "models"]);
+        command.args(options).args(["--", "sh", "-c", script]);
+        command
+    };
+    let hold = || Running::of(piped(run(&["--permits", "2"], "echo $BATON_PERMIT_TOKEN; read x")));
+    let (mut first, mut second) = (hold(), hold());
+    assert_ne!(first.line(), second.line());
+    let ran = Ran::of(run(&[], "echo never"), "");
+    assert_eq!((ran.code, ran.stdout.as_str()), (10, ""), "{ran:?}");
+    drop(first.child.stdin.take());
+    assert_eq!(first.ended().0, 1, "`read` met the end");
+    let ran = Ran::of(run(&["--wait", "1h"], "echo my turn"), "");
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "my turn\n"), "{ran:?}");
+}
+
+#[test]
 fn those_who_wait_for_each_other_are_marked() {
     let server = Server::start();
     for line in ["lock acquire left --agent ada", "lock acquire right --agent bob"] {

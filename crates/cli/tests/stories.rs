@@ -253,6 +253,31 @@ fn joins() {
     );
 }
 
+#[test]
+fn semaphores_and_barriers() {
+    story(
+        "semaphore",
+        &[
+            "semaphore acquire models",
+            "semaphore acquire models --permits 1 --ttl 1h --agent ada",
+            "semaphore acquire models --permits 2",
+            "semaphore acquire models",
+            "semaphore ls",
+            "semaphore get models",
+            "semaphore renew models --token 1 --ttl 2h",
+            "semaphore run models -- true",
+            "semaphore release models --token 1",
+            "semaphore release models --token 1",
+            "barrier arrive start --count 2 --agent ada",
+            "barrier get start",
+            "barrier arrive start --count 3",
+            "barrier arrive start --count 2 --wait 1h",
+            "barrier arrive start --count 2 --wait 1ms",
+            "barrier reset start",
+        ],
+    );
+}
+
 const SET: &str = r#"tx < {"commands":[
     {"command":"state.set","namespace":"shared","key":"a","value":1}
 ]}"#;
@@ -327,6 +352,8 @@ fn help() {
         "task",
         "join",
         "lock",
+        "semaphore",
+        "barrier",
         "workspace",
         "watch",
         "tx",

@@ -3,18 +3,17 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
-use baton_client::{Locks, keep};
+use baton_client::Locks;
 use baton_core::lock::{Hold, Link, Lock as Record};
 use baton_core::{Token, limits};
 use clap::{Args, Subcommand};
 use serde::Serialize;
-use tokio::process::Command as Program;
 
 use crate::context::Context;
 use crate::failure::{Failure, Fault};
 use crate::input::milliseconds;
 use crate::output::{Output, plain};
-use crate::program::{Asked, attend, exit_code};
+use crate::program::{Asked, Held};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -173,33 +172,14 @@ impl Run {
             _ = asked.told() => return Err(Failure::Interrupted),
         };
         let Hold { name, token, ttl_ms, .. } = hold;
-        let (program, arguments) = self.program.split_first().expect("the command line has one");
-        let started = Program::new(program)
-            .args(arguments)
-            .env("BATON_LOCK_TOKEN", token.to_string())
-            .kill_on_drop(true)
-            .spawn();
-        let outcome = match started {
-            Ok(mut child) => {
-                let ttl = Duration::from_millis(ttl_ms);
-                let renew = async || locks.renew(name.as_str(), token).await.map(drop);
-                attend(&mut child, &mut asked, keep(ttl, renew)).await
-            }
-            Err(error) => {
-                let _ = locks.release(name.as_str(), token).await;
-                let program = program.to_string_lossy().into_owned();
-                return Err(Fault::NoProgram { program, reason: error.to_string() }.into());
-            }
+        let held = Held {
+            what: format!("lock `{name}`"),
+            variable: ("BATON_LOCK_TOKEN", token),
+            ttl: Duration::from_millis(ttl_ms),
         };
-        let status = match outcome? {
-            Ok(status) => status,
-            Err(lost) => return Err(Failure::lost(&format!("lock `{name}`"), lost)),
-        };
-        // If that fails, the lock ends by itself; what the program did, it did while it was held.
-        if let Err(error) = locks.release(name.as_str(), token).await {
-            output.note(&format!("lock {name} could not be released: {error}"));
-        }
-        Err(Failure::Ended { exit: exit_code(status) })
+        let renew = async || locks.renew(name.as_str(), token).await.map(drop);
+        let release = async || locks.release(name.as_str(), token).await.map(drop);
+        held.run(&self.program, asked, renew, release, output).await
     }
 }
 

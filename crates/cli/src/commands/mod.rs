@@ -1,6 +1,7 @@
 //! The commands, one file for each noun.
 
 mod agent;
+mod barrier;
 mod bench;
 mod completions;
 mod join;
@@ -8,6 +9,7 @@ mod lock;
 mod log;
 mod namespace;
 mod openapi;
+mod semaphore;
 mod serve;
 mod state;
 mod task;
@@ -31,6 +33,8 @@ pub(crate) enum Command {
     Task(task::Task),
     Join(join::Join),
     Lock(lock::Lock),
+    Semaphore(semaphore::Semaphore),
+    Barrier(barrier::Barrier),
     Workspace(workspace::Workspace),
     Watch(watch::Watch),
     Tx(tx::Tx),
@@ -51,6 +55,8 @@ impl Command {
             Self::Task(task) => task.run(context, output).await,
             Self::Join(join) => join.run(context, output).await,
             Self::Lock(lock) => lock.run(context, output).await,
+            Self::Semaphore(semaphore) => semaphore.run(context, output).await,
+            Self::Barrier(barrier) => barrier.run(context, output).await,
             Self::Workspace(workspace) => workspace.run(context, output).await,
             Self::Watch(watch) => watch.run(context, output).await,
             Self::Tx(tx) => tx.run(context, output).await,
@@ -67,6 +73,7 @@ impl Command {
             Self::Serve(_) => true,
             Self::Task(task) => task.ends_itself(),
             Self::Lock(lock) => lock.ends_itself(),
+            Self::Semaphore(semaphore) => semaphore.ends_itself(),
             _ => false,
         }
     }

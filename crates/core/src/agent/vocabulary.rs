@@ -85,7 +85,7 @@ pub enum Query {
 
 /// Whether an agent takes part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "AgentStatus"))]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// It has a session.

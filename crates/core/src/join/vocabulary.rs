@@ -106,7 +106,7 @@ impl Default for Need {
 
 /// What has become of a join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "JoinStatus"))]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// Not enough have finished.

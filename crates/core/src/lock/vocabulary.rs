@@ -91,7 +91,7 @@ pub enum Query {
 
 /// Whether anyone has a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "LockStatus"))]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// Somebody has.

@@ -12,7 +12,7 @@ use crate::time::Timestamp;
 
 /// Where a task is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "TaskStatus"))]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// Nobody works on it.

@@ -61,6 +61,15 @@ fn a_result_is_described_as_what_it_is() {
     assert!(!document.pointer(path).unwrap()["properties"]["events"].is_null(), "{path}");
 }
 
+/// Two types of one name are told apart by a number, which changes with the order they come in.
+#[test]
+fn no_component_is_named_by_a_number() {
+    let document = document();
+    for name in document["components"]["schemas"].as_object().unwrap().keys() {
+        assert!(!name.ends_with(|sign: char| sign.is_ascii_digit()), "`{name}` needs a name");
+    }
+}
+
 #[test]
 fn every_reference_leads_somewhere() {
     fn walk<'a>(value: &'a Value, found: &mut Vec<&'a str>) {

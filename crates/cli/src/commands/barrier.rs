@@ -1,0 +1,73 @@
+//! `baton barrier`: nobody goes on before so many have arrived.
+
+use baton_core::barrier::Arrival;
+use clap::{Args, Subcommand};
+
+use crate::context::Context;
+use crate::failure::{Failure, Fault};
+use crate::input::milliseconds;
+use crate::output::Output;
+
+const AFTER_HELP: &str = "\
+Examples:
+  baton barrier arrive start --count 3 --wait 10m && ./go.sh
+
+Every agent arrives once, so each must act under a name of its own: --agent. The exit code of
+`arrive` is 10 if the others were not there in time; whoever waits in vain has not arrived.";
+
+/// Wait until so many have arrived
+#[derive(Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Barrier {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    Arrive(Arrive),
+    /// Whoever has arrived has not
+    Reset {
+        /// Which barrier
+        name: String,
+    },
+    /// Show one
+    Get {
+        /// Which barrier
+        name: String,
+    },
+}
+
+/// Arrive, and wait for the others
+#[derive(Args)]
+struct Arrive {
+    /// Which barrier
+    name: String,
+    /// How many it takes
+    #[arg(long)]
+    count: u64,
+    /// How long to wait for the others, such as 30s; not at all unless given
+    #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
+    wait: Option<u64>,
+}
+
+impl Barrier {
+    pub(crate) async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
+        let barriers = context.workspace().await?.barriers();
+        match self.verb {
+            Verb::Arrive(Arrive { name, count, wait }) => {
+                let arriving = barriers.arrive(&name, count).wait_ms(wait.unwrap_or(0));
+                let arrival = arriving.await?;
+                let Arrival { arrived, opened, .. } = arrival;
+                if !opened && wait.is_some() {
+                    let what = format!("`{name}` did not open");
+                    return Err(Fault::NothingInTime { what }.into());
+                }
+                let how = if opened { "is open" } else { "is closed" };
+                output.said(&arrival, &format!("barrier {name} {how}: {arrived} of {count}"))
+            }
+            Verb::Reset { name } => output.one(&barriers.reset(&name).await?),
+            Verb::Get { name } => output.one(&barriers.get(&name).await?),
+        }
+    }
+}

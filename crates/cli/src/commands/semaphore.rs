@@ -1,0 +1,216 @@
+//! `baton semaphore`: so many holders at a time.
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use baton_client::Semaphores;
+use baton_core::Token;
+use baton_core::semaphore::{Permit, Semaphore as Record};
+use clap::{Args, Subcommand};
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::failure::{Failure, Fault};
+use crate::input::milliseconds;
+use crate::output::Output;
+use crate::program::{Asked, Held};
+
+const AFTER_HELP: &str = "\
+Examples:
+  baton semaphore run models --permits 4 --wait 10m -- ./ask-model.sh   four at a time
+  baton semaphore ls                                                    who holds permits
+
+Whoever uses a semaphore first says how many permits it has. `run` renews the permit for as long as
+the program runs, gives the program its token as BATON_PERMIT_TOKEN, and ends the program if the
+permit is lost. Its exit code is that of the program; 10 if there was no permit to be had in time, 5
+if it was lost.";
+
+/// Let so many programs at a time do something
+#[derive(Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Semaphore {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    Run(Run),
+    Acquire(Acquire),
+    /// Keep a permit for longer
+    Renew(Renew),
+    /// Let go of a permit; the next in line has it at once
+    Release(Release),
+    /// Show one
+    Get {
+        /// Which semaphore
+        name: String,
+    },
+    /// List them, who holds permits, and who waits for one
+    Ls,
+}
+
+#[derive(Args)]
+struct Wanted {
+    /// Which semaphore
+    name: String,
+    /// How many permits it has, if it is new
+    #[arg(long, value_name = "COUNT")]
+    permits: Option<u64>,
+    /// How long to wait for one, such as 30s; not at all unless given
+    #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
+    wait: Option<u64>,
+    /// How long it is held unless it is renewed [default: 5m]
+    #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
+    ttl: Option<u64>,
+}
+
+/// Run a program while holding a permit
+#[derive(Args)]
+struct Run {
+    #[command(flatten)]
+    wanted: Wanted,
+    /// The program and what it is given
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    program: Vec<OsString>,
+}
+
+/// Take a permit and print its token
+#[derive(Args)]
+struct Acquire {
+    #[command(flatten)]
+    wanted: Wanted,
+}
+
+#[derive(Args)]
+struct Renew {
+    /// Which semaphore
+    name: String,
+    /// The token of the permit
+    #[arg(long)]
+    token: u64,
+    /// How long from now on
+    #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
+    ttl: Option<u64>,
+}
+
+#[derive(Args)]
+struct Release {
+    /// Which semaphore
+    name: String,
+    /// The token of the permit
+    #[arg(long)]
+    token: u64,
+}
+
+impl Semaphore {
+    pub(crate) async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
+        if let Verb::Run(run) = self.verb {
+            return run.run(context, output).await;
+        }
+        let semaphores = context.workspace().await?.semaphores();
+        match self.verb {
+            Verb::Run(_) => Ok(()),
+            Verb::Acquire(Acquire { wanted }) => held(output, &wanted.acquire(&semaphores).await?),
+            Verb::Renew(Renew { name, token, ttl }) => {
+                held(output, &semaphores.renew_for(&name, Token(token), ttl).await?)
+            }
+            Verb::Release(Release { name, token }) => {
+                let semaphore = semaphores.release(&name, Token(token)).await?;
+                let Record { free, permits, .. } = &semaphore;
+                let sentence = format!("semaphore {name} has {free} of {permits} permits free");
+                output.said(&semaphore, &sentence)
+            }
+            Verb::Get { name } => {
+                let semaphore = semaphores.get(&name).await?;
+                output.show(&semaphore, |output| output.table(&[Row::of(&semaphore)], &COLUMNS))
+            }
+            Verb::Ls => {
+                let found = semaphores.list().await?;
+                output.many_as(&found, |output| {
+                    let rows: Vec<Row<'_>> = found.iter().map(Row::of).collect();
+                    output.table(&rows, &COLUMNS)
+                })
+            }
+        }
+    }
+
+    /// Whether it sees to signals itself, because a program has to hear of them.
+    pub(crate) fn ends_itself(&self) -> bool {
+        matches!(self.verb, Verb::Run(_))
+    }
+}
+
+fn held(output: &mut Output, permit: &Permit) -> Result<(), Failure> {
+    let Permit { name, token, expires_at, .. } = permit;
+    let sentence = format!("a permit of {name} is held until {expires_at} (token {token})");
+    output.said(permit, &sentence)
+}
+
+impl Wanted {
+    async fn acquire(&self, semaphores: &Semaphores) -> Result<Permit, Failure> {
+        let mut acquiring = semaphores.acquire(&self.name);
+        if let Some(count) = self.permits {
+            acquiring = acquiring.permits(count);
+        }
+        if let Some(ttl_ms) = self.ttl {
+            acquiring = acquiring.ttl_ms(ttl_ms);
+        }
+        if let Some(wait_ms) = self.wait {
+            acquiring = acquiring.wait_ms(wait_ms);
+        }
+        let what = || format!("all permits of `{}` are held", self.name);
+        let permit = acquiring.await?;
+        Ok(permit.ok_or_else(|| Fault::NothingInTime { what: what() })?)
+    }
+}
+
+impl Run {
+    async fn run(self, context: &Context, output: &Output) -> Result<(), Failure> {
+        let mut asked = Asked::listen()?;
+        let semaphores = context.workplace().await?.semaphores();
+        let permit = tokio::select! {
+            permit = self.wanted.acquire(&semaphores) => permit?,
+            _ = asked.told() => return Err(Failure::Interrupted),
+        };
+        let Permit { name, token, ttl_ms, .. } = permit;
+        let held = Held {
+            what: format!("the permit of `{name}`"),
+            variable: ("BATON_PERMIT_TOKEN", token),
+            ttl: Duration::from_millis(ttl_ms),
+        };
+        let renew = async || semaphores.renew(name.as_str(), token).await.map(drop);
+        let release = async || semaphores.release(name.as_str(), token).await.map(drop);
+        held.run(&self.program, asked, renew, release, output).await
+    }
+}
+
+/// What is shown of a semaphore.
+const COLUMNS: [&str; 5] = ["name", "permits", "free", "holders", "waiting"];
+
+#[derive(Serialize)]
+struct Row<'a> {
+    name: &'a str,
+    permits: u64,
+    free: u64,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    holders: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    waiting: String,
+}
+
+impl<'a> Row<'a> {
+    fn of(semaphore: &'a Record) -> Self {
+        let holders = semaphore.holders.iter();
+        let holders: Vec<String> =
+            holders.map(|permit| format!("{} ({})", permit.holder, permit.token)).collect();
+        let waiting: Vec<&str> = semaphore.waiters.iter().map(|wait| wait.agent.as_str()).collect();
+        Self {
+            name: semaphore.name.as_str(),
+            permits: semaphore.permits,
+            free: semaphore.free,
+            holders: holders.join(", "),
+            waiting: waiting.join(", "),
+        }
+    }
+}
