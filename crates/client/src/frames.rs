@@ -11,7 +11,7 @@
 use baton_core::wire::{self, Problem, Spoken, write_text};
 use baton_core::{
     Answer, Command, Entry, IdempotencyKey, Notice, Precondition, Query, Reply, Revision, Wish,
-    barrier, join, lock, semaphore, task,
+    join, lock, semaphore, task,
 };
 use baton_handle::{Caller, Item};
 use serde::{Deserialize, Deserializer};
@@ -50,15 +50,7 @@ pub(crate) struct Awaits {
 
 impl Awaits {
     fn of(caller: &Caller, command: &Command) -> Option<Self> {
-        let wait_ms = match command {
-            Command::Lock(lock::Command::Acquire(acquire)) => acquire.wait_ms,
-            Command::Semaphore(semaphore::Command::Acquire(acquire)) => acquire.wait_ms,
-            Command::Task(task::Command::Claim(claim)) => claim.wait_ms,
-            Command::Barrier(barrier::Command::Arrive(arrive)) => arrive.wait_ms,
-            Command::Join(join::Command::Wait { wait_ms, .. }) => *wait_ms,
-            _ => None,
-        };
-        let wait_ms = wait_ms.filter(|wait_ms| *wait_ms > 0)?;
+        let wait_ms = command.wait_ms()?;
         Some(Self { wait_ms, caller: Caller { idempotency_key: None, ..caller.clone() } })
     }
 

@@ -94,6 +94,59 @@ impl From<Command> for Request {
     }
 }
 
+impl Command {
+    /// How long it would wait at most, if it asks to.
+    pub fn wait_ms(&self) -> Option<u64> {
+        let wait_ms = match self {
+            Self::Lock(lock::Command::Acquire(acquire)) => acquire.wait_ms,
+            Self::Semaphore(semaphore::Command::Acquire(acquire)) => acquire.wait_ms,
+            Self::Barrier(barrier::Command::Arrive(arrive)) => arrive.wait_ms,
+            Self::Task(task::Command::Claim(claim)) => claim.wait_ms,
+            Self::Join(join::Command::Wait { wait_ms, .. }) => *wait_ms,
+            Self::State(_)
+            | Self::Namespace(_)
+            | Self::Agent(_)
+            | Self::Lock(_)
+            | Self::Semaphore(_)
+            | Self::Barrier(_)
+            | Self::Task(_)
+            | Self::Join(_)
+            | Self::Workspace(_) => None,
+        };
+        wait_ms.filter(|wait_ms| *wait_ms > 0)
+    }
+
+    /// Whether it has a token of its own, which is looked at anyhow.
+    pub fn brings_token(&self) -> bool {
+        match self {
+            Self::Agent(command) => {
+                matches!(command, agent::Command::Heartbeat { .. } | agent::Command::Leave { .. })
+            }
+            Self::Lock(command) => {
+                matches!(command, lock::Command::Renew { .. } | lock::Command::Release { .. })
+            }
+            Self::Semaphore(command) => matches!(
+                command,
+                semaphore::Command::Renew { .. } | semaphore::Command::Release { .. }
+            ),
+            Self::Task(command) => matches!(
+                command,
+                task::Command::Heartbeat(_)
+                    | task::Command::Progress(_)
+                    | task::Command::Update(_)
+                    | task::Command::Release(_)
+                    | task::Command::Complete(_)
+                    | task::Command::Fail(_)
+            ),
+            Self::State(_)
+            | Self::Namespace(_)
+            | Self::Barrier(_)
+            | Self::Join(_)
+            | Self::Workspace(_) => false,
+        }
+    }
+}
+
 impl Query {
     /// Whether answering needs more than the present: whoever must not wait asks elsewhere.
     pub fn is_about_the_past(&self) -> bool {

@@ -2,7 +2,7 @@
 
 use baton_core::{
     AgentId, Answer, Command, IdempotencyKey, Precondition, Query, Revision, Token, Wish,
-    WorkspaceName, agent, lock, semaphore, task, workspace,
+    WorkspaceName, workspace,
 };
 
 use crate::carrier::{Caller, Carrier};
@@ -127,7 +127,7 @@ impl<C: Carrier> Workspace<C> {
     fn fenced(&self, wish: Wish) -> Wish {
         let Some(token) = self.token else { return wish };
         match wish {
-            Wish::Command(command) if brings_token(&command) => Wish::Command(command),
+            Wish::Command(command) if command.brings_token() => Wish::Command(command),
             Wish::Command(command) => Wish::Fenced { token, command: Box::new(command) },
             Wish::Fenced { token, command } => Wish::Fenced { token, command },
             Wish::Transaction { mut require, commands } => {
@@ -145,30 +145,5 @@ impl<C: Carrier> Workspace<C> {
     /// The revision of the last change.
     pub async fn revision(&self) -> Result<Revision, C::Error> {
         Ok(self.ask(Query::Workspace(workspace::Query::Get)).await?.revision)
-    }
-}
-
-/// Whether a command has a token of its own, which is looked at anyhow.
-fn brings_token(command: &Command) -> bool {
-    match command {
-        Command::Agent(command) => {
-            matches!(command, agent::Command::Heartbeat { .. } | agent::Command::Leave { .. })
-        }
-        Command::Lock(command) => {
-            matches!(command, lock::Command::Renew { .. } | lock::Command::Release { .. })
-        }
-        Command::Semaphore(command) => {
-            matches!(command, semaphore::Command::Renew { .. } | semaphore::Command::Release { .. })
-        }
-        Command::Task(command) => matches!(
-            command,
-            task::Command::Heartbeat(_)
-                | task::Command::Progress(_)
-                | task::Command::Update(_)
-                | task::Command::Release(_)
-                | task::Command::Complete(_)
-                | task::Command::Fail(_)
-        ),
-        _ => false,
     }
 }
