@@ -27,6 +27,7 @@ mod described;
 pub mod entries;
 pub mod entry;
 pub mod event;
+mod hold;
 pub mod join;
 pub mod join_record;
 pub mod json;

@@ -3,6 +3,7 @@
 use super::table::{Table, Waiter};
 use super::vocabulary::{Acquire, Command, Event, Hold, Link, Query, Rejection, Reply};
 use crate::circle::circles;
+use crate::hold::{is_worth_renewing, ttl_ms as checked_ttl};
 use crate::limits;
 use crate::names::{AgentId, LockName};
 use crate::numbers::{Token, WaitId};
@@ -49,14 +50,9 @@ pub fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided,
     }
 }
 
-fn ttl(given: Option<u64>, usual: u64) -> Result<u64, Rejection> {
-    let range = (limits::HOLD_TTL_MS_MIN, limits::HOLD_TTL_MS_MAX);
-    Ok(within("ttl_ms", given, usual, range)?)
-}
-
 fn acquire(table: &Table, command: Acquire, stamp: &Stamp) -> Result<Decided, Rejection> {
     let Acquire { name, ttl_ms, wait_ms } = command;
-    let ttl_ms = ttl(ttl_ms, limits::HOLD_TTL_MS_DEFAULT)?;
+    let ttl_ms = checked_ttl(ttl_ms, limits::HOLD_TTL_MS_DEFAULT)?;
     let wait_ms = within("wait_ms", wait_ms, 0, (0, limits::WAIT_MS_MAX))?;
     let holder = stamp.agent.clone();
     if table.hold(&name).is_none() {
@@ -114,9 +110,8 @@ fn renew(
     stamp: &Stamp,
 ) -> Result<Decided, Rejection> {
     let hold = held(table, &name, token)?;
-    let ttl_ms = ttl(ttl_ms, hold.ttl_ms)?;
-    let moved = stamp.now.after(ttl_ms).since(hold.expires_at);
-    let is_worth_it = moved >= ttl_ms / limits::HEARTBEAT_FRACTION || ttl_ms != hold.ttl_ms;
+    let ttl_ms = checked_ttl(ttl_ms, hold.ttl_ms)?;
+    let is_worth_it = is_worth_renewing(stamp.now, hold.expires_at, hold.ttl_ms, ttl_ms);
     let renewed = is_worth_it.then(|| Event::Renewed { name: name.clone(), ttl_ms });
     Ok(Decided { events: renewed.into_iter().collect(), about: About::Hold(name) })
 }

@@ -2,6 +2,7 @@
 
 use super::table::{Table, Waiter};
 use super::vocabulary::{Acquire, Command, Event, Permit, Query, Rejection, Reply};
+use crate::hold::{is_worth_renewing, ttl_ms as checked_ttl};
 use crate::limits;
 use crate::names::{AgentId, SemaphoreName};
 use crate::numbers::{Token, WaitId};
@@ -48,14 +49,9 @@ pub fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided,
     }
 }
 
-fn ttl(given: Option<u64>, usual: u64) -> Result<u64, Rejection> {
-    let range = (limits::HOLD_TTL_MS_MIN, limits::HOLD_TTL_MS_MAX);
-    Ok(within("ttl_ms", given, usual, range)?)
-}
-
 fn acquire(table: &Table, command: Acquire, stamp: &Stamp) -> Result<Decided, Rejection> {
     let Acquire { name, permits, ttl_ms, wait_ms } = command;
-    let ttl_ms = ttl(ttl_ms, limits::HOLD_TTL_MS_DEFAULT)?;
+    let ttl_ms = checked_ttl(ttl_ms, limits::HOLD_TTL_MS_DEFAULT)?;
     let wait_ms = within("wait_ms", wait_ms, 0, (0, limits::WAIT_MS_MAX))?;
     let mut events = found(table, &name, permits)?;
     let agent = stamp.agent.clone();
@@ -143,9 +139,8 @@ fn renew(
     stamp: &Stamp,
 ) -> Result<Decided, Rejection> {
     let permit = held(table, &name, token)?;
-    let ttl_ms = ttl(ttl_ms, permit.ttl_ms)?;
-    let moved = stamp.now.after(ttl_ms).since(permit.expires_at);
-    let is_worth_it = moved >= ttl_ms / limits::HEARTBEAT_FRACTION || ttl_ms != permit.ttl_ms;
+    let ttl_ms = checked_ttl(ttl_ms, permit.ttl_ms)?;
+    let is_worth_it = is_worth_renewing(stamp.now, permit.expires_at, permit.ttl_ms, ttl_ms);
     let renewed = is_worth_it.then_some(Event::Renewed { name, token, ttl_ms });
     Ok(Decided { events: renewed.into_iter().collect(), about: About::Permit(token) })
 }

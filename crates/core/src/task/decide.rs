@@ -9,6 +9,7 @@ use super::vocabulary::{
     Cause, Claim, Command, Complete, Event, Fail, Heartbeat, List, Outcome, Query, Rejection,
     Release, Reply, Report, Review, Status, Task, Update, Verdict, Warning,
 };
+use crate::hold::is_worth_renewing;
 use crate::json::Json;
 use crate::limits;
 use crate::names::{AgentId, TaskId, TaskType};
@@ -230,9 +231,7 @@ fn heartbeat(table: &Table, command: Heartbeat, stamp: &Stamp) -> Result<Decided
     let record = held(table, &task, token)?;
     let lease = record.lease.as_deref().expect("whoever has its token holds it");
     let lease_ms = within_lease(lease_ms.or(Some(lease.lease_ms)))?;
-    let gain_ms = stamp.now.after(lease_ms).since(lease.expires_at);
-    let is_worth_it = gain_ms >= lease_ms / limits::HEARTBEAT_FRACTION;
-    let events = if is_worth_it || lease_ms != lease.lease_ms {
+    let events = if is_worth_renewing(stamp.now, lease.expires_at, lease.lease_ms, lease_ms) {
         vec![Event::Renewed { task: task.clone(), lease_ms }]
     } else {
         Vec::new()

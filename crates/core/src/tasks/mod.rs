@@ -9,7 +9,8 @@
 //! | [`Tally`] | how many there are, how long they took, why they failed |
 //! | [`Why`] | why a task is not running, as a sentence |
 //!
-//! None of it decides anything: the rules stand in [`task`](crate::task).
+//! The rules stand in [`task`](crate::task); those that would make its `decide.rs` too long for one
+//! file are here: [`creating`], [`checks`], what follows a failed try, and how to explain it all.
 
 pub mod checks;
 mod claims;

@@ -1,0 +1,22 @@
+//! What ends by itself unless it is renewed: holds of locks, permits, leases of tasks.
+
+use crate::limits;
+use crate::range::{OutOfRange, within};
+use crate::time::Timestamp;
+
+/// How long a lock or a permit is held.
+pub(crate) fn ttl_ms(given: Option<u64>, usual: u64) -> Result<u64, OutOfRange> {
+    within("ttl_ms", given, usual, (limits::HOLD_TTL_MS_MIN, limits::HOLD_TTL_MS_MAX))
+}
+
+/// Whether a renewal is written down: it moves the end by a good part of the time to live, or
+/// changes that. Otherwise renewing often costs nothing, and the end that stands is answered with.
+pub(crate) fn is_worth_renewing(
+    now: Timestamp,
+    expires_at: Timestamp,
+    before_ms: u64,
+    after_ms: u64,
+) -> bool {
+    let gain_ms = now.after(after_ms).since(expires_at);
+    gain_ms >= after_ms / limits::HEARTBEAT_FRACTION || after_ms != before_ms
+}
