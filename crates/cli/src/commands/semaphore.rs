@@ -105,28 +105,27 @@ struct Release {
 
 impl Semaphore {
     pub(crate) async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
-        if let Verb::Run(run) = self.verb {
-            return run.run(context, output).await;
-        }
-        let semaphores = context.workspace().await?.semaphores();
+        let semaphores = async || Ok::<_, Failure>(context.workspace().await?.semaphores());
         match self.verb {
-            Verb::Run(_) => Ok(()),
-            Verb::Acquire(Acquire { wanted }) => held(output, &wanted.acquire(&semaphores).await?),
+            Verb::Run(run) => run.run(context, output).await,
+            Verb::Acquire(Acquire { wanted }) => {
+                held(output, &wanted.acquire(&semaphores().await?).await?)
+            }
             Verb::Renew(Renew { name, token, ttl }) => {
-                held(output, &semaphores.renew_for(&name, Token(token), ttl).await?)
+                held(output, &semaphores().await?.renew_for(&name, Token(token), ttl).await?)
             }
             Verb::Release(Release { name, token }) => {
-                let semaphore = semaphores.release(&name, Token(token)).await?;
+                let semaphore = semaphores().await?.release(&name, Token(token)).await?;
                 let Record { free, permits, .. } = &semaphore;
                 let sentence = format!("semaphore {name} has {free} of {permits} permits free");
                 output.said(&semaphore, &sentence)
             }
             Verb::Get { name } => {
-                let semaphore = semaphores.get(&name).await?;
+                let semaphore = semaphores().await?.get(&name).await?;
                 output.show(&semaphore, |output| output.table(&[Row::of(&semaphore)], &COLUMNS))
             }
             Verb::Ls => {
-                let found = semaphores.list().await?;
+                let found = semaphores().await?.list().await?;
                 output.many_as(&found, |output| {
                     let rows: Vec<Row<'_>> = found.iter().map(Row::of).collect();
                     output.table(&rows, &COLUMNS)
