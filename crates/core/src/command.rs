@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::names::IdempotencyKey;
 use crate::numbers::Token;
 use crate::transaction::Precondition;
-use crate::{agent, barrier, join, lock, namespace, semaphore, state, task, workspace};
+use crate::{agent, barrier, join, lock, namespace, rule, semaphore, state, task, workspace};
 
 /// A wish to change something.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -18,6 +18,8 @@ pub enum Command {
     Namespace(namespace::Command),
     /// About agents.
     Agent(agent::Command),
+    /// About rules for hand-offs.
+    Rule(rule::Command),
     /// About locks.
     Lock(lock::Command),
     /// About semaphores.
@@ -43,6 +45,8 @@ pub enum Query {
     Namespace(namespace::Query),
     /// About agents.
     Agent(agent::Query),
+    /// About rules for hand-offs.
+    Rule(rule::Query),
     /// About locks.
     Lock(lock::Query),
     /// About semaphores.
@@ -106,6 +110,7 @@ impl Command {
             Self::State(_)
             | Self::Namespace(_)
             | Self::Agent(_)
+            | Self::Rule(_)
             | Self::Lock(_)
             | Self::Semaphore(_)
             | Self::Barrier(_)
@@ -140,6 +145,7 @@ impl Command {
             ),
             Self::State(_)
             | Self::Namespace(_)
+            | Self::Rule(_)
             | Self::Barrier(_)
             | Self::Join(_)
             | Self::Workspace(_) => false,
@@ -155,6 +161,7 @@ impl Query {
             Self::Task(query) => query.is_about_the_past(),
             Self::Namespace(_)
             | Self::Agent(_)
+            | Self::Rule(_)
             | Self::Lock(_)
             | Self::Semaphore(_)
             | Self::Barrier(_)
@@ -179,6 +186,7 @@ macro_rules! sums {
     )*};
 }
 sums!(
-    state => State, namespace => Namespace, agent => Agent, lock => Lock, semaphore => Semaphore,
+    state => State, namespace => Namespace, agent => Agent, rule => Rule, lock => Lock,
+    semaphore => Semaphore,
     barrier => Barrier, task => Task, join => Join, workspace => Workspace
 );

@@ -10,7 +10,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use crate::names::{
     AgentId, BarrierName, GroupName, IdempotencyKey, JoinId, Key, LockName, NamespaceName,
-    SemaphoreName, TaskId, TaskType, WorkspaceName,
+    RuleName, SemaphoreName, TaskId, TaskType, WorkspaceName,
 };
 use crate::numbers::{Generation, Revision, Token, Version, WaitId};
 use crate::patch_entry::{PatchEntry, PatchFields};
@@ -68,6 +68,8 @@ described! {
     NamespaceName, "NamespaceName" =>
         plain("Name of a namespace of shared state.", limits::NAMESPACE_BYTES_MAX, "._:@\\-");
     AgentId, "AgentId" => plain("Id of an agent.", limits::AGENT_BYTES_MAX, "._:@\\-");
+    RuleName, "RuleName" =>
+        plain("Name of a rule for hand-offs.", limits::RULE_NAME_BYTES_MAX, "._:@\\-");
     JoinId, "JoinId" => plain("Id of a join.", limits::TASK_BYTES_MAX, "._:@\\-");
     TaskId, "TaskId" => plain("Id of a task.", limits::TASK_BYTES_MAX, "._:@\\-");
     TaskType, "TaskType" =>

@@ -6,7 +6,7 @@ use crate::numbers::Token;
 use crate::pattern::Pattern;
 use crate::receipt::Receipt;
 use crate::wait::{Keyed, Step};
-use crate::{agent, barrier, join, lock, namespace, semaphore, state, task, workspace};
+use crate::{agent, barrier, join, lock, namespace, rule, semaphore, state, task, workspace};
 
 /// A fact. Past tense, self-contained: applying one needs the space and nothing else.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -18,6 +18,8 @@ pub enum Event {
     Namespace(namespace::Event),
     /// About agents.
     Agent(agent::Event),
+    /// About rules for hand-offs.
+    Rule(rule::Event),
     /// About locks.
     Lock(lock::Event),
     /// About semaphores.
@@ -43,6 +45,7 @@ impl Event {
             Self::State(event) => event.kind(),
             Self::Namespace(event) => event.kind(),
             Self::Agent(event) => event.kind(),
+            Self::Rule(event) => event.kind(),
             Self::Lock(event) => event.kind(),
             Self::Semaphore(event) => event.kind(),
             Self::Barrier(event) => event.kind(),
@@ -70,6 +73,7 @@ impl Event {
             }
             Self::Namespace(event) => ["namespaces/", event.name().as_str(), "", ""],
             Self::Agent(event) => ["agents/", event.agent().as_str(), "", ""],
+            Self::Rule(event) => ["rules/", event.name().as_str(), "", ""],
             Self::Lock(event) => ["locks/", event.name().as_str(), "", ""],
             Self::Semaphore(event) => ["semaphores/", event.name().as_str(), "", ""],
             Self::Barrier(event) => ["barriers/", event.name().as_str(), "", ""],
@@ -104,6 +108,7 @@ impl Event {
             Self::State(_)
             | Self::Namespace(_)
             | Self::Agent(_)
+            | Self::Rule(_)
             | Self::Lock(_)
             | Self::Semaphore(_)
             | Self::Barrier(_)
@@ -121,6 +126,7 @@ impl Event {
             Self::State(_)
             | Self::Namespace(_)
             | Self::Agent(_)
+            | Self::Rule(_)
             | Self::Lock(_)
             | Self::Semaphore(_)
             | Self::Barrier(_)
@@ -143,6 +149,7 @@ impl Event {
             Self::State(_)
             | Self::Namespace(_)
             | Self::Agent(_)
+            | Self::Rule(_)
             | Self::Workspace(_)
             | Self::Receipt(_)
             | Self::Awaited(_) => None,
@@ -159,6 +166,7 @@ impl Event {
             Self::Agent(event) => event.token(),
             Self::State(_)
             | Self::Namespace(_)
+            | Self::Rule(_)
             | Self::Barrier(_)
             | Self::Join(_)
             | Self::Workspace(_)
@@ -195,6 +203,7 @@ impl Event {
                 let names = capabilities.iter().map(|name| name.len() + 5).sum::<usize>();
                 names + metadata.as_ref().map_or(0, |metadata| metadata.as_bytes().len())
             }
+            Self::Rule(event) => event.load(),
             Self::Lock(event) => event.load(),
             Self::Semaphore(event) => event.load(),
             Self::Barrier(event) => event.load(),

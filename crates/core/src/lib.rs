@@ -31,6 +31,7 @@ mod hold;
 pub mod join;
 pub mod join_record;
 pub mod json;
+pub mod judging;
 pub mod kind;
 pub mod limits;
 pub mod line;
@@ -49,6 +50,7 @@ pub mod range;
 pub mod receipt;
 pub mod rejection;
 pub mod reply;
+pub mod rule;
 pub mod rules;
 pub mod schema;
 pub mod semaphore;
@@ -73,7 +75,7 @@ pub use json::Json;
 pub use kind::Kind;
 pub use names::{
     AgentId, BarrierName, GroupName, IdempotencyKey, JoinId, Key, LockName, NamespaceName,
-    SemaphoreName, TaskId, TaskType, WorkspaceName,
+    RuleName, SemaphoreName, TaskId, TaskType, WorkspaceName,
 };
 pub use notice::Notice;
 pub use numbers::{Generation, Revision, Token, Version, WaitId};

@@ -34,6 +34,15 @@ pub const CAPABILITIES_MAX: usize = 64;
 pub const CAPABILITY_BYTES_MAX: usize = 128;
 /// Largest metadata of an agent in bytes.
 pub const METADATA_BYTES_MAX: usize = 64 << 10;
+/// Longest name of a rule for hand-offs in bytes.
+pub const RULE_NAME_BYTES_MAX: usize = 128;
+/// Most rules for hand-offs in a workspace: all of them may be asked about each hand-off, while
+/// nobody else is served.
+pub const RULES_MAX: usize = 256;
+/// Most names that one rule demands of the state.
+pub const RULE_KEYS_MAX: usize = 100;
+/// Longest message of a rule in bytes: it is told to whoever breaks the rule, every time.
+pub const RULE_MESSAGE_BYTES_MAX: usize = 1 << 10;
 /// Most ephemeral entries of one agent: its death removes them all in one batch.
 pub const EPHEMERAL_PER_AGENT_MAX: usize = 1_000;
 /// Longest name of a lock, a semaphore or a barrier, in bytes.

@@ -193,6 +193,12 @@ name!(
     |what, text| check_plain(what, text, limits::AGENT_BYTES_MAX, "._:@-")
 );
 name!(
+    /// Name of a rule for hand-offs.
+    RuleName,
+    "rule",
+    |what, text| check_plain(what, text, limits::RULE_NAME_BYTES_MAX, "._:@-")
+);
+name!(
     /// Id of a task.
     TaskId,
     "task",

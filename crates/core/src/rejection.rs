@@ -8,7 +8,7 @@ use crate::kind::Kind;
 use crate::names::{IdempotencyKey, NameError};
 use crate::numbers::{Revision, Token};
 use crate::transaction::Precondition;
-use crate::{agent, barrier, join, lock, namespace, semaphore, state, task, workspace};
+use crate::{agent, barrier, join, lock, namespace, rule, semaphore, state, task, workspace};
 
 /// The rules said no. Refusals are answers, not failures: nothing was written.
 #[derive(Clone, Debug, PartialEq, Error, Serialize)]
@@ -23,6 +23,9 @@ pub enum Rejection {
     /// By agents.
     #[error(transparent)]
     Agent(#[from] agent::Rejection),
+    /// By rules for hand-offs.
+    #[error(transparent)]
+    Rule(#[from] rule::Rejection),
     /// By locks.
     #[error(transparent)]
     Lock(#[from] lock::Rejection),
@@ -118,6 +121,7 @@ impl Rejection {
             Self::State(rejection) => rejection.code(),
             Self::Namespace(rejection) => rejection.code(),
             Self::Agent(rejection) => rejection.code(),
+            Self::Rule(rejection) => rejection.code(),
             Self::Lock(rejection) => rejection.code(),
             Self::Semaphore(rejection) => rejection.code(),
             Self::Barrier(rejection) => rejection.code(),
@@ -145,6 +149,7 @@ impl Rejection {
             Self::State(rejection) => rejection.kind(),
             Self::Namespace(rejection) => rejection.kind(),
             Self::Agent(rejection) => rejection.kind(),
+            Self::Rule(rejection) => rejection.kind(),
             Self::Lock(rejection) => rejection.kind(),
             Self::Semaphore(rejection) => rejection.kind(),
             Self::Barrier(rejection) => rejection.kind(),
@@ -171,6 +176,7 @@ impl Rejection {
             Self::State(rejection) => rejection.hint(),
             Self::Namespace(rejection) => rejection.hint(),
             Self::Agent(rejection) => rejection.hint(),
+            Self::Rule(rejection) => rejection.hint(),
             Self::Lock(rejection) => rejection.hint(),
             Self::Semaphore(rejection) => rejection.hint(),
             Self::Barrier(rejection) => rejection.hint(),

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::numbers::Revision;
-use crate::{agent, barrier, join, lock, namespace, semaphore, state, task, workspace};
+use crate::{agent, barrier, join, lock, namespace, rule, semaphore, state, task, workspace};
 
 /// The answer to one command or query.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,6 +16,8 @@ pub enum Reply {
     Namespace(namespace::Reply),
     /// About agents.
     Agent(agent::Reply),
+    /// About rules for hand-offs.
+    Rule(rule::Reply),
     /// About locks.
     Lock(lock::Reply),
     /// About semaphores.

@@ -145,15 +145,22 @@ impl Schema {
     /// Whether a value satisfies the schema; if not, the first violation.
     pub fn check(&self, value: &Json) -> Result<(), Violation> {
         let instance = value.to_value();
-        if let Some(tree) = &self.0.counted {
-            work::check_effort(tree, &instance)
-                .map_err(|reason| Violation { path: String::new(), reason })?;
-        }
+        self.check_effort(&instance).map_err(|reason| Violation { path: String::new(), reason })?;
+        self.check_tree(&instance)
+    }
+
+    /// Whether checking this value would end soon; if not, why.
+    pub(crate) fn check_effort(&self, instance: &Value) -> Result<(), String> {
+        self.0.counted.as_ref().map_or(Ok(()), |tree| work::check_effort(tree, instance))
+    }
+
+    /// Checks a tree whose effort is known to be bearable.
+    pub(crate) fn check_tree(&self, instance: &Value) -> Result<(), Violation> {
         // Asking for the error costs far more than asking whether there is one.
-        if self.0.validator.is_valid(&instance) {
+        if self.0.validator.is_valid(instance) {
             return Ok(());
         }
-        self.0.validator.validate(&instance).map_err(|error| Violation {
+        self.0.validator.validate(instance).map_err(|error| Violation {
             path: shortened(error.instance_path().as_str()),
             reason: reason(&error),
         })

@@ -12,7 +12,7 @@ use crate::stamp::Stamp;
 use crate::time::Timestamp;
 use crate::wait::{Keyed, KeyedWaits, Step};
 use crate::{
-    agent, barrier, join, limits, lock, namespace, policy, semaphore, state, task, workspace,
+    agent, barrier, join, limits, lock, namespace, policy, rule, semaphore, state, task, workspace,
 };
 
 mod head;
@@ -35,6 +35,8 @@ pub struct Space {
     pub namespace: namespace::Table,
     /// Agents.
     pub agent: agent::Table,
+    /// Rules for hand-offs.
+    pub rule: rule::Table,
     /// Locks.
     pub lock: lock::Table,
     /// Semaphores.
@@ -234,6 +236,7 @@ impl Space {
             Event::State(_)
             | Event::Namespace(_)
             | Event::Agent(_)
+            | Event::Rule(_)
             | Event::Lock(_)
             | Event::Semaphore(_)
             | Event::Barrier(_)

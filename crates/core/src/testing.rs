@@ -298,6 +298,7 @@ impl World {
             Event::State(event) => event.place(),
             Event::Namespace(_)
             | Event::Agent(_)
+            | Event::Rule(_)
             | Event::Lock(_)
             | Event::Semaphore(_)
             | Event::Barrier(_)
@@ -341,6 +342,7 @@ impl World {
             Rejection::State(_)
             | Rejection::Namespace(_)
             | Rejection::Agent(_)
+            | Rejection::Rule(_)
             | Rejection::Lock(_)
             | Rejection::Semaphore(_)
             | Rejection::Barrier(_)

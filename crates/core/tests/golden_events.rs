@@ -28,8 +28,9 @@ use baton_core::task::{Cause, Outcome};
 use baton_core::wait::{Keyed, Left};
 use baton_core::{
     AgentId, BarrierName, Batch, Event, Generation, GroupName, IdempotencyKey, JoinId, Json, Key,
-    LockName, NamespaceName, Notice, Revision, SemaphoreName, TaskId, TaskType, Timestamp, Token,
-    Version, WaitId, agent, barrier, join, lock, namespace, semaphore, task, workspace,
+    LockName, NamespaceName, Notice, Revision, RuleName, SemaphoreName, TaskId, TaskType,
+    Timestamp, Token, Version, WaitId, agent, barrier, join, lock, namespace, rule, semaphore,
+    task, workspace,
 };
 use serde::{Deserialize, Serialize};
 
@@ -70,6 +71,8 @@ fn variant(event: &Event) -> &'static str {
         Event::Agent(agent::Event::Left { .. }) => "left",
         Event::Agent(agent::Event::Lost { .. }) => "lost",
         Event::Agent(agent::Event::Forgotten { .. }) => "forgotten",
+        Event::Rule(rule::Event::Added { .. }) => "rule added",
+        Event::Rule(rule::Event::Removed { .. }) => "rule removed",
         Event::Workspace(workspace::Event::Configured { .. }) => "workspace configured",
         Event::Lock(lock::Event::Acquired { .. }) => "lock acquired",
         Event::Lock(lock::Event::Renewed { .. }) => "lock renewed",
@@ -254,12 +257,49 @@ fn examples() -> Vec<(&'static str, Event)> {
         ),
     ]
     .into_iter()
+    .chain(handoff_rules())
     .chain(locks())
     .chain(semaphores())
     .chain(barriers())
     .chain(joins())
     .chain(tasks())
     .collect()
+}
+
+fn handoff_rules() -> Vec<(&'static str, Event)> {
+    let name = || RuleName::parse("tests-first").unwrap();
+    let added = |check| rule::Event::Added {
+        name: name(),
+        on: rule::On::default(),
+        check,
+        severity: rule::Severity::Error,
+        message: None,
+        replaced: false,
+    };
+    let with_everything = rule::Event::Added {
+        name: name(),
+        on: rule::On {
+            task_type: Some("code:*".parse().unwrap()),
+            from: Some("ada".parse().unwrap()),
+            to: Some("reviewer-**".parse().unwrap()),
+        },
+        check: rule::Check::RequiredKeys(vec!["tests".into(), "shared/plan".into()]),
+        severity: rule::Severity::Warning,
+        message: Some("run the tests first".into()),
+        replaced: true,
+    };
+    let schema = Schema::compile(&json(r#"{"required":["tests"]}"#)).unwrap();
+    let events = vec![
+        ("rule.added", added(rule::Check::RequiredKeys(vec!["tests".into()]))),
+        ("rule.added with everything", with_everything),
+        ("rule.added with a schema", added(rule::Check::Schema(schema))),
+        ("rule.added with a capability", added(rule::Check::Capability("review".into()))),
+        ("rule.added with a receiver alive", added(rule::Check::ReceiverAlive(true))),
+        ("rule.added with bytes at most", added(rule::Check::StateBytesMax(65_536))),
+        ("rule.added with hops at most", added(rule::Check::HopsMax(5))),
+        ("rule.removed", rule::Event::Removed { name: name() }),
+    ];
+    events.into_iter().map(|(name, event)| (name, Event::Rule(event))).collect()
 }
 
 fn locks() -> Vec<(&'static str, Event)> {

@@ -89,6 +89,7 @@ fn commanded(command: &Command) -> String {
             agent::Command::Leave { token, .. } => format!("leaves with token {token:?}"),
             agent::Command::Expire => "looks for the silent".to_owned(),
         },
+        Command::Rule(command) => format!("asks {command:?}"),
         Command::Lock(command) => format!("asks {command:?}"),
         Command::Semaphore(command) => format!("asks {command:?}"),
         Command::Barrier(command) => format!("asks {command:?}"),
@@ -137,6 +138,7 @@ fn asked(query: &Query) -> String {
         }
         Query::Namespace(_) => "asks for namespaces".to_owned(),
         Query::Agent(_) => "asks for agents".to_owned(),
+        Query::Rule(_) => "asks for rules".to_owned(),
         Query::Lock(_) => "asks for locks".to_owned(),
         Query::Semaphore(_) => "asks for semaphores".to_owned(),
         Query::Barrier(_) => "asks for a barrier".to_owned(),
@@ -170,6 +172,7 @@ fn shown(reply: &Reply) -> String {
         Reply::Namespace(namespace::Reply::Namespaces { namespaces, .. }) => {
             format!("{} namespaces", namespaces.len())
         }
+        Reply::Rule(reply) => format!("{reply:?}"),
         Reply::Lock(reply) => format!("{reply:?}"),
         Reply::Semaphore(reply) => format!("{reply:?}"),
         Reply::Barrier(reply) => format!("{reply:?}"),

@@ -59,6 +59,7 @@ pub fn follow(space: &Space, event: &Event) -> Vec<Command> {
         )
         | Event::State(_)
         | Event::Namespace(_)
+        | Event::Rule(_)
         | Event::Barrier(_)
         | Event::Workspace(_)
         | Event::Receipt(_)
@@ -79,6 +80,7 @@ pub fn may_follow(space: &Space, event: &Event) -> bool {
         Event::Join(event) => matches!(event, join::Event::Created { .. }),
         Event::State(_)
         | Event::Namespace(_)
+        | Event::Rule(_)
         | Event::Barrier(_)
         | Event::Workspace(_)
         | Event::Receipt(_)

@@ -11,7 +11,7 @@ use crate::state::Ending;
 use crate::tasks;
 use crate::time::Timestamp;
 use crate::wait::{Keyed, KeyedWaits};
-use crate::{agent, barrier, join, lock, namespace, semaphore, state, task, workspace};
+use crate::{agent, barrier, join, lock, namespace, rule, semaphore, state, task, workspace};
 
 /// Everything of a space but the entries: small, and therefore copied at once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,6 +30,9 @@ pub struct Head {
     pub namespaces: Vec<namespace::Namespace>,
     /// Agents.
     pub agents: Vec<agent::Agent>,
+    /// Rules for hand-offs.
+    #[serde(default)]
+    pub rules: Vec<rule::Rule>,
     /// How much of the past is kept.
     pub retention: workspace::Retention,
     /// Kept answers, oldest first.
@@ -64,6 +67,7 @@ impl Space {
         self.state.check(self.revision);
         self.namespace.check();
         self.agent.check();
+        self.rule.check();
         self.lock.check();
         self.semaphore.check();
         self.barrier.check();
@@ -93,6 +97,7 @@ impl Space {
                 .collect(),
             namespaces: self.namespace.after(None).cloned().collect(),
             agents: self.agent.after(None).cloned().collect(),
+            rules: self.rule.after(None).cloned().collect(),
             retention: self.workspace.retention(),
             receipts: self.receipts.all().cloned().collect(),
             token: self.token,
@@ -112,6 +117,7 @@ impl Space {
             state: state::Table::restore(authors, entries, head.endings, head.last_removal),
             namespace: namespace::Table::restore(head.namespaces),
             agent: agent::Table::restore(head.agents),
+            rule: rule::Table::restore(head.rules),
             workspace: workspace::Table::restore(head.retention),
             receipts: Receipts::restore(head.receipts),
             keyed_waits: KeyedWaits::restore(&head.keyed_waits),

@@ -4,10 +4,10 @@ use super::Space;
 use super::tables::Tasks;
 use crate::entry::Warning;
 use crate::event::Event;
-use crate::names::{AgentId, BarrierName, LockName, NamespaceName, SemaphoreName};
+use crate::names::{AgentId, BarrierName, LockName, NamespaceName, RuleName, SemaphoreName};
 use crate::numbers::Token;
 use crate::reply::Reply;
-use crate::{agent, barrier, join, lock, namespace, semaphore, state, task, workspace};
+use crate::{agent, barrier, join, lock, namespace, rule, semaphore, state, task, workspace};
 
 /// What to answer once the events of a command have happened.
 pub(super) enum Plan {
@@ -18,6 +18,7 @@ pub(super) enum Plan {
     },
     Namespace(NamespaceName),
     Agent(AgentId),
+    Rule(RuleName),
     Hold(LockName),
     Lock(LockName),
     Permit(Token),
@@ -112,6 +113,10 @@ impl Space {
             Plan::Agent(agent) => {
                 let agent = self.agent.get(&agent).expect("only known agents are answered with");
                 Reply::Agent(agent::Reply::Agent(agent.clone()))
+            }
+            Plan::Rule(name) => {
+                let rule = self.rule.get(&name).expect("it was just added");
+                Reply::Rule(rule::Reply::Rule(rule.clone()))
             }
             Plan::Hold(name) => Reply::Lock(lock::Reply::Hold(self.lock.hold(&name).cloned())),
             Plan::Lock(name) => Reply::Lock(lock::Reply::Lock(self.lock.lock(&name))),

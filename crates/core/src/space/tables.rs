@@ -16,13 +16,14 @@ use crate::rules::Rules;
 use crate::stamp::Stamp;
 use crate::state::Surroundings;
 use crate::transaction::Precondition;
-use crate::{agent, barrier, join, lock, namespace, semaphore, state, task, workspace};
+use crate::{agent, barrier, join, lock, namespace, rule, semaphore, state, task, workspace};
 
 /// How to take back one change.
 pub(super) enum Undo {
     State(state::Undo),
     Namespace(namespace::Undo),
     Agent(agent::Undo),
+    Rule(rule::Undo),
     Lock(lock::Undo),
     Semaphore(semaphore::Undo),
     Barrier(barrier::Undo),
@@ -102,6 +103,7 @@ impl Space {
                 Undo::State(undo) => self.state.settle(undo),
                 Undo::Namespace(_)
                 | Undo::Agent(_)
+                | Undo::Rule(_)
                 | Undo::Lock(_)
                 | Undo::Semaphore(_)
                 | Undo::Barrier(_)
@@ -124,6 +126,7 @@ impl Space {
                 Undo::State(undo) => self.state.undo(undo),
                 Undo::Namespace(undo) => self.namespace.undo(undo),
                 Undo::Agent(undo) => self.agent.undo(undo),
+                Undo::Rule(undo) => self.rule.undo(undo),
                 Undo::Lock(undo) => self.lock.undo(undo),
                 Undo::Semaphore(undo) => self.semaphore.undo(undo),
                 Undo::Barrier(undo) => self.barrier.undo(undo),
@@ -168,6 +171,7 @@ impl Space {
                 let done = Plan::Reply(Reply::Agent(agent::Reply::Done));
                 Ok(decided.about.map_or(done, Plan::Agent))
             }
+            Command::Rule(command) => self.decide_rule(command, events),
             Command::Lock(command) => {
                 let decided = lock::decide(&self.lock, command, stamp)?;
                 events.extend(decided.events.into_iter().map(Event::Lock));
@@ -202,6 +206,18 @@ impl Space {
         }
     }
 
+    fn decide_rule(
+        &self,
+        command: rule::Command,
+        events: &mut Vec<Event>,
+    ) -> Result<Plan, Rejection> {
+        let name = command.name().clone();
+        let decided = rule::decide(&self.rule, command)?;
+        events.extend(decided.events.into_iter().map(Event::Rule));
+        let gone = decided.reply.map(|reply| Plan::Reply(Reply::Rule(reply)));
+        Ok(gone.unwrap_or(Plan::Rule(name)))
+    }
+
     /// Applies a fact, and notes how to take it back: always if that may be necessary, else only if
     /// there is something to settle.
     #[inline]
@@ -225,6 +241,7 @@ impl Space {
                 Undo::Namespace(self.namespace.evolve(event, moment))
             }
             Event::Agent(event) => Undo::Agent(self.agent.evolve(event, moment)),
+            Event::Rule(event) => Undo::Rule(self.rule.evolve(event, moment)),
             Event::Lock(event) => Undo::Lock(self.lock.evolve(event, moment)),
             Event::Semaphore(event) => Undo::Semaphore(self.semaphore.evolve(event, moment)),
             Event::Task(event) => {
@@ -283,6 +300,7 @@ impl Space {
             Event::State(_)
             | Event::Namespace(_)
             | Event::Agent(_)
+            | Event::Rule(_)
             | Event::Workspace(_)
             | Event::Receipt(_)
             | Event::Awaited(_) => unreachable!("nobody waits for this"),
@@ -347,6 +365,10 @@ impl Space {
             Query::Agent(query) => {
                 let reply = agent::query(&self.agent, query);
                 Some(reply.map(Reply::Agent).map_err(Rejection::Agent))
+            }
+            Query::Rule(query) => {
+                let reply = rule::query(&self.rule, query);
+                Some(reply.map(Reply::Rule).map_err(Rejection::Rule))
             }
             Query::Lock(query) => {
                 let reply = lock::query(&self.lock, query);

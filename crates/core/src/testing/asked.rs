@@ -62,6 +62,7 @@ fn tree(asked: &str) -> Value {
         ("state", "transfer") => &["from_namespace", "to_namespace"],
         ("state", "list") => &["namespace"],
         ("namespace", "create" | "configure" | "delete" | "get" | "ensure")
+        | ("rule", "add" | "remove")
         | ("lock" | "semaphore", "acquire" | "renew" | "release" | "get")
         | ("barrier", "arrive" | "reset" | "get") => &["name"],
         ("agent", "register" | "heartbeat" | "leave" | "get") => &["agent"],

@@ -7,7 +7,7 @@ use crate::event::Event;
 use crate::json::Json;
 use crate::reply::{Answer, Reply};
 use crate::task::{self, Outcome};
-use crate::{agent, barrier, join, lock, namespace, semaphore, state, workspace};
+use crate::{agent, barrier, join, lock, namespace, rule, semaphore, state, workspace};
 
 /// The answer to a request that changed nothing, perhaps because it was made before.
 pub(super) fn told_again(answer: &Answer) -> String {
@@ -57,6 +57,11 @@ pub(super) fn told(event: &Event) -> String {
             format!("{kind} {agent} token={token} ttl={ttl_ms}")
         }
         Event::Agent(event) => format!("{kind} {}", event.agent()),
+        Event::Rule(rule::Event::Added { name, check, severity, replaced, .. }) => {
+            let replaced = if *replaced { " replaced" } else { "" };
+            format!("{kind} {name} {} {}{replaced}", severity.word(), serde_json::json!(check))
+        }
+        Event::Rule(event) => format!("{kind} {}", event.name()),
         Event::Workspace(workspace::Event::Configured { retention }) => {
             let workspace::Retention { history_count, history_age_ms } = retention;
             format!("{kind} count={history_count} age={history_age_ms}")
@@ -380,6 +385,13 @@ pub(super) fn shown(reply: &Reply) -> String {
         }
         Reply::Agent(agent::Reply::Agents { agents, cursor }) => {
             let names = agents.iter().map(|found| found.id.to_string());
+            page(names.collect(), cursor.as_ref().map(ToString::to_string))
+        }
+        Reply::Rule(rule::Reply::Rule(found)) => {
+            format!("rule {} by {} r{}", found.name, found.added_by, found.revision)
+        }
+        Reply::Rule(rule::Reply::Rules { rules, cursor }) => {
+            let names = rules.iter().map(|found| found.name.to_string());
             page(names.collect(), cursor.as_ref().map(ToString::to_string))
         }
         Reply::Lock(reply) => shown_lock(reply),

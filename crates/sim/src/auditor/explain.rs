@@ -105,6 +105,13 @@ impl<'a> Reading<'a> {
             Command::State(StateCommand::Expire | StateCommand::LetGo { .. }) => Ok(()),
             Command::Namespace(command) => self.namespace(command),
             Command::Agent(command) => self.agent(command),
+            Command::Rule(command) => match self.take()? {
+                Event::Rule(event) => {
+                    demand!(event.name() == command.name(), "another rule changed");
+                    Ok(())
+                }
+                other => Err(Breach(format!("a rule was due, not {}", other.kind()))),
+            },
             Command::Lock(command) => self.lock(command),
             Command::Semaphore(command) => self.semaphore(command),
             Command::Task(command) => self.task(command),

@@ -312,6 +312,7 @@ impl Ledger {
                     self.retention.set(revision, *retention);
                     Ok(())
                 }
+                Event::Rule(_) => Ok(()),
                 Event::Semaphore(event) => self.add_semaphore(&batch, event, &ended, coverage),
                 Event::Task(event) => self.add_task(&batch, event, &ended, coverage),
                 Event::Join(event) => self.add_join(&batch, event, &ended, coverage),
@@ -545,7 +546,7 @@ fn is_caused(event: &Event) -> bool {
         }
         // An answer to somebody who waited.
         Event::Receipt(receipt) => receipt.agent.is_some(),
-        Event::Namespace(_) | Event::Workspace(_) | Event::Awaited(_) => false,
+        Event::Namespace(_) | Event::Rule(_) | Event::Workspace(_) | Event::Awaited(_) => false,
     }
 }
 

@@ -112,6 +112,7 @@ impl Ledger {
                 }
                 Event::Namespace(_)
                 | Event::Agent(_)
+                | Event::Rule(_)
                 | Event::Lock(_)
                 | Event::Semaphore(_)
                 | Event::Barrier(_)

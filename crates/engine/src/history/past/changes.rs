@@ -218,6 +218,7 @@ impl<L: Log> Past<'_, L> {
             }
             Event::Namespace(_)
             | Event::Agent(_)
+            | Event::Rule(_)
             | Event::Lock(_)
             | Event::Semaphore(_)
             | Event::Barrier(_)

@@ -1,0 +1,262 @@
+//! What one rule demands.
+//!
+//! | check | passes if |
+//! |---|---|
+//! | `required_keys` | the state has every one of these names |
+//! | `schema` | the state, as one object, satisfies the JSON Schema |
+//! | `capability` | the receiver can do this, or must be able to |
+//! | `receiver_alive` | the receiver has a session, or will be whoever takes the work |
+//! | `state_bytes_max` | names and values of the state have no more bytes together |
+//! | `hops_max` | the work has not changed hands more often |
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::{Case, Proposal};
+use crate::limits;
+use crate::schema::Schema;
+
+/// What a rule demands, as it is asked for: exactly one of the fields must be given.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "WantedCheck", extend("minProperties" = 1, "maxProperties" = 1))
+)]
+#[serde(deny_unknown_fields, default)]
+pub struct Wanted {
+    /// Names that the state must have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub required_keys: Option<Vec<String>>,
+    /// JSON Schema of the state as one object.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Schema>,
+    /// What the receiver must be able to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capability: Option<String>,
+    /// The receiver must have a session. Only `true` can be asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receiver_alive: Option<bool>,
+    /// Most bytes that names and values of the state may have together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state_bytes_max: Option<u64>,
+    /// How often the work may change hands.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hops_max: Option<u64>,
+}
+
+/// What a rule demands, checked and compiled. It is written down as its text.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Check {
+    /// Names that the state must have.
+    RequiredKeys(Vec<String>),
+    /// JSON Schema of the state as one object.
+    Schema(Schema),
+    /// What the receiver must be able to do.
+    Capability(String),
+    /// The receiver must have a session; always `true`.
+    ReceiverAlive(bool),
+    /// Most bytes that names and values of the state may have together.
+    StateBytesMax(u64),
+    /// How often the work may change hands.
+    HopsMax(u64),
+}
+
+/// Why what was wanted is no [`Check`]. Serialized, it is its facts.
+#[derive(Clone, Debug, PartialEq, Eq, Error, Serialize)]
+#[serde(untagged)]
+pub enum CheckError {
+    /// None was given, or several.
+    #[error("a check has exactly one field, got {}", counted(given))]
+    NotOne {
+        /// The fields that were given.
+        given: Vec<&'static str>,
+    },
+    /// A field makes no sense.
+    #[error("`{field}` makes no sense: {reason}")]
+    BadField {
+        /// Which.
+        field: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+fn counted(given: &[&str]) -> String {
+    if given.is_empty() {
+        return "none".into();
+    }
+    let quoted: Vec<_> = given.iter().map(|field| format!("`{field}`")).collect();
+    format!("{}: {}", given.len(), quoted.join(", "))
+}
+
+/// Why a check does not let a proposal pass.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Objection {
+    /// What is objected to.
+    pub detail: String,
+    /// Whether the check could not be run.
+    pub broken: bool,
+}
+
+fn objection(detail: String) -> Objection {
+    Objection { detail, broken: false }
+}
+
+fn broken(reason: String) -> Objection {
+    Objection { detail: format!("the rule cannot be run: {reason}"), broken: true }
+}
+
+impl Wanted {
+    /// The names of the fields that were given.
+    fn given(&self) -> Vec<&'static str> {
+        let fields = [
+            ("required_keys", self.required_keys.is_some()),
+            ("schema", self.schema.is_some()),
+            ("capability", self.capability.is_some()),
+            ("receiver_alive", self.receiver_alive.is_some()),
+            ("state_bytes_max", self.state_bytes_max.is_some()),
+            ("hops_max", self.hops_max.is_some()),
+        ];
+        fields.into_iter().filter(|(_, is_given)| *is_given).map(|(name, _)| name).collect()
+    }
+
+    /// Checks and compiles what was wanted.
+    pub fn compile(self) -> Result<Check, CheckError> {
+        let given = self.given();
+        if given.len() != 1 {
+            return Err(CheckError::NotOne { given });
+        }
+        let Self { required_keys, schema, capability, receiver_alive, state_bytes_max, hops_max } =
+            self;
+        if let Some(keys) = required_keys {
+            check_keys(&keys).map_err(|reason| bad("required_keys", reason))?;
+            return Ok(Check::RequiredKeys(keys));
+        }
+        if let Some(schema) = schema {
+            return Ok(Check::Schema(schema));
+        }
+        if let Some(name) = capability {
+            let limit = limits::CAPABILITY_BYTES_MAX;
+            check_text(&name, limit).map_err(|reason| bad("capability", reason))?;
+            return Ok(Check::Capability(name));
+        }
+        if let Some(is_wanted) = receiver_alive {
+            let reason = "it can only be true; leave the rule out to allow anybody";
+            return if is_wanted {
+                Ok(Check::ReceiverAlive(true))
+            } else {
+                Err(bad("receiver_alive", reason.into()))
+            };
+        }
+        if let Some(bytes_max) = state_bytes_max {
+            return Ok(Check::StateBytesMax(bytes_max));
+        }
+        Ok(Check::HopsMax(hops_max.expect("exactly one field was given")))
+    }
+}
+
+fn bad(field: &'static str, reason: String) -> CheckError {
+    CheckError::BadField { field, reason }
+}
+
+fn check_keys(keys: &[String]) -> Result<(), String> {
+    if keys.is_empty() {
+        return Err("it names nothing".into());
+    }
+    if keys.len() > limits::RULE_KEYS_MAX {
+        return Err(format!("it has {} names, at most {}", keys.len(), limits::RULE_KEYS_MAX));
+    }
+    // A name may be that of an entry of shared state: its namespace, a slash and its key.
+    let bytes_max = limits::NAMESPACE_BYTES_MAX + 1 + limits::KEY_BYTES_MAX;
+    keys.iter().try_for_each(|key| check_text(key, bytes_max))
+}
+
+fn check_text(text: &str, bytes_max: usize) -> Result<(), String> {
+    if text.is_empty() || text.len() > bytes_max || text.chars().any(char::is_control) {
+        let shown: String = text.chars().take(40).flat_map(char::escape_default).collect();
+        return Err(format!("`{shown}` must have 1 to {bytes_max} bytes, none of them a control"));
+    }
+    Ok(())
+}
+
+impl Check {
+    /// Whether a proposal passes; if not, why.
+    pub(crate) fn run(&self, case: &Case<'_>) -> Result<(), Objection> {
+        let proposal = case.proposal;
+        match self {
+            Self::RequiredKeys(keys) => required_keys(keys, proposal),
+            Self::Schema(schema) => {
+                let state = case.state();
+                schema.check_effort(state).map_err(broken)?;
+                schema.check_tree(state).map_err(|found| objection(found.to_string()))
+            }
+            Self::Capability(name) => capability(name, proposal),
+            Self::ReceiverAlive(_) => receiver_alive(proposal),
+            Self::StateBytesMax(bytes_max) => {
+                let bytes = |(name, value): (&String, &crate::json::Json)| {
+                    name.len() + value.as_bytes().len()
+                };
+                let given = proposal.state.iter().map(bytes).sum::<usize>() as u64;
+                at_most("bytes of state", given, *bytes_max)
+            }
+            Self::HopsMax(hops_max) => at_most("hops", proposal.hops, *hops_max),
+        }
+    }
+
+    /// About how many bytes it takes in the log, and never fewer.
+    pub(crate) fn weight(&self) -> usize {
+        match self {
+            Self::RequiredKeys(keys) => keys.iter().map(|key| key.len() + 5).sum(),
+            Self::Schema(schema) => schema.source().as_bytes().len(),
+            Self::Capability(name) => name.len(),
+            Self::ReceiverAlive(_) | Self::StateBytesMax(_) | Self::HopsMax(_) => 0,
+        }
+    }
+}
+
+fn at_most(what: &str, given: u64, max: u64) -> Result<(), Objection> {
+    if given > max {
+        return Err(objection(format!("there are {given} {what}, at most {max} are allowed")));
+    }
+    Ok(())
+}
+
+fn required_keys(keys: &[String], proposal: &Proposal<'_>) -> Result<(), Objection> {
+    const SHOWN: usize = 5;
+    let missing = || keys.iter().filter(|key| !proposal.state.contains_key(*key));
+    let count = missing().count();
+    if count == 0 {
+        return Ok(());
+    }
+    let shown: Vec<_> = missing().take(SHOWN).map(|key| format!("`{key}`")).collect();
+    let more = if count > SHOWN { format!(" and {} more", count - SHOWN) } else { String::new() };
+    Err(objection(format!("the state lacks {}{more}", shown.join(", "))))
+}
+
+fn capability(name: &str, proposal: &Proposal<'_>) -> Result<(), Objection> {
+    match (proposal.to, proposal.receiver) {
+        (_, Some(receiver)) if receiver.capabilities.contains(name) => Ok(()),
+        (Some(to), Some(_)) => Err(objection(format!("`{to}` does not have capability `{name}`"))),
+        (Some(to), None) => Err(objection(format!(
+            "`{to}` is not registered, so it is not known to have capability `{name}`"
+        ))),
+        // Whoever takes it has what was asked for.
+        (None, _) if proposal.capability == Some(name) => Ok(()),
+        (None, _) => Err(objection(format!(
+            "it goes to nobody in particular, and capability `{name}` is not asked for"
+        ))),
+    }
+}
+
+fn receiver_alive(proposal: &Proposal<'_>) -> Result<(), Objection> {
+    match (proposal.to, proposal.receiver) {
+        // Whoever takes it will be alive.
+        (None, _) => Ok(()),
+        (Some(_), Some(receiver)) if receiver.is_active => Ok(()),
+        (Some(to), Some(_)) => Err(objection(format!("the session of `{to}` has ended"))),
+        (Some(to), None) => Err(objection(format!("`{to}` is not registered"))),
+    }
+}

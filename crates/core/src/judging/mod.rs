@@ -1,0 +1,127 @@
+//! Judging: what rules say about work that is about to change hands.
+//!
+//! ```text
+//!                         rule 1 ──▶ passes
+//!   Proposal ──▶ judge ─▶ rule 2 ──▶ objects, and is a warning ──▶ Judgement.warnings
+//!                         rule 3 ──▶ objects, and is an error  ──▶ Judgement.errors
+//!                         rule 4 ──▶ cannot be run             ──▶ Judgement.errors, `broken`
+//! ```
+//!
+//! A rule holds one [`Check`]. The checks see a [`Proposal`] and nothing else: no table, no clock,
+//! no other rule. Whoever hands work over puts the proposal together, and acts on the judgement.
+//!
+//! Invariants:
+//!
+//! 1. The same proposal is judged the same way, always and everywhere.
+//! 2. A rule that cannot be run blocks, whatever its severity: who wrote it meant to stop
+//!    something, and nobody knows whether this is it.
+//! 3. A judgement ends soon: the number of rules and the work of each is bounded.
+//! 4. A rule objects once, with one sentence of bounded length.
+//!
+//! Deliberately absent: rules that change what is handed over, and rules that depend on each other.
+
+mod check;
+#[cfg(test)]
+mod tests;
+
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+pub use check::{Check, CheckError, Objection, Wanted};
+
+use crate::json::Json;
+use crate::names::{AgentId, RuleName, TaskType};
+
+/// What is about to be handed over, as rules see it.
+#[derive(Clone, Copy, Debug)]
+pub struct Proposal<'a> {
+    /// Who hands it over.
+    pub from: &'a AgentId,
+    /// Who shall have it; none if it goes to whoever has the capability.
+    pub to: Option<&'a AgentId>,
+    /// What whoever takes it must be able to do.
+    pub capability: Option<&'a str>,
+    /// The task as callers see it.
+    pub task: Option<&'a Json>,
+    /// What kind of work it is.
+    pub task_type: Option<&'a TaskType>,
+    /// What goes along, by name; entries of shared state by `namespace/key`.
+    pub state: &'a BTreeMap<String, Json>,
+    /// What is known of `to`.
+    pub receiver: Option<Receiver<'a>>,
+    /// How often the work has changed hands, this time included.
+    pub hops: u64,
+    /// Why it is handed over.
+    pub reason: Option<&'a str>,
+}
+
+/// What rules may know of whoever shall have the work.
+#[derive(Clone, Copy, Debug)]
+pub struct Receiver<'a> {
+    /// Whether it has a session.
+    pub is_active: bool,
+    /// What it can do.
+    pub capabilities: &'a BTreeSet<String>,
+}
+
+/// One rule's objection.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Finding {
+    /// Which rule.
+    pub rule: RuleName,
+    /// What it objects to.
+    pub detail: String,
+    /// Whether the rule could not be run. It blocks then, whatever its severity.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub broken: bool,
+}
+
+/// What all rules together say, each list in order of the rules' names.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Judgement {
+    /// Why it must not happen.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<Finding>,
+    /// What to think about, though it may happen.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Finding>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+impl Judgement {
+    /// Whether it may happen.
+    pub fn is_valid(&self) -> bool {
+        self.errors.is_empty()
+    }
+}
+
+/// A proposal, and the trees that some checks need of it: made when first asked for, and once.
+pub(crate) struct Case<'a> {
+    pub(crate) proposal: &'a Proposal<'a>,
+    state: OnceCell<Value>,
+}
+
+impl<'a> Case<'a> {
+    pub(crate) fn new(proposal: &'a Proposal<'a>) -> Self {
+        Self { proposal, state: OnceCell::new() }
+    }
+
+    /// The state as one object.
+    pub(crate) fn state(&self) -> &Value {
+        self.state.get_or_init(|| {
+            let fields = self.proposal.state.iter();
+            let fields = fields.map(|(name, value)| (name.clone(), value.to_value()));
+            Value::Object(fields.collect::<Map<_, _>>())
+        })
+    }
+}
