@@ -8,6 +8,7 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
+use crate::expression::Expression;
 use crate::names::{
     AgentId, BarrierName, GroupName, IdempotencyKey, JoinId, Key, LockName, NamespaceName,
     RuleName, SemaphoreName, TaskId, TaskType, WorkspaceName,
@@ -103,6 +104,12 @@ described! {
         "type": "string",
         "minLength": 1,
         "maxLength": pattern::BYTES_MAX,
+    });
+    Expression, "Expression" => json_schema!({
+        "description": "What must be true, in the syntax of CEL.",
+        "type": "string",
+        "minLength": 1,
+        "maxLength": limits::EXPRESSION_BYTES_MAX,
     });
     schema::Schema, "JsonSchema" => json_schema!({
         "description": "A JSON Schema without references to elsewhere.",

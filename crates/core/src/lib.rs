@@ -27,6 +27,7 @@ mod described;
 pub mod entries;
 pub mod entry;
 pub mod event;
+pub mod expression;
 mod hold;
 pub mod join;
 pub mod join_record;

@@ -41,6 +41,13 @@ pub const RULE_NAME_BYTES_MAX: usize = 128;
 pub const RULES_MAX: usize = 256;
 /// Most names that one rule demands of the state.
 pub const RULE_KEYS_MAX: usize = 100;
+/// Longest expression of a rule in bytes: what a person would still read.
+pub const EXPRESSION_BYTES_MAX: usize = 4 << 10;
+/// How deep an expression may nest. Each level takes some stack, when it is read and when it runs.
+pub const EXPRESSION_DEPTH_MAX: usize = 32;
+/// How many steps an expression may take: about a millisecond, while nobody else is served. Enough
+/// to look once through the largest value that shared state holds.
+pub const EXPRESSION_STEPS_MAX: usize = 20_000;
 /// Longest message of a rule in bytes: it is told to whoever breaks the rule, every time.
 pub const RULE_MESSAGE_BYTES_MAX: usize = 1 << 10;
 /// Most ephemeral entries of one agent: its death removes them all in one batch.

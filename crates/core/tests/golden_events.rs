@@ -19,6 +19,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::{env, fs};
 
+use baton_core::expression::Expression;
 use baton_core::merge::Merge;
 use baton_core::receipt::Receipt;
 use baton_core::rules::{KeyRules, Rules};
@@ -289,10 +290,12 @@ fn handoff_rules() -> Vec<(&'static str, Event)> {
         replaced: true,
     };
     let schema = Schema::compile(&json(r#"{"required":["tests"]}"#)).unwrap();
+    let expression = Expression::compile("state.tests.failed == 0").unwrap();
     let events = vec![
         ("rule.added", added(rule::Check::RequiredKeys(vec!["tests".into()]))),
         ("rule.added with everything", with_everything),
         ("rule.added with a schema", added(rule::Check::Schema(schema))),
+        ("rule.added with an expression", added(rule::Check::Expression(expression))),
         ("rule.added with a capability", added(rule::Check::Capability("review".into()))),
         ("rule.added with a receiver alive", added(rule::Check::ReceiverAlive(true))),
         ("rule.added with bytes at most", added(rule::Check::StateBytesMax(65_536))),

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `required_keys` | the state has every one of these names |
 //! | `schema` | the state, as one object, satisfies the JSON Schema |
+//! | `expression` | it is true |
 //! | `capability` | the receiver can do this, or must be able to |
 //! | `receiver_alive` | the receiver has a session, or will be whoever takes the work |
 //! | `state_bytes_max` | names and values of the state have no more bytes together |
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::{Case, Proposal};
+use crate::expression::{Expression, ExpressionError};
 use crate::limits;
 use crate::schema::Schema;
 
@@ -31,6 +33,9 @@ pub struct Wanted {
     /// JSON Schema of the state as one object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schema: Option<Schema>,
+    /// What must be true, in the syntax of CEL.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expression: Option<String>,
     /// What the receiver must be able to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capability: Option<String>,
@@ -54,6 +59,8 @@ pub enum Check {
     RequiredKeys(Vec<String>),
     /// JSON Schema of the state as one object.
     Schema(Schema),
+    /// What must be true, in the syntax of CEL.
+    Expression(Expression),
     /// What the receiver must be able to do.
     Capability(String),
     /// The receiver must have a session; always `true`.
@@ -74,6 +81,9 @@ pub enum CheckError {
         /// The fields that were given.
         given: Vec<&'static str>,
     },
+    /// The expression cannot be read.
+    #[error("the expression cannot be used {0}")]
+    Expression(ExpressionError),
     /// A field makes no sense.
     #[error("`{field}` makes no sense: {reason}")]
     BadField {
@@ -105,7 +115,7 @@ fn objection(detail: String) -> Objection {
     Objection { detail, broken: false }
 }
 
-fn broken(reason: String) -> Objection {
+fn broken(reason: &str) -> Objection {
     Objection { detail: format!("the rule cannot be run: {reason}"), broken: true }
 }
 
@@ -115,6 +125,7 @@ impl Wanted {
         let fields = [
             ("required_keys", self.required_keys.is_some()),
             ("schema", self.schema.is_some()),
+            ("expression", self.expression.is_some()),
             ("capability", self.capability.is_some()),
             ("receiver_alive", self.receiver_alive.is_some()),
             ("state_bytes_max", self.state_bytes_max.is_some()),
@@ -129,21 +140,23 @@ impl Wanted {
         if given.len() != 1 {
             return Err(CheckError::NotOne { given });
         }
-        let Self { required_keys, schema, capability, receiver_alive, state_bytes_max, hops_max } =
-            self;
-        if let Some(keys) = required_keys {
+        if let Some(keys) = self.required_keys {
             check_keys(&keys).map_err(|reason| bad("required_keys", reason))?;
             return Ok(Check::RequiredKeys(keys));
         }
-        if let Some(schema) = schema {
+        if let Some(schema) = self.schema {
             return Ok(Check::Schema(schema));
         }
-        if let Some(name) = capability {
+        if let Some(source) = self.expression {
+            let compiled = Expression::compile(&source).map_err(CheckError::Expression)?;
+            return Ok(Check::Expression(compiled));
+        }
+        if let Some(name) = self.capability {
             let limit = limits::CAPABILITY_BYTES_MAX;
             check_text(&name, limit).map_err(|reason| bad("capability", reason))?;
             return Ok(Check::Capability(name));
         }
-        if let Some(is_wanted) = receiver_alive {
+        if let Some(is_wanted) = self.receiver_alive {
             let reason = "it can only be true; leave the rule out to allow anybody";
             return if is_wanted {
                 Ok(Check::ReceiverAlive(true))
@@ -151,10 +164,10 @@ impl Wanted {
                 Err(bad("receiver_alive", reason.into()))
             };
         }
-        if let Some(bytes_max) = state_bytes_max {
+        if let Some(bytes_max) = self.state_bytes_max {
             return Ok(Check::StateBytesMax(bytes_max));
         }
-        Ok(Check::HopsMax(hops_max.expect("exactly one field was given")))
+        Ok(Check::HopsMax(self.hops_max.expect("exactly one field was given")))
     }
 }
 
@@ -190,9 +203,14 @@ impl Check {
             Self::RequiredKeys(keys) => required_keys(keys, proposal),
             Self::Schema(schema) => {
                 let state = case.state();
-                schema.check_effort(state).map_err(broken)?;
+                schema.check_effort(state).map_err(|reason| broken(&reason))?;
                 schema.check_tree(state).map_err(|found| objection(found.to_string()))
             }
+            Self::Expression(expression) => match expression.holds(case) {
+                Ok(true) => Ok(()),
+                Ok(false) => Err(objection(format!("`{}` is false", expression.source()))),
+                Err(error) => Err(broken(&error.to_string())),
+            },
             Self::Capability(name) => capability(name, proposal),
             Self::ReceiverAlive(_) => receiver_alive(proposal),
             Self::StateBytesMax(bytes_max) => {
@@ -211,6 +229,7 @@ impl Check {
         match self {
             Self::RequiredKeys(keys) => keys.iter().map(|key| key.len() + 5).sum(),
             Self::Schema(schema) => schema.source().as_bytes().len(),
+            Self::Expression(expression) => expression.source().len(),
             Self::Capability(name) => name.len(),
             Self::ReceiverAlive(_) | Self::StateBytesMax(_) | Self::HopsMax(_) => 0,
         }

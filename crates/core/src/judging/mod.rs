@@ -28,10 +28,11 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 pub use check::{Check, CheckError, Objection, Wanted};
 
+use crate::expression::{Operand, Variable, Variables};
 use crate::json::Json;
 use crate::names::{AgentId, RuleName, TaskType};
 
@@ -109,11 +110,14 @@ impl Judgement {
 pub(crate) struct Case<'a> {
     pub(crate) proposal: &'a Proposal<'a>,
     state: OnceCell<Value>,
+    task: OnceCell<Value>,
+    receiver: OnceCell<Value>,
 }
 
 impl<'a> Case<'a> {
     pub(crate) fn new(proposal: &'a Proposal<'a>) -> Self {
-        Self { proposal, state: OnceCell::new() }
+        let (state, task, receiver) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
+        Self { proposal, state, task, receiver }
     }
 
     /// The state as one object.
@@ -124,4 +128,33 @@ impl<'a> Case<'a> {
             Value::Object(fields.collect::<Map<_, _>>())
         })
     }
+}
+
+impl Variables for Case<'_> {
+    fn value(&self, variable: Variable) -> Operand<'_> {
+        let proposal = self.proposal;
+        match variable {
+            Variable::Task => {
+                let task = || proposal.task.map_or(Value::Null, Json::to_value);
+                Operand::from(self.task.get_or_init(task))
+            }
+            Variable::TaskType => Operand::text(proposal.task_type.map(TaskType::as_str)),
+            Variable::From => Operand::text(Some(proposal.from.as_str())),
+            Variable::To => Operand::text(proposal.to.map(AgentId::as_str)),
+            Variable::Capability => Operand::text(proposal.capability),
+            Variable::State => Operand::from(self.state()),
+            Variable::Hops => Operand::Integer(proposal.hops.into()),
+            Variable::Reason => Operand::text(proposal.reason),
+            Variable::Receiver => {
+                let receiver = || proposal.receiver.map_or(Value::Null, seen);
+                Operand::from(self.receiver.get_or_init(receiver))
+            }
+        }
+    }
+}
+
+/// The receiver as expressions see it.
+fn seen(receiver: Receiver<'_>) -> Value {
+    let Receiver { is_active, capabilities } = receiver;
+    json!({ "active": is_active, "capabilities": capabilities })
 }

@@ -68,7 +68,7 @@ fn judged(rules: &[Value], offer: &Offer) -> Judgement {
 }
 
 /// What one check says: nothing, or why not.
-fn said(check: Value, offer: &Offer) -> Option<String> {
+fn said(check: &Value, offer: &Offer) -> Option<String> {
     let mut judgement = judged(&[json!({ "check": check })], offer);
     assert!(judgement.warnings.is_empty() && judgement.errors.len() <= 1);
     judgement.errors.pop().map(|finding| {
@@ -78,26 +78,26 @@ fn said(check: Value, offer: &Offer) -> Option<String> {
 }
 
 #[track_caller]
-fn passes(check: Value, offer: &Offer) {
+fn passes(check: &Value, offer: &Offer) {
     assert_eq!(said(check, offer), None);
 }
 
 #[track_caller]
-fn objects(check: Value, offer: &Offer, detail: &str) {
+fn objects(check: &Value, offer: &Offer, detail: &str) {
     assert_eq!(said(check, offer).as_deref(), Some(detail));
 }
 
 #[test]
 fn keys_that_are_required_must_be_there() {
-    passes(json!({"required_keys": ["plan", "shared/notes"]}), &offer());
+    passes(&json!({"required_keys": ["plan", "shared/notes"]}), &offer());
     objects(
-        json!({"required_keys": ["tests", "plan", "notes"]}),
+        &json!({"required_keys": ["tests", "plan", "notes"]}),
         &offer(),
         "the state lacks `tests`, `notes`",
     );
     let many: Vec<_> = (0..7).map(|number| number.to_string()).collect();
     objects(
-        json!({ "required_keys": many }),
+        &json!({ "required_keys": many }),
         &offer(),
         "the state lacks `0`, `1`, `2`, `3`, `4` and 2 more",
     );
@@ -109,15 +109,11 @@ fn the_state_as_one_object_satisfies_its_schema() {
         "required": ["plan"],
         "properties": {"plan": {"type": "string"}, "shared/notes": {"maxItems": 2}},
     }});
-    passes(schema.clone(), &offer());
+    passes(&schema, &offer());
     let other = Offer { state: json!({"plan": 7}), ..offer() };
-    objects(
-        schema.clone(),
-        &other,
-        "value violates its schema at `/plan`: 7 is not of type \"string\"",
-    );
+    objects(&schema, &other, "value violates its schema at `/plan`: 7 is not of type \"string\"");
     let other = Offer { state: json!({}), ..offer() };
-    objects(schema, &other, "value violates its schema at ``: \"plan\" is a required property");
+    objects(&schema, &other, "value violates its schema at ``: \"plan\" is a required property");
 }
 
 #[test]
@@ -129,27 +125,69 @@ fn a_schema_that_takes_too_much_work_cannot_be_run() {
     }});
     let deep = (0..20).fold(json!(1), |inner, _| json!([inner]));
     let other = Offer { state: json!({ "deep": deep }), ..offer() };
-    let detail = said(schema, &other).unwrap();
+    let detail = said(&schema, &other).unwrap();
     assert!(detail.starts_with("broken the rule cannot be run: the schema takes more"), "{detail}");
+}
+
+#[test]
+fn an_expression_is_true() {
+    let expression = |source: &str| json!({ "expression": source });
+    for source in [
+        "state.plan == 'p' && state['shared/notes'][1] == 2",
+        "from == 'ada' && to == 'bob' && capability == null && reason == 'tired'",
+        "task.priority == 5 && task.type == task_type && task_type.startsWith('code:')",
+        "receiver.active && 'review' in receiver.capabilities && hops == 2",
+    ] {
+        passes(&expression(source), &offer());
+    }
+    objects(&expression("hops < 2"), &offer(), "`hops < 2` is false");
+    let nobody = Offer { to: None, receiver: None, task_type: None, ..offer() };
+    passes(&expression("to == null && receiver == null && task_type == null"), &nobody);
+    passes(&expression("!has(receiver.active)"), &nobody);
+    objects(
+        &expression("receiver.active"),
+        &nobody,
+        "broken the rule cannot be run: at byte 9: null has no fields and no elements",
+    );
+    let long = format!("{}hops < 2", "hops == 2 && ".repeat(200));
+    let detail = said(&expression(&long), &offer()).unwrap();
+    assert_eq!(detail.chars().count(), crate::json::REASON_CHARACTERS_MAX);
+}
+
+#[test]
+fn what_cannot_be_run_blocks_even_as_a_warning() {
+    let rules = [
+        json!({"check": {"expression": "state.missing"}, "severity": "warning", "message": "ask"}),
+        json!({"check": {"expression": "hops > 2"}, "severity": "warning"}),
+    ];
+    let told = serde_json::to_value(judged(&rules, &offer())).unwrap();
+    let detail = "ask: the rule cannot be run: at byte 6: there is no `missing`";
+    assert_eq!(
+        told,
+        json!({
+            "errors": [{"rule": "r0", "detail": detail, "broken": true}],
+            "warnings": [{"rule": "r1", "detail": "`hops > 2` is false"}],
+        })
+    );
 }
 
 #[test]
 fn the_receiver_has_the_capability_or_must_have_it() {
     let check = || json!({"capability": "review"});
-    passes(check(), &offer());
+    passes(&check(), &offer());
     let other = Offer { receiver: Some((true, &["write"])), ..offer() };
-    objects(check(), &other, "`bob` does not have capability `review`");
+    objects(&check(), &other, "`bob` does not have capability `review`");
     let other = Offer { receiver: None, ..offer() };
     objects(
-        check(),
+        &check(),
         &other,
         "`bob` is not registered, so it is not known to have capability `review`",
     );
     let anybody = Offer { to: None, receiver: None, capability: Some("review"), ..offer() };
-    passes(check(), &anybody);
+    passes(&check(), &anybody);
     let anybody = Offer { capability: Some("write"), ..anybody };
     objects(
-        check(),
+        &check(),
         &anybody,
         "it goes to nobody in particular, and capability `review` is not asked for",
     );
@@ -158,24 +196,24 @@ fn the_receiver_has_the_capability_or_must_have_it() {
 #[test]
 fn the_receiver_has_a_session() {
     let check = || json!({"receiver_alive": true});
-    passes(check(), &offer());
+    passes(&check(), &offer());
     let other = Offer { receiver: Some((false, &[])), ..offer() };
-    objects(check(), &other, "the session of `bob` has ended");
-    objects(check(), &Offer { receiver: None, ..offer() }, "`bob` is not registered");
-    passes(check(), &Offer { to: None, receiver: None, ..offer() });
+    objects(&check(), &other, "the session of `bob` has ended");
+    objects(&check(), &Offer { receiver: None, ..offer() }, "`bob` is not registered");
+    passes(&check(), &Offer { to: None, receiver: None, ..offer() });
 }
 
 #[test]
 fn numbers_are_not_exceeded() {
     // `plan` and `"p"`, `shared/notes` and `[1,2]`.
-    passes(json!({"state_bytes_max": 4 + 3 + 12 + 5}), &offer());
+    passes(&json!({"state_bytes_max": 4 + 3 + 12 + 5}), &offer());
     objects(
-        json!({"state_bytes_max": 23}),
+        &json!({"state_bytes_max": 23}),
         &offer(),
         "there are 24 bytes of state, at most 23 are allowed",
     );
-    passes(json!({"hops_max": 2}), &offer());
-    objects(json!({"hops_max": 1}), &offer(), "there are 2 hops, at most 1 are allowed");
+    passes(&json!({"hops_max": 2}), &offer());
+    objects(&json!({"hops_max": 1}), &offer(), "there are 2 hops, at most 1 are allowed");
 }
 
 #[test]

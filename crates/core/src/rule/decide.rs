@@ -2,6 +2,8 @@
 
 use super::table::Table;
 use super::vocabulary::{Add, Command, Event, Query, Rejection, Reply};
+use crate::expression::ExpressionError;
+use crate::judging::CheckError;
 use crate::limits;
 use crate::names::RuleName;
 
@@ -16,7 +18,7 @@ pub struct Decided {
 /// Decides a command against the table as it is.
 pub fn decide(table: &Table, command: Command) -> Result<Decided, Rejection> {
     match command {
-        Command::Add(add) => self::add(table, add),
+        Command::Add(add) => self::add(table, *add),
         Command::Remove { name } => remove(table, name),
     }
 }
@@ -34,6 +36,9 @@ fn add(table: &Table, add: Add) -> Result<Decided, Rejection> {
     }
     let check = match check.compile() {
         Ok(check) => check,
+        Err(CheckError::Expression(ExpressionError { offset, reason })) => {
+            return Err(Rejection::BadExpression { name, offset, reason });
+        }
         Err(fault) => return Err(Rejection::FaultyCheck { name, fault }),
     };
     let event = Event::Added { name, on, check, severity, message, replaced };

@@ -41,6 +41,9 @@ scenarios! {
         (0, "ada", r#"rule.add a check={"required_keys":[]}"#, "refused rule.faulty_check"),
         (0, "ada", r#"rule.add a check={"required_keys":["x",""]}"#, "refused rule.faulty_check"),
         (0, "ada", r#"rule.add a check={"capability":"a\nb"}"#, "refused rule.faulty_check"),
+        (0, "ada", r#"rule.add a check={"expression":"state."}"#, "refused rule.bad_expression"),
+        (0, "ada", r#"rule.add a check={"expression":"tasks.a","hops_max":1}"#,
+            "refused rule.faulty_check"),
         (0, "ada", r#"rule.add a check={"hops_max":1} message=bytes:1027"#,
             "refused rule.message_too_long"),
         (0, "ada", r#"rule.add a check={"hops_max":0} message=bytes:1026"#,
@@ -49,6 +52,8 @@ scenarios! {
             r#"rule.added b error {"state_bytes_max":0}"#),
         (0, "ada", r#"rule.add c check={"schema":{"type":"object","required":["plan"]}}"#,
             r#"rule.added c error {"schema":{"required":["plan"],"type":"object"}}"#),
+        (0, "ada", r#"rule.add d check={"expression":"has(state.plan)"}"#,
+            r#"rule.added d error {"expression":"has(state.plan)"}"#),
     ]
 
     rules_of_a_transaction_are_all_there_or_none => [

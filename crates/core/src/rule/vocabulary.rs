@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use crate::judging::{Check, CheckError, Proposal, Wanted};
 use crate::kind::Kind;
-use crate::names::{AgentId, RuleName};
+use crate::names::{AgentId, RuleName, TaskType};
 use crate::numbers::Revision;
 use crate::pattern::Pattern;
 use crate::time::Timestamp;
@@ -16,7 +16,7 @@ use crate::time::Timestamp;
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Command {
     /// `rule.add`: a rule of the same name is replaced.
-    Add(Add),
+    Add(Box<Add>),
     /// `rule.remove`
     Remove {
         /// Which.
@@ -82,7 +82,7 @@ impl On {
             let Some(pattern) = pattern else { return true };
             text.is_some_and(|text| pattern.matches(text))
         };
-        fits(&self.task_type, proposal.task_type.map(|name| name.as_str()))
+        fits(&self.task_type, proposal.task_type.map(TaskType::as_str))
             && fits(&self.from, Some(proposal.from.as_str()))
             && fits(&self.to, proposal.to.map(AgentId::as_str))
     }
@@ -243,6 +243,16 @@ pub enum Rejection {
         /// What is wrong with it.
         fault: CheckError,
     },
+    /// The expression cannot be read.
+    #[error("the expression of rule `{name}` cannot be used, at byte {offset}: {reason}")]
+    BadExpression {
+        /// Which rule.
+        name: RuleName,
+        /// Where in the expression, in bytes from 0.
+        offset: usize,
+        /// What is wrong there.
+        reason: String,
+    },
     /// The message is too long.
     #[error("the message has {bytes} bytes, at most {bytes_max} are allowed")]
     MessageTooLong {
@@ -278,6 +288,7 @@ impl Rejection {
     pub fn code(&self) -> &'static str {
         match self {
             Self::FaultyCheck { .. } => "rule.faulty_check",
+            Self::BadExpression { .. } => "rule.bad_expression",
             Self::MessageTooLong { .. } => "rule.message_too_long",
             Self::NotFound { .. } => "rule.not_found",
             Self::TooMany { .. } => "rule.too_many",
@@ -288,7 +299,9 @@ impl Rejection {
     /// What the caller should do about it.
     pub fn kind(&self) -> Kind {
         match self {
-            Self::FaultyCheck { .. } | Self::LimitOutOfRange { .. } => Kind::Invalid,
+            Self::FaultyCheck { .. }
+            | Self::BadExpression { .. }
+            | Self::LimitOutOfRange { .. } => Kind::Invalid,
             Self::MessageTooLong { .. } => Kind::TooLarge,
             Self::NotFound { .. } => Kind::NotFound,
             Self::TooMany { .. } => Kind::Exhausted,
@@ -299,6 +312,7 @@ impl Rejection {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::FaultyCheck { .. } => "correct the check as the detail says",
+            Self::BadExpression { .. } => "correct the expression where the detail says",
             Self::MessageTooLong { .. } => "say it shorter",
             Self::NotFound { .. } => "see rule.list for the rules there are",
             Self::TooMany { .. } => "remove rules that nobody needs, or say two in one expression",

@@ -1,0 +1,210 @@
+//! Expressions: one sentence about a hand-off that is true or false, in the syntax of CEL.
+//!
+//! ```text
+//!   text ──compile──▶ Expression ──holds(variables)──▶ true, false, or why it has no answer
+//!          once                     for every proposal
+//! ```
+//!
+//! | there is | as in |
+//! |---|---|
+//! | variables | `task` `task_type` `from` `to` `capability` `state` `hops` `reason` `receiver` |
+//! | literals | `null` `true` `12` `0x1f` `1.5e3` `"text"` `'text'` `r"raw"` `["a", "b"]` |
+//! | fields and elements | `state.plan.steps[0]` `state["shared/plan"]` |
+//! | whether there is something | `has(state.plan.owner)` `"shared/plan" in state` |
+//! | comparing | `==` `!=` `<` `<=` `>` `>=` `in` |
+//! | calculating | `+` `-` `*` `/` `%`, also `+` for texts and lists |
+//! | deciding | `&&` `||` `!` `condition ? one : other` |
+//! | functions | `size(x)` or `x.size()`, `x.startsWith(y)` `x.endsWith(y)` `x.contains(y)` |
+//!
+//! What CEL takes of this means the same here, but for three mercies, each where CEL has an error:
+//! whole and broken numbers can be mixed, since JSON does not tell them apart; `has` is false
+//! wherever the way to it ends, also in the middle; and the fields of `null` can be asked for with
+//! `has`. As in CEL, `false && x` is false and `true || x` is true even if `x` has no answer, on
+//! either side.
+//!
+//! An expression comes from an agent and runs inside the one thread that decides for everybody.
+//! Invariants:
+//!
+//! 1. It always ends, with an answer or without, after at most
+//!    [`EXPRESSION_STEPS_MAX`](crate::limits::EXPRESSION_STEPS_MAX) steps. A node is a step, and so
+//!    is every element and every [`BYTES_PER_STEP`] bytes that are looked at or copied.
+//! 2. It sees its variables and nothing else, and changes nothing.
+//! 3. Neither compiling nor running nests deeper than
+//!    [`EXPRESSION_DEPTH_MAX`](crate::limits::EXPRESSION_DEPTH_MAX), and neither can panic.
+//! 4. Whoever has no answer is told where in the text the trouble is.
+//! 5. An [`Expression`] is its text: equality, encoding and printing are those of the text.
+//!
+//! Deliberately absent: comprehensions (`all`, `exists`, `map`, `filter`), since their work
+//! multiplies; regular expressions, which a schema can say; time, since the same proposal must be
+//! judged the same way tomorrow; maps, conversions and types of protocol buffers, since nobody has
+//! needed them. ADR 13 says why this is not a library.
+
+mod parse;
+mod run;
+#[cfg(test)]
+mod tests;
+mod token;
+mod value;
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use thiserror::Error;
+
+pub(crate) use value::Operand;
+
+use crate::limits;
+
+/// How many bytes of text are looked at or copied for one step.
+pub const BYTES_PER_STEP: usize = 64;
+
+/// A compiled expression. Cloning it is cheap.
+#[derive(Clone)]
+pub struct Expression(Arc<Compiled>);
+
+struct Compiled {
+    source: Box<str>,
+    root: Node,
+}
+
+/// Why a text is no [`Expression`], or an expression has no answer. Serialized, it is its facts.
+#[derive(Clone, Debug, PartialEq, Eq, Error, Serialize)]
+#[error("at byte {offset}: {reason}")]
+pub struct ExpressionError {
+    /// Where in the text, in bytes from 0.
+    pub offset: usize,
+    /// What is wrong there.
+    pub reason: String,
+}
+
+/// What an expression may speak of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Variable {
+    Task,
+    TaskType,
+    From,
+    To,
+    Capability,
+    State,
+    Hops,
+    Reason,
+    Receiver,
+}
+
+const VARIABLES: [(&str, Variable); 9] = [
+    ("task", Variable::Task),
+    ("task_type", Variable::TaskType),
+    ("from", Variable::From),
+    ("to", Variable::To),
+    ("capability", Variable::Capability),
+    ("state", Variable::State),
+    ("hops", Variable::Hops),
+    ("reason", Variable::Reason),
+    ("receiver", Variable::Receiver),
+];
+
+/// The values of the variables.
+pub(crate) trait Variables {
+    fn value(&self, variable: Variable) -> Operand<'_>;
+}
+
+/// A part of an expression, and where it stands.
+struct Node {
+    offset: usize,
+    /// How deep it nests, itself included.
+    depth: usize,
+    kind: Kind,
+}
+
+enum Kind {
+    Null,
+    Bool(bool),
+    Integer(i128),
+    Double(f64),
+    Text(String),
+    List(Vec<Node>),
+    Variable(Variable),
+    Field(Box<Node>, String),
+    Element(Box<Node>, Box<Node>),
+    Has(Box<Node>),
+    Size(Box<Node>),
+    Not(Box<Node>),
+    Negative(Box<Node>),
+    /// `&&`, of all that stand side by side.
+    All(Vec<Node>),
+    /// `||`, of all that stand side by side.
+    Any(Vec<Node>),
+    Choice(Box<[Node; 3]>),
+    Binary(Operator, Box<[Node; 2]>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operator {
+    Equal,
+    Unequal,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    In,
+    Plus,
+    Minus,
+    Times,
+    Divided,
+    Modulo,
+    StartsWith,
+    EndsWith,
+    Contains,
+}
+
+impl Expression {
+    /// Compiles an expression, once for many proposals.
+    pub fn compile(source: &str) -> Result<Self, ExpressionError> {
+        let (bytes, bytes_max) = (source.len(), limits::EXPRESSION_BYTES_MAX);
+        if bytes > bytes_max {
+            let reason = format!("an expression has at most {bytes_max} bytes, got {bytes}");
+            return Err(ExpressionError { offset: bytes_max, reason });
+        }
+        let root = parse::parse(source)?;
+        Ok(Self(Arc::new(Compiled { source: source.into(), root })))
+    }
+
+    /// Whether it holds; if there is no answer, why.
+    pub(crate) fn holds(&self, variables: &impl Variables) -> Result<bool, ExpressionError> {
+        run::holds(&self.0.root, variables, limits::EXPRESSION_STEPS_MAX)
+    }
+
+    /// The expression as it was written.
+    pub fn source(&self) -> &str {
+        &self.0.source
+    }
+}
+
+impl PartialEq for Expression {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.source == other.0.source
+    }
+}
+
+impl Eq for Expression {}
+
+impl fmt::Debug for Expression {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.source(), formatter)
+    }
+}
+
+impl Serialize for Expression {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.source())
+    }
+}
+
+impl<'de> Deserialize<'de> for Expression {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let source = String::deserialize(deserializer)?;
+        Self::compile(&source).map_err(D::Error::custom)
+    }
+}
