@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 use crate::names::IdempotencyKey;
 use crate::numbers::Token;
 use crate::transaction::Precondition;
-use crate::{agent, barrier, join, lock, namespace, rule, semaphore, state, task, workspace};
+use crate::{
+    agent, barrier, join, lock, namespace, pipeline, rule, semaphore, state, task, workspace,
+};
 
 /// A wish to change something.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,6 +32,8 @@ pub enum Command {
     Task(task::Command),
     /// About joins.
     Join(join::Command),
+    /// About pipelines.
+    Pipeline(pipeline::Command),
     /// About the workspace itself.
     Workspace(workspace::Command),
 }
@@ -57,6 +61,8 @@ pub enum Query {
     Task(task::Query),
     /// About joins.
     Join(join::Query),
+    /// About pipelines.
+    Pipeline(pipeline::Query),
     /// About the workspace itself.
     Workspace(workspace::Query),
 }
@@ -116,6 +122,7 @@ impl Command {
             | Self::Barrier(_)
             | Self::Task(_)
             | Self::Join(_)
+            | Self::Pipeline(_)
             | Self::Workspace(_) => None,
         };
         wait_ms.filter(|wait_ms| *wait_ms > 0)
@@ -148,6 +155,7 @@ impl Command {
             | Self::Rule(_)
             | Self::Barrier(_)
             | Self::Join(_)
+            | Self::Pipeline(_)
             | Self::Workspace(_) => false,
         }
     }
@@ -166,6 +174,7 @@ impl Query {
             | Self::Semaphore(_)
             | Self::Barrier(_)
             | Self::Join(_)
+            | Self::Pipeline(_)
             | Self::Workspace(_) => false,
         }
     }
@@ -187,6 +196,6 @@ macro_rules! sums {
 }
 sums!(
     state => State, namespace => Namespace, agent => Agent, rule => Rule, lock => Lock,
-    semaphore => Semaphore,
-    barrier => Barrier, task => Task, join => Join, workspace => Workspace
+    semaphore => Semaphore, barrier => Barrier, task => Task, join => Join, pipeline => Pipeline,
+    workspace => Workspace
 );

@@ -11,7 +11,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use crate::expression::Expression;
 use crate::names::{
     AgentId, BarrierName, GroupName, IdempotencyKey, JoinId, Key, LockName, NamespaceName,
-    RuleName, SemaphoreName, TaskId, TaskType, WorkspaceName,
+    PipelineName, RuleName, SemaphoreName, StageName, TaskId, TaskType, WorkspaceName,
 };
 use crate::numbers::{Generation, Revision, Token, Version, WaitId};
 use crate::patch_entry::{PatchEntry, PatchFields};
@@ -82,6 +82,10 @@ described! {
     SemaphoreName, "SemaphoreName" =>
         text("Name of a semaphore.", limits::HOLD_NAME_BYTES_MAX);
     BarrierName, "BarrierName" => text("Name of a barrier.", limits::HOLD_NAME_BYTES_MAX);
+    PipelineName, "PipelineName" =>
+        plain("Name of a pipeline.", limits::PIPELINE_NAME_BYTES_MAX, "._:@\\-");
+    StageName, "StageName" =>
+        plain("Name of a stage of a pipeline.", limits::TASK_BYTES_MAX, "._:@\\-");
     IdempotencyKey, "IdempotencyKey" => text(
         "A caller's own name for a request, so that repeating it has no second effect.",
         limits::IDEMPOTENCY_KEY_BYTES_MAX,

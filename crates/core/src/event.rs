@@ -6,7 +6,9 @@ use crate::numbers::Token;
 use crate::pattern::Pattern;
 use crate::receipt::Receipt;
 use crate::wait::{Keyed, Step};
-use crate::{agent, barrier, join, lock, namespace, rule, semaphore, state, task, workspace};
+use crate::{
+    agent, barrier, join, lock, namespace, pipeline, rule, semaphore, state, task, workspace,
+};
 
 /// A fact. Past tense, self-contained: applying one needs the space and nothing else.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,6 +32,8 @@ pub enum Event {
     Task(task::Event),
     /// About joins.
     Join(join::Event),
+    /// About pipelines.
+    Pipeline(pipeline::Event),
     /// About the workspace itself.
     Workspace(workspace::Event),
     /// An answer that will be repeated if the request is.
@@ -51,6 +55,7 @@ impl Event {
             Self::Barrier(event) => event.kind(),
             Self::Join(event) => event.kind(),
             Self::Task(event) => event.kind(),
+            Self::Pipeline(event) => event.kind(),
             Self::Workspace(event) => event.kind(),
             Self::Receipt(_) => "receipt.kept",
             Self::Awaited(_) => "receipt.awaited",
@@ -82,6 +87,7 @@ impl Event {
                 let [kind, name] = event.subject_parts();
                 [kind, name, "", ""]
             }
+            Self::Pipeline(event) => ["pipelines/", event.pipeline().as_str(), "", ""],
             Self::Workspace(_) => ["workspace", "", "", ""],
             Self::Receipt(receipt) => ["receipts/", receipt.key.as_str(), "", ""],
             Self::Awaited(keyed) => ["receipts/", keyed.key.as_str(), "", ""],
@@ -114,6 +120,7 @@ impl Event {
             | Self::Barrier(_)
             | Self::Join(_)
             | Self::Task(_)
+            | Self::Pipeline(_)
             | Self::Workspace(_)
             | Self::Receipt(_)
             | Self::Awaited(_) => false,
@@ -132,6 +139,7 @@ impl Event {
             | Self::Barrier(_)
             | Self::Join(_)
             | Self::Task(_)
+            | Self::Pipeline(_)
             | Self::Workspace(_) => true,
             Self::Receipt(_) | Self::Awaited(_) => false,
         }
@@ -150,6 +158,7 @@ impl Event {
             | Self::Namespace(_)
             | Self::Agent(_)
             | Self::Rule(_)
+            | Self::Pipeline(_)
             | Self::Workspace(_)
             | Self::Receipt(_)
             | Self::Awaited(_) => None,
@@ -169,6 +178,7 @@ impl Event {
             | Self::Rule(_)
             | Self::Barrier(_)
             | Self::Join(_)
+            | Self::Pipeline(_)
             | Self::Workspace(_)
             | Self::Receipt(_)
             | Self::Awaited(_) => None,
@@ -209,6 +219,7 @@ impl Event {
             Self::Barrier(event) => event.load(),
             Self::Join(event) => event.load(),
             Self::Task(event) => event.load(),
+            Self::Pipeline(event) => event.load(),
             Self::Receipt(receipt) => {
                 let agent = receipt.agent.as_ref().map_or(0, |agent| agent.as_str().len());
                 receipt.answer.len() + agent

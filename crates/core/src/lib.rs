@@ -44,6 +44,8 @@ pub mod notice;
 pub mod numbers;
 pub mod patch_entry;
 pub mod pattern;
+pub mod pipeline;
+pub mod pipelines;
 #[cfg(feature = "planted")]
 pub mod planted;
 pub mod policy;
@@ -76,7 +78,7 @@ pub use json::Json;
 pub use kind::Kind;
 pub use names::{
     AgentId, BarrierName, GroupName, IdempotencyKey, JoinId, Key, LockName, NamespaceName,
-    RuleName, SemaphoreName, TaskId, TaskType, WorkspaceName,
+    PipelineName, RuleName, SemaphoreName, StageName, TaskId, TaskType, WorkspaceName,
 };
 pub use notice::Notice;
 pub use numbers::{Generation, Revision, Token, Version, WaitId};

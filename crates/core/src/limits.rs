@@ -97,6 +97,7 @@ pub const LOST_PER_BATCH_MAX: usize = BATCH_EVENTS_MAX
         + LEASES_PER_AGENT_MAX
         + JOIN_WAITS_MAX
         + JOINS_SETTLED_AT_ONCE_MAX * (1 + JOIN_WAITS_MAX)
+        + FOLLOWING_EVENTS_BESIDE_MAX
         + 1);
 /// Shortest time to live of an entry.
 pub const TTL_MS_MIN: u64 = 1;
@@ -204,3 +205,32 @@ pub const JOINS_BYTES_MAX: usize = 64 << 20;
 pub const JOINS_SETTLED_MAX: usize = 10_000;
 /// Most tasks in the settled joins that are kept.
 pub const SETTLED_TASKS_MAX: usize = 200_000;
+/// Longest name of a pipeline in bytes: after `pipeline:` it names the group of its tasks.
+pub const PIPELINE_NAME_BYTES_MAX: usize = TASK_BYTES_MAX - "pipeline:".len();
+/// Most stages of one pipeline. They are looked at whenever one changes.
+pub const PIPELINE_STAGES_MAX: usize = 100;
+/// Most patterns of keys that one stage says it reads, or writes.
+pub const STAGE_PATTERNS_MAX: usize = 64;
+/// Most tasks of one stage: they are made in one commit, and cancelled in one.
+pub const STAGE_TASKS_MAX: usize = 1_000;
+/// Most bytes of the tasks that are made for one stage: twice as much fits into one batch, since
+/// each may go to a claim that waits, whose answer may have to be kept.
+pub const STAGE_TASKS_BYTES_MAX: usize = 3 << 20;
+/// Most tasks of one pipeline that are under way: aborting it cancels all in one commit. Stages for
+/// which there is no room wait until others are done.
+pub const PIPELINE_TASKS_MAX: usize = 2 * STAGE_TASKS_MAX;
+/// Most bytes of one pipeline with all its outputs: it must fit into an answer.
+pub const PIPELINE_BYTES_MAX: usize = 4 << 20;
+/// Most pipelines of a workspace that are not finished.
+pub const PIPELINES_MAX: usize = 10_000;
+/// Finished pipelines that are kept to be looked at; those that finished first are forgotten first.
+pub const PIPELINES_FINISHED_MAX: usize = 10_000;
+/// Most bytes of all pipelines that are not finished, and of all finished ones that are kept.
+pub const PIPELINES_BYTES_MAX: usize = 64 << 20;
+/// Most events that follow in the pipeline that a command is about, or by themselves in one commit.
+pub const FOLLOWING_EVENTS_MAX: usize = 4 * STAGE_TASKS_MAX + PIPELINE_STAGES_MAX;
+/// Most events that follow in pipelines beside whatever happened to their tasks; if there is more,
+/// all of it follows by itself.
+pub const FOLLOWING_EVENTS_BESIDE_MAX: usize = STAGE_TASKS_MAX + PIPELINE_STAGES_MAX;
+/// Most bytes of that, likewise.
+pub const FOLLOWING_BYTES_BESIDE_MAX: usize = 512 << 10;

@@ -256,6 +256,18 @@ name!(
     }
 );
 name!(
+    /// Name of a pipeline.
+    PipelineName,
+    "pipeline",
+    |what, text| check_plain(what, text, limits::PIPELINE_NAME_BYTES_MAX, "._:@-")
+);
+name!(
+    /// Name of a stage of a pipeline. It may be the type of its task.
+    StageName,
+    "stage",
+    |what, text| check_plain(what, text, limits::TASK_BYTES_MAX, "._:@-")
+);
+name!(
     /// A caller's own name for a request, so that repeating it has no second effect.
     IdempotencyKey,
     "idempotency key",
@@ -296,6 +308,29 @@ impl TaskId {
             0 | 1 => format!("t-{:010}", revision.0).into(),
             more => format!("t-{:010}.{more}", revision.0).into(),
         })
+    }
+}
+
+impl TaskId {
+    /// The id of a task that is made for a stage of a pipeline, likewise.
+    pub fn of_stage(revision: Revision, number: usize) -> Self {
+        Self(match number {
+            0 | 1 => format!("p-{:010}", revision.0).into(),
+            more => format!("p-{:010}.{more}", revision.0).into(),
+        })
+    }
+}
+
+impl GroupName {
+    /// What the tasks of a pipeline belong to.
+    pub fn of_pipeline(pipeline: &PipelineName) -> Self {
+        Self(format!("pipeline:{pipeline}").into())
+    }
+}
+
+impl From<&StageName> for TaskType {
+    fn from(stage: &StageName) -> Self {
+        Self(stage.0.clone())
     }
 }
 

@@ -8,7 +8,9 @@ use crate::kind::Kind;
 use crate::names::{IdempotencyKey, NameError};
 use crate::numbers::{Revision, Token};
 use crate::transaction::Precondition;
-use crate::{agent, barrier, join, lock, namespace, rule, semaphore, state, task, workspace};
+use crate::{
+    agent, barrier, join, lock, namespace, pipeline, rule, semaphore, state, task, workspace,
+};
 
 /// The rules said no. Refusals are answers, not failures: nothing was written.
 #[derive(Clone, Debug, PartialEq, Error, Serialize)]
@@ -41,6 +43,9 @@ pub enum Rejection {
     /// By tasks.
     #[error(transparent)]
     Task(#[from] task::Rejection),
+    /// By pipelines.
+    #[error(transparent)]
+    Pipeline(#[from] pipeline::Rejection),
     /// By the workspace itself.
     #[error(transparent)]
     Workspace(#[from] workspace::Rejection),
@@ -127,6 +132,7 @@ impl Rejection {
             Self::Barrier(rejection) => rejection.code(),
             Self::Join(rejection) => rejection.code(),
             Self::Task(rejection) => rejection.code(),
+            Self::Pipeline(rejection) => rejection.code(),
             Self::Workspace(rejection) => rejection.code(),
             Self::InTransaction { .. } => "transaction.command_refused",
             Self::PreconditionFailed { .. } => "transaction.precondition_failed",
@@ -155,6 +161,7 @@ impl Rejection {
             Self::Barrier(rejection) => rejection.kind(),
             Self::Join(rejection) => rejection.kind(),
             Self::Task(rejection) => rejection.kind(),
+            Self::Pipeline(rejection) => rejection.kind(),
             Self::Workspace(rejection) => rejection.kind(),
             Self::InTransaction { cause, .. } => cause.kind(),
             Self::PreconditionFailed { .. } | Self::KeyReused { .. } => Kind::Conflict,
@@ -182,6 +189,7 @@ impl Rejection {
             Self::Barrier(rejection) => rejection.hint(),
             Self::Join(rejection) => rejection.hint(),
             Self::Task(rejection) => rejection.hint(),
+            Self::Pipeline(rejection) => rejection.hint(),
             Self::Workspace(rejection) => rejection.hint(),
             Self::InTransaction { cause, .. } => cause.hint(),
             Self::PreconditionFailed { .. } => "read again, decide again, then repeat",

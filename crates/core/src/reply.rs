@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::numbers::Revision;
-use crate::{agent, barrier, join, lock, namespace, rule, semaphore, state, task, workspace};
+use crate::{
+    agent, barrier, join, lock, namespace, pipeline, rule, semaphore, state, task, workspace,
+};
 
 /// The answer to one command or query.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,6 +30,8 @@ pub enum Reply {
     Task(task::Reply),
     /// About joins.
     Join(join::Reply),
+    /// About pipelines.
+    Pipeline(pipeline::Reply),
     /// About the workspace itself.
     Workspace(workspace::Reply),
     /// One answer for each command of a transaction, in order.

@@ -12,10 +12,12 @@ use crate::stamp::Stamp;
 use crate::time::Timestamp;
 use crate::wait::{Keyed, KeyedWaits, Step};
 use crate::{
-    agent, barrier, join, limits, lock, namespace, policy, rule, semaphore, state, task, workspace,
+    agent, barrier, join, limits, lock, namespace, pipeline, policy, rule, semaphore, state, task,
+    workspace,
 };
 
 mod head;
+mod pipelines;
 mod plan;
 mod tables;
 #[cfg(test)]
@@ -47,6 +49,8 @@ pub struct Space {
     pub task: task::Table,
     /// Joins.
     pub join: join::Table,
+    /// Pipelines.
+    pub pipeline: pipeline::Table,
     /// The workspace about itself.
     pub workspace: workspace::Table,
     receipts: Receipts,
@@ -242,6 +246,7 @@ impl Space {
             | Event::Barrier(_)
             | Event::Join(_)
             | Event::Task(_)
+            | Event::Pipeline(_)
             | Event::Workspace(_) => {
                 if let Some(wait) = event.wait().and_then(Step::ended) {
                     self.keyed_waits.end(wait);
@@ -271,6 +276,7 @@ impl Space {
         self.settle();
         self.task.trim();
         self.join.trim();
+        self.pipeline.trim();
     }
 
     fn fulfil(

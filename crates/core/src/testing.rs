@@ -304,6 +304,7 @@ impl World {
             | Event::Barrier(_)
             | Event::Join(_)
             | Event::Task(_)
+            | Event::Pipeline(_)
             | Event::Workspace(_)
             | Event::Receipt(_)
             | Event::Awaited(_) => {
@@ -348,6 +349,7 @@ impl World {
             | Rejection::Barrier(_)
             | Rejection::Join(_)
             | Rejection::Task(_)
+            | Rejection::Pipeline(_)
             | Rejection::Workspace(_)
             | Rejection::StaleToken { .. }
             | Rejection::CannotWait {}

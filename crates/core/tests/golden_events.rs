@@ -29,9 +29,9 @@ use baton_core::task::{Cause, Outcome};
 use baton_core::wait::{Keyed, Left};
 use baton_core::{
     AgentId, BarrierName, Batch, Event, Generation, GroupName, IdempotencyKey, JoinId, Json, Key,
-    LockName, NamespaceName, Notice, Revision, RuleName, SemaphoreName, TaskId, TaskType,
-    Timestamp, Token, Version, WaitId, agent, barrier, join, lock, namespace, rule, semaphore,
-    task, workspace,
+    LockName, NamespaceName, Notice, PipelineName, Revision, RuleName, SemaphoreName, StageName,
+    TaskId, TaskType, Timestamp, Token, Version, WaitId, agent, barrier, join, lock, namespace,
+    pipeline, rule, semaphore, task, workspace,
 };
 use serde::{Deserialize, Serialize};
 
@@ -103,6 +103,17 @@ fn variant(event: &Event) -> &'static str {
         Event::Join(join::Event::Queued { .. }) => "join queued",
         Event::Join(join::Event::Answered { .. }) => "join answered",
         Event::Join(join::Event::GaveUp { .. }) => "join gave up",
+        Event::Pipeline(pipeline::Event::Created(_)) => "pipeline created",
+        Event::Pipeline(pipeline::Event::StageReady { .. }) => "stage ready",
+        Event::Pipeline(pipeline::Event::StageStarted { .. }) => "stage started",
+        Event::Pipeline(pipeline::Event::StageCompleted { .. }) => "stage completed",
+        Event::Pipeline(pipeline::Event::StageFailed { .. }) => "stage failed",
+        Event::Pipeline(pipeline::Event::StageRetried { .. }) => "stage retried",
+        Event::Pipeline(pipeline::Event::StageSkipped { .. }) => "stage skipped",
+        Event::Pipeline(pipeline::Event::Completed { .. }) => "pipeline completed",
+        Event::Pipeline(pipeline::Event::Failed { .. }) => "pipeline failed",
+        Event::Pipeline(pipeline::Event::Aborted { .. }) => "pipeline aborted",
+        Event::Pipeline(pipeline::Event::Deleted { .. }) => "pipeline deleted",
         Event::Receipt(_) => "receipt",
         Event::Awaited(_) => "awaited",
     }
@@ -264,6 +275,7 @@ fn examples() -> Vec<(&'static str, Event)> {
     .chain(barriers())
     .chain(joins())
     .chain(tasks())
+    .chain(pipelines())
     .collect()
 }
 
@@ -544,6 +556,67 @@ fn joins() -> Vec<(&'static str, Event)> {
         ),
     ];
     events.into_iter().map(|(name, event)| (name, Event::Join(event))).collect()
+}
+
+fn pipelines() -> Vec<(&'static str, Event)> {
+    let name = || PipelineName::parse("release").unwrap();
+    let stage = || StageName::parse("write").unwrap();
+    let plain = || pipeline::Design::new(StageName::parse("research").unwrap());
+    let whole = pipeline::Design {
+        agent: Some(ada()),
+        task_type: Some(TaskType::parse("text").unwrap()),
+        capabilities: ["write".to_owned()].into(),
+        after: Some(vec![plain().name]),
+        each: true,
+        description: Some("Write each chapter.".to_owned()),
+        max_retries: Some(2),
+        priority: Some(-7),
+        deadline_ms: Some(60_000),
+        backoff: Some(task::Backoff::default()),
+        on_exhausted: Some(task::OnExhausted::Agent(ada())),
+        reads: vec!["notes/**".parse().unwrap()],
+        writes: vec!["chapters/*".parse().unwrap()],
+        ..pipeline::Design::new(stage())
+    };
+    let created = |stages, automatic, input, metadata| {
+        let pipeline = name();
+        let created = pipeline::Created { pipeline, stages, automatic, input, metadata };
+        pipeline::Event::Created(Box::new(created))
+    };
+    let said = || Some("because".to_owned());
+    let everything =
+        created(vec![plain(), whole], true, Some(json("[1]")), Some(json(r#"{"team":"a"}"#)));
+    let ready = |tasks| pipeline::Event::StageReady { pipeline: name(), stage: stage(), tasks };
+    let started = |input| {
+        let (pipeline, worker) = (name(), ada());
+        pipeline::Event::StageStarted { pipeline, stage: stage(), worker, input }
+    };
+    let completed =
+        |output| pipeline::Event::StageCompleted { pipeline: name(), stage: stage(), output };
+    let error = json(r#"{"reason":"task_failed"}"#);
+    let failed = pipeline::Event::StageFailed { pipeline: name(), stage: stage(), error };
+    let retried = pipeline::Event::StageRetried { pipeline: name(), stage: stage() };
+    let skipped =
+        pipeline::Event::StageSkipped { pipeline: name(), stage: stage(), reason: said() };
+    let aborted = pipeline::Event::Aborted { pipeline: name(), reason: said() };
+    let events = vec![
+        ("pipeline.created", created(vec![plain()], false, None, None)),
+        ("pipeline.created with everything", everything),
+        ("pipeline.stage_ready", ready(Vec::new())),
+        ("pipeline.stage_ready with tasks", ready(vec![task()])),
+        ("pipeline.stage_started", started(None)),
+        ("pipeline.stage_started with an input", started(Some(json("null")))),
+        ("pipeline.stage_completed", completed(None)),
+        ("pipeline.stage_completed with an output", completed(Some(json("null")))),
+        ("pipeline.stage_failed", failed),
+        ("pipeline.stage_retried", retried),
+        ("pipeline.stage_skipped", skipped),
+        ("pipeline.completed", pipeline::Event::Completed { pipeline: name() }),
+        ("pipeline.failed", pipeline::Event::Failed { pipeline: name() }),
+        ("pipeline.aborted", aborted),
+        ("pipeline.deleted", pipeline::Event::Deleted { pipeline: name() }),
+    ];
+    events.into_iter().map(|(name, event)| (name, Event::Pipeline(event))).collect()
 }
 
 fn encoded(event: &Event) -> String {

@@ -5,14 +5,18 @@
 //! [`POLICY_ROUNDS_MAX`](crate::limits::POLICY_ROUNDS_MAX) rounds. Primitives do not know each
 //! other; the whole coupling of the domain stands in this folder.
 
+mod a_finished_task_ends_its_stage;
 mod a_forgotten_agent_leaves_no_empty_namespace;
 mod a_free_lock_goes_to_the_first_in_line;
 mod a_free_permit_goes_to_the_first_in_line;
 mod a_join_settles_when_its_tasks_have_finished;
+mod a_ready_stage_becomes_a_task;
 mod a_ready_task_goes_to_whoever_waits;
+mod a_stage_that_is_over_needs_no_task;
 mod an_agent_has_a_namespace;
 mod an_ended_session_lets_go;
 
+use a_finished_task_ends_its_stage::{a_finished_task_ends_its_stage, is_of_a_stage};
 use a_forgotten_agent_leaves_no_empty_namespace::a_forgotten_agent_leaves_no_empty_namespace;
 use a_free_lock_goes_to_the_first_in_line::{
     a_free_lock_goes_to_the_first_in_line, is_the_end_of_a_hold,
@@ -23,7 +27,10 @@ use a_free_permit_goes_to_the_first_in_line::{
 use a_join_settles_when_its_tasks_have_finished::{
     a_join_settles_when_its_tasks_have_finished, may_settle,
 };
+use a_ready_stage_becomes_a_task::a_ready_stage_becomes_a_task;
+pub(crate) use a_ready_stage_becomes_a_task::work_of;
 use a_ready_task_goes_to_whoever_waits::{a_ready_task_goes_to_whoever_waits, may_be_waited_for};
+use a_stage_that_is_over_needs_no_task::{a_stage_that_is_over_needs_no_task, may_concern_tasks};
 use an_agent_has_a_namespace::an_agent_has_a_namespace;
 use an_ended_session_lets_go::an_ended_session_lets_go;
 
@@ -46,6 +53,12 @@ pub fn follow(space: &Space, event: &Event) -> Vec<Command> {
         Event::Task(event) => {
             let mut commands = a_ready_task_goes_to_whoever_waits(space, event);
             commands.extend(a_join_settles_when_its_tasks_have_finished(space));
+            commands.extend(a_finished_task_ends_its_stage(space, event));
+            commands
+        }
+        Event::Pipeline(event) => {
+            let mut commands = a_ready_stage_becomes_a_task(space, event);
+            commands.extend(a_stage_that_is_over_needs_no_task(space, event));
             commands
         }
         Event::Join(join::Event::Created { .. }) => {
@@ -76,7 +89,12 @@ pub fn may_follow(space: &Space, event: &Event) -> bool {
             is_the_end_of_a_hold(event) && space.lock.first_in_line(event.name()).is_some()
         }
         Event::Semaphore(event) => is_awaited(space, event),
-        Event::Task(event) => may_be_waited_for(space, event) || may_settle(space, event),
+        Event::Task(event) => {
+            may_be_waited_for(space, event)
+                || may_settle(space, event)
+                || is_of_a_stage(space, event)
+        }
+        Event::Pipeline(event) => may_concern_tasks(event),
         Event::Join(event) => matches!(event, join::Event::Created { .. }),
         Event::State(_)
         | Event::Namespace(_)

@@ -11,7 +11,9 @@ use crate::state::Ending;
 use crate::tasks;
 use crate::time::Timestamp;
 use crate::wait::{Keyed, KeyedWaits};
-use crate::{agent, barrier, join, lock, namespace, rule, semaphore, state, task, workspace};
+use crate::{
+    agent, barrier, join, lock, namespace, pipeline, rule, semaphore, state, task, workspace,
+};
 
 /// Everything of a space but the entries: small, and therefore copied at once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -58,6 +60,9 @@ pub struct Head {
     /// Joins: how many were ever created, which are known, and who waits.
     #[serde(default)]
     pub joins: join::Facts,
+    /// Pipelines: how many were ever created, and which are known.
+    #[serde(default)]
+    pub pipelines: pipeline::Facts,
 }
 
 impl Space {
@@ -73,6 +78,8 @@ impl Space {
         self.barrier.check();
         self.task.check();
         self.join.check();
+        self.pipeline.check();
+        self.check_stages();
         self.workspace.check();
         for (namespace, _) in self.state.namespaces() {
             assert!(self.namespace.get(namespace).is_some(), "entries live in a namespace");
@@ -107,6 +114,7 @@ impl Space {
             barriers: self.barrier.facts(),
             tasks: self.task.facts(),
             joins: self.join.facts(),
+            pipelines: self.pipeline.facts(),
         }
     }
 
@@ -126,6 +134,7 @@ impl Space {
             barrier: barrier::Table::restore(head.barriers),
             task: task::Table::restore(head.tasks),
             join: join::Table::restore(head.joins),
+            pipeline: pipeline::Table::restore(head.pipelines),
             #[cfg(feature = "planted")]
             token: if crate::planted::is("head.forgets_token") {
                 Token::default()

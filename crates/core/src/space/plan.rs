@@ -7,7 +7,9 @@ use crate::event::Event;
 use crate::names::{AgentId, BarrierName, LockName, NamespaceName, RuleName, SemaphoreName};
 use crate::numbers::Token;
 use crate::reply::Reply;
-use crate::{agent, barrier, join, lock, namespace, rule, semaphore, state, task, workspace};
+use crate::{
+    agent, barrier, join, lock, namespace, pipeline, rule, semaphore, state, task, workspace,
+};
 
 /// What to answer once the events of a command have happened.
 pub(super) enum Plan {
@@ -26,6 +28,7 @@ pub(super) enum Plan {
     Barrier(BarrierName),
     Task(task::About),
     Join(join::About),
+    Pipeline(pipeline::About),
     Workspace,
     Reply(Reply),
     /// Nothing yet: the call waits.
@@ -135,6 +138,7 @@ impl Space {
                 Reply::Barrier(barrier::Reply::Barrier(self.barrier.barrier(&name)))
             }
             Plan::Join(about) => Reply::Join(join::answer(&self.join, &Tasks(&self.task), &about)),
+            Plan::Pipeline(about) => Reply::Pipeline(about.reply(&self.pipeline)),
             Plan::Waits => unreachable!("a call that waits is answered later"),
             Plan::Workspace => self.about_itself(&workspace::Query::Get),
             Plan::Reply(reply) => reply,

@@ -16,7 +16,9 @@ use crate::rules::Rules;
 use crate::stamp::Stamp;
 use crate::state::Surroundings;
 use crate::transaction::Precondition;
-use crate::{agent, barrier, join, lock, namespace, rule, semaphore, state, task, workspace};
+use crate::{
+    agent, barrier, join, lock, namespace, pipeline, rule, semaphore, state, task, workspace,
+};
 
 /// How to take back one change.
 pub(super) enum Undo {
@@ -29,6 +31,7 @@ pub(super) enum Undo {
     Barrier(barrier::Undo),
     Join(join::Undo),
     Task(task::Undo),
+    Pipeline(pipeline::Undo),
     Workspace(workspace::Undo),
 }
 
@@ -109,6 +112,7 @@ impl Space {
                 | Undo::Barrier(_)
                 | Undo::Join(_)
                 | Undo::Task(_)
+                | Undo::Pipeline(_)
                 | Undo::Workspace(_) => {}
             }
         }
@@ -132,6 +136,7 @@ impl Space {
                 Undo::Barrier(undo) => self.barrier.undo(undo),
                 Undo::Join(undo) => self.join.undo(undo),
                 Undo::Task(undo) => self.task.undo(undo),
+                Undo::Pipeline(undo) => self.pipeline.undo(undo),
                 Undo::Workspace(undo) => self.workspace.undo(&undo),
             }
         }
@@ -198,6 +203,7 @@ impl Space {
                 events.extend(decided.events.into_iter().map(Event::Join));
                 Ok(decided.about.into())
             }
+            Command::Pipeline(command) => self.decide_pipeline(command, stamp, events),
             Command::Workspace(command) => {
                 let decided = workspace::decide(&self.workspace, &command)?;
                 events.extend(decided.into_iter().map(Event::Workspace));
@@ -248,10 +254,13 @@ impl Space {
                 self.journal.push(Undo::Task(self.task.evolve(event, moment)));
                 let undo = self.tell_joins(event);
                 self.journal.extend(undo.map(Undo::Join));
+                let undo = self.tell_pipelines(event);
+                self.journal.extend(undo.map(Undo::Pipeline));
                 return;
             }
             Event::Join(event) => Undo::Join(self.join.evolve(event, moment, &Tasks(&self.task))),
             Event::Barrier(event) => Undo::Barrier(self.barrier.evolve(event, moment)),
+            Event::Pipeline(event) => Undo::Pipeline(self.pipeline.evolve(event, moment)),
             Event::Workspace(event) => Undo::Workspace(self.workspace.evolve(event)),
             // Remembered last, when nothing can be refused any more.
             Event::Receipt(_) | Event::Awaited(_) => return,
@@ -301,6 +310,7 @@ impl Space {
             | Event::Namespace(_)
             | Event::Agent(_)
             | Event::Rule(_)
+            | Event::Pipeline(_)
             | Event::Workspace(_)
             | Event::Receipt(_)
             | Event::Awaited(_) => unreachable!("nobody waits for this"),
@@ -387,6 +397,10 @@ impl Space {
             Query::Join(query) => {
                 let reply = join::query(&self.join, &Tasks(&self.task), query);
                 Some(reply.map(Reply::Join).map_err(Rejection::Join))
+            }
+            Query::Pipeline(query) => {
+                let reply = pipeline::query(&self.pipeline, query);
+                Some(reply.map(Reply::Pipeline).map_err(Rejection::Pipeline))
             }
             Query::Workspace(query) => Some(Ok(self.about_itself(query))),
         }

@@ -97,6 +97,7 @@ pub fn decide(
         Command::Cancel { task, reason } => cancel(table, task, reason.as_ref()),
         Command::Review(command) => review(table, command),
         Command::Assign { task } => Ok(assign(table, &task, stamp)),
+        Command::CancelAll { tasks, reason } => Ok(cancel_all(table, &tasks, &reason)),
         Command::LetGo { agent } => Ok(let_go(table, &agent)),
         Command::GiveUp { wait } => Ok(give_up(table, wait)),
         Command::Expire => Ok(expire(table, stamp)),
@@ -419,6 +420,14 @@ fn cancel(table: &Table, task: TaskId, reason: Option<&String>) -> Result<Decide
     }
     events.extend(doomed(table, subtree));
     Ok(about(task, events))
+}
+
+/// Cancels what is not finished of these. What is below follows by itself.
+fn cancel_all(table: &Table, tasks: &[TaskId], reason: &str) -> Decided {
+    let is_open = |task: &&TaskId| table.get(task).is_some_and(|it| !it.status.is_finished());
+    let cancelled =
+        |task: &TaskId| Event::Cancelled { task: task.clone(), reason: Some(reason.to_owned()) };
+    done(tasks.iter().filter(is_open).map(cancelled).collect())
 }
 
 fn review(table: &Table, command: Review) -> Result<Decided, Rejection> {

@@ -56,6 +56,13 @@ pub enum Command {
         /// Which task.
         task: TaskId,
     },
+    /// Sent by the policies when a stage of a pipeline needs its tasks no longer.
+    CancelAll {
+        /// Which tasks.
+        tasks: Vec<TaskId>,
+        /// Why.
+        reason: String,
+    },
     /// Sent by the policies when an agent's session has ended.
     LetGo {
         /// Whose.

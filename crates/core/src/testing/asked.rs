@@ -70,10 +70,13 @@ fn tree(asked: &str) -> Value {
         ("task", "claim" | "list" | "stats") => &[],
         ("task", _) => &["task"],
         ("join", "wait" | "get") => &["join"],
+        ("pipeline", "create" | "abort" | "delete" | "get") => &["pipeline"],
+        ("pipeline", "list") => &[],
+        ("pipeline", _) => &["pipeline", "stage"],
         _ => &[],
     };
     let fields = read_fields(names, words);
-    let unit = matches!((noun, verb), ("workspace", "get") | (_, "expire"));
+    let unit = matches!((noun, verb), ("workspace", "get") | (_, "expire" | "follow"));
     if unit { json!({ noun: verb }) } else { json!({ noun: { verb: fields } }) }
 }
 
@@ -112,7 +115,8 @@ pub(crate) fn read_command(asked: &str) -> Command {
 
 /// A query, if that is what it is.
 pub(super) fn read_query(asked: &str) -> Option<Query> {
-    const VERBS: [&str; 7] = [".get", ".list", ".history", ".snapshot", ".diff", ".stats", ".why"];
+    const VERBS: [&str; 8] =
+        [".get", ".list", ".history", ".snapshot", ".diff", ".stats", ".why", ".output"];
     let name = *words(asked).first()?;
     VERBS.iter().any(|verb| name.ends_with(verb)).then(|| {
         serde_json::from_value(tree(asked)).unwrap_or_else(|error| panic!("`{asked}`: {error}"))

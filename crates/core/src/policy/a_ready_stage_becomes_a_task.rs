@@ -1,0 +1,43 @@
+//! A stage that becomes ready in an automatic pipeline becomes a task in the same commit, or as
+//! many as there are elements in its input.
+
+use crate::command::Command;
+use crate::names::{GroupName, TaskType};
+use crate::pipeline::{Design, Event};
+use crate::space::Space;
+use crate::task::{self, Create};
+
+/// The event says which ids the tasks have; what they shall do follows from the pipeline.
+pub(super) fn a_ready_stage_becomes_a_task(space: &Space, event: &Event) -> Vec<Command> {
+    let Event::StageReady { pipeline, stage, tasks } = event else { return Vec::new() };
+    let Some((record, number)) =
+        space.pipeline.stage(pipeline, stage).filter(|_| !tasks.is_empty())
+    else {
+        return Vec::new();
+    };
+    let definitions = record.definitions(number).expect("it was made ready because it has them");
+    let work = work_of(&record.plan.stages[number]);
+    let made = tasks.iter().zip(definitions).map(|(task, definition)| Create {
+        id: Some(task.clone()),
+        definition: Some(definition),
+        group: Some(GroupName::of_pipeline(pipeline)),
+        ..work.clone()
+    });
+    made.map(|create| task::Command::Create(Box::new(create)).into()).collect()
+}
+
+/// The task that is made for a stage, but for what it shall do.
+pub(crate) fn work_of(design: &Design) -> Create {
+    let task_type = design.task_type.clone();
+    Create {
+        description: design.description.clone(),
+        assigned_agent: design.agent.clone(),
+        capabilities: design.capabilities.clone(),
+        priority: design.priority,
+        deadline_ms: design.deadline_ms,
+        max_retries: design.max_retries,
+        backoff: design.backoff,
+        on_exhausted: design.on_exhausted.clone(),
+        ..Create::new(task_type.unwrap_or_else(|| TaskType::from(&design.name)))
+    }
+}

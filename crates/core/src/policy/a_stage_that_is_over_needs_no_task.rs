@@ -1,0 +1,59 @@
+//! A stage that has failed, is left out, or whose pipeline is aborted, cancels its open tasks.
+
+use crate::command::Command;
+use crate::names::TaskId;
+use crate::pipeline::Event;
+use crate::space::Space;
+use crate::task;
+
+/// In the same commit, so that nobody goes on working for nothing. What belongs to those tasks, or
+/// depends on them, is cancelled by the tasks themselves.
+pub(super) fn a_stage_that_is_over_needs_no_task(space: &Space, event: &Event) -> Vec<Command> {
+    #[cfg(feature = "planted")]
+    if crate::planted::is("policy.stage_keeps_its_tasks") {
+        return Vec::new();
+    }
+    let (tasks, reason): (Vec<TaskId>, String) = match event {
+        Event::StageFailed { pipeline, stage, .. }
+        | Event::StageSkipped { pipeline, stage, .. } => {
+            let Some((record, number)) = space.pipeline.stage(pipeline, stage) else {
+                return Vec::new();
+            };
+            let status = record.stages[number].status.word();
+            let reason = format!("stage `{stage}` of pipeline `{pipeline}` is {status}");
+            (record.stages[number].open().cloned().collect(), reason)
+        }
+        Event::Aborted { pipeline, .. } => {
+            let Some(record) = space.pipeline.get(pipeline) else { return Vec::new() };
+            let open = record.stages.iter().flat_map(|course| course.open());
+            (open.cloned().collect(), format!("pipeline `{pipeline}` is aborted"))
+        }
+        Event::Created(_)
+        | Event::StageReady { .. }
+        | Event::StageStarted { .. }
+        | Event::StageCompleted { .. }
+        | Event::StageRetried { .. }
+        | Event::Completed { .. }
+        | Event::Failed { .. }
+        | Event::Deleted { .. } => return Vec::new(),
+    };
+    if tasks.is_empty() {
+        return Vec::new();
+    }
+    vec![task::Command::CancelAll { tasks, reason }.into()]
+}
+
+/// Whether tasks may have to be made or cancelled because of this.
+pub(super) fn may_concern_tasks(event: &Event) -> bool {
+    match event {
+        Event::StageReady { tasks, .. } => !tasks.is_empty(),
+        Event::StageFailed { .. } | Event::StageSkipped { .. } | Event::Aborted { .. } => true,
+        Event::Created(_)
+        | Event::StageStarted { .. }
+        | Event::StageCompleted { .. }
+        | Event::StageRetried { .. }
+        | Event::Completed { .. }
+        | Event::Failed { .. }
+        | Event::Deleted { .. } => false,
+    }
+}

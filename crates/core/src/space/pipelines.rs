@@ -1,0 +1,70 @@
+//! What stages and tasks have to do with each other.
+
+use super::Space;
+use super::plan::Plan;
+use super::tables::Tasks;
+use crate::event::Event;
+use crate::names::TaskId;
+use crate::pipeline::{self, Design, Heard, Outcome};
+use crate::policy::work_of;
+use crate::rejection::Rejection;
+use crate::stamp::Stamp;
+use crate::tasks::checks;
+use crate::{limits, task};
+
+impl pipeline::Surroundings for Tasks<'_> {
+    fn heard(&self, task: &TaskId) -> Option<Heard> {
+        let record = self.0.get(task)?;
+        let worker = record.lease.as_ref().map(|lease| lease.holder.clone());
+        let course = record.course.as_ref();
+        let outcome = record.status.is_finished().then(|| Outcome {
+            status: record.status,
+            result: course.and_then(|course| course.result.clone()),
+            error: course.and_then(|course| course.error.clone()),
+            reason: course.and_then(|course| course.reason.clone()),
+            omitted: 0,
+        });
+        Some(Heard { worker, outcome })
+    }
+
+    fn room(&self) -> usize {
+        limits::TASKS_MAX.saturating_sub(self.0.len() - self.0.finished())
+    }
+
+    fn objection(&self, design: &Design) -> Option<String> {
+        checks::check_create(&work_of(design)).err().map(|rejection| rejection.to_string())
+    }
+}
+
+impl Space {
+    pub(super) fn decide_pipeline(
+        &self,
+        command: pipeline::Command,
+        stamp: &Stamp,
+        events: &mut Vec<Event>,
+    ) -> Result<Plan, Rejection> {
+        let decided = pipeline::decide(&self.pipeline, &Tasks(&self.task), command, stamp)?;
+        events.extend(decided.events.into_iter().map(Event::Pipeline));
+        Ok(Plan::Pipeline(decided.about))
+    }
+
+    /// What happens to a task concerns the stage it is of.
+    pub(super) fn tell_pipelines(&mut self, event: &task::Event) -> Option<pipeline::Undo> {
+        if self.pipeline.is_idle() {
+            return None;
+        }
+        self.pipeline.hear(event.task()?, &Tasks(&self.task))
+    }
+
+    /// Asserts that no stage is without its tasks, and knows what has become of them.
+    pub(super) fn check_stages(&self) {
+        for (task, heard) in self.pipeline.tasks() {
+            let record = self.task.get(task);
+            let has_ended = record.map(|record| record.status.is_finished());
+            // What was heard stays when the task is forgotten.
+            let knows = heard.outcome.is_some();
+            assert!(has_ended.is_none_or(|ended| ended == knows), "a stage hears of its tasks");
+            assert!(has_ended.is_some() || knows, "a stage has its tasks");
+        }
+    }
+}
