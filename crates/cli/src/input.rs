@@ -78,8 +78,13 @@ impl Source {
 
     /// A JSON value of a certain form.
     pub(crate) fn to<T: DeserializeOwned>(&self) -> Result<T, Failure> {
+        self.form(&self.json()?)
+    }
+
+    /// The value that came from here, in a certain form.
+    pub(crate) fn form<T: DeserializeOwned>(&self, json: &Json) -> Result<T, Failure> {
         let refuse = |reason| Fault::Misshapen { given: self.to_string(), reason };
-        Ok(self.json()?.to().map_err(refuse)?)
+        Ok(json.to().map_err(refuse)?)
     }
 }
 

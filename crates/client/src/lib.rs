@@ -154,6 +154,10 @@ pub type Semaphores = baton_handle::Semaphores<Client>;
 pub type Setting = baton_handle::Setting<Client>;
 /// Shared state in one namespace, as one agent sees it.
 pub type State = baton_handle::State<Client>;
+/// Pipelines of a workspace, as one agent sees them.
+pub type Pipelines = baton_handle::Pipelines<Client>;
+/// A pipeline that comes to be when this is awaited.
+pub type CreatePipeline = baton_handle::CreatePipeline<Client>;
 /// Tasks of a workspace, as one agent sees them.
 pub type Tasks = baton_handle::Tasks<Client>;
 /// Commands that are carried out together, or not at all.

@@ -67,8 +67,8 @@ pub use crank::Submitted;
 pub use error::Error;
 pub use handle::{
     Acquiring, AcquiringPermit, Agents, Arriving, Barriers, Baton, Claiming, Completing,
-    CreateNamespace, Creating, Failing, Item, Joining, Joins, Locks, Namespaces, Patching,
-    Registration, Reviewing, Semaphores, Setting, State, Tasks, Transaction, Watch, Watching,
-    Workspace, open, open_with,
+    CreateNamespace, CreatePipeline, Creating, Failing, Item, Joining, Joins, Locks, Namespaces,
+    Patching, Pipelines, Registration, Reviewing, Semaphores, Setting, State, Tasks, Transaction,
+    Watch, Watching, Workspace, open, open_with,
 };
 pub use options::Options;

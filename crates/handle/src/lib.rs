@@ -5,6 +5,7 @@
 //!    a program  ─────▶     (agent,    ├─ Namespaces, CreateNamespace
 //!                          once,      ├─ Agents, Registration
 //!                          under)     ├─ Tasks, Creating, Claiming …, Joins
+//!                                     ├─ Pipelines, CreatePipeline
 //!                                     ├─ Locks, Semaphores, Barriers
 //!                             │       └─ Transaction, Watching
 //!                             ▼
@@ -32,6 +33,7 @@ mod carrier;
 mod joins;
 mod locks;
 mod namespaces;
+mod pipelines;
 mod semaphores;
 mod state;
 mod tasks;
@@ -45,6 +47,7 @@ pub use carrier::{Caller, Carrier, Failure};
 pub use joins::{Joining, Joins};
 pub use locks::{Acquiring, Held, Locks};
 pub use namespaces::{CreateNamespace, Namespaces};
+pub use pipelines::{CreatePipeline, Pipelines};
 pub use semaphores::{AcquiringPermit, Semaphores};
 pub use state::{Patching, Setting, State};
 pub use tasks::{Claiming, Completing, Creating, Done, Failing, Reviewing, Tasks};

@@ -7,7 +7,8 @@ use baton_core::{
 
 use crate::carrier::{Caller, Carrier};
 use crate::{
-    Agents, Barriers, Joins, Locks, Namespaces, Semaphores, State, Tasks, Transaction, Watching,
+    Agents, Barriers, Joins, Locks, Namespaces, Pipelines, Semaphores, State, Tasks, Transaction,
+    Watching,
 };
 
 /// A workspace as one agent sees it. Cheap to clone.
@@ -98,6 +99,11 @@ impl<C: Carrier> Workspace<C> {
     /// The barriers.
     pub fn barriers(&self) -> Barriers<C> {
         Barriers::new(self.clone())
+    }
+
+    /// The pipelines.
+    pub fn pipelines(&self) -> Pipelines<C> {
+        Pipelines::new(self.clone())
     }
 
     /// Several commands, all or nothing.

@@ -9,6 +9,7 @@ mod lock;
 mod log;
 mod namespace;
 mod openapi;
+mod pipeline;
 mod semaphore;
 mod serve;
 mod state;
@@ -32,6 +33,7 @@ pub(crate) enum Command {
     Agent(agent::Agent),
     Task(task::Task),
     Join(join::Join),
+    Pipeline(pipeline::Pipeline),
     Lock(lock::Lock),
     Semaphore(semaphore::Semaphore),
     Barrier(barrier::Barrier),
@@ -54,6 +56,7 @@ impl Command {
             Self::Agent(agent) => agent.run(context, output).await,
             Self::Task(task) => task.run(context, output).await,
             Self::Join(join) => join.run(context, output).await,
+            Self::Pipeline(pipeline) => pipeline.run(context, output).await,
             Self::Lock(lock) => lock.run(context, output).await,
             Self::Semaphore(semaphore) => semaphore.run(context, output).await,
             Self::Barrier(barrier) => barrier.run(context, output).await,

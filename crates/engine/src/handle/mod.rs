@@ -66,6 +66,10 @@ pub type Semaphores = baton_handle::Semaphores<Baton>;
 pub type Setting = baton_handle::Setting<Baton>;
 /// Shared state in one namespace, as one agent sees it.
 pub type State = baton_handle::State<Baton>;
+/// Pipelines of a workspace, as one agent sees them.
+pub type Pipelines = baton_handle::Pipelines<Baton>;
+/// A pipeline that comes to be when this is awaited.
+pub type CreatePipeline = baton_handle::CreatePipeline<Baton>;
 /// Tasks of a workspace, as one agent sees them.
 pub type Tasks = baton_handle::Tasks<Baton>;
 /// Commands that are carried out together, or not at all.

@@ -16,6 +16,7 @@ mod commands;
 mod joins;
 mod locks;
 mod namespaces;
+mod pipelines;
 mod semaphores;
 mod state;
 mod tasks;
@@ -53,6 +54,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .merge(barriers::routes())
         .merge(joins::routes())
         .merge(tasks::routes())
+        .merge(pipelines::routes())
         .merge(watch::routes())
         .route("/v1/ws", get(ws::open))
         .fallback(not_found)

@@ -81,7 +81,36 @@ fn own(name: &str) -> Option<Value> {
         "barrier.reset" | "barrier.get" => json!({"name": "start"}),
         "semaphore.get" => json!({"name": "models"}),
         "workspace.configure" => json!({"history_count": 1_000_000}),
-        name => return of_task(name),
+        name => return of_task(name).or_else(|| of_pipeline(name)),
+    })
+}
+
+fn of_pipeline(name: &str) -> Option<Value> {
+    Some(match name {
+        "pipeline.create" => json!({
+            "pipeline": "article", "automatic": true, "input": {"topic": "tides"},
+            "stages": [
+                {"name": "research", "agent": "ada"},
+                {"name": "write", "capabilities": ["prose"], "max_retries": 2},
+                {"name": "check", "type": "review", "after": ["write"]},
+            ],
+        }),
+        "pipeline.start_stage" | "pipeline.retry_stage" | "pipeline.output" => {
+            json!({"pipeline": "article", "stage": "write"})
+        }
+        "pipeline.complete_stage" => {
+            json!({"pipeline": "article", "stage": "write", "output": {"words": 900}})
+        }
+        "pipeline.fail_stage" => {
+            json!({"pipeline": "article", "stage": "write", "error": {"code": "model_overloaded"}})
+        }
+        "pipeline.skip_stage" => {
+            json!({"pipeline": "article", "stage": "check", "reason": "it is short"})
+        }
+        "pipeline.abort" => json!({"pipeline": "article", "reason": "no longer wanted"}),
+        "pipeline.delete" | "pipeline.get" => json!({"pipeline": "article"}),
+        "pipeline.list" => json!({"status": "running", "limit": 10}),
+        _ => return None,
     })
 }
 

@@ -41,6 +41,7 @@ const SEMAPHORE: &str = "/v1/{workspace}/semaphores/{name}";
 const TASK: &str = "/v1/{workspace}/tasks/{task}";
 const BARRIER: &str = "/v1/{workspace}/barriers/{name}";
 const JOIN: &str = "/v1/{workspace}/joins/{join}";
+const PIPELINE: &str = "/v1/{workspace}/pipelines/{pipeline}";
 const LOCK: &str = "/v1/{workspace}/locks/{name}";
 
 /// Every route that stands for an operation.
@@ -128,6 +129,25 @@ pub(super) const ROUTES: &[Route] = &[
         "Cancel a task and everything below it"),
     route("post",   "/v1/{workspace}/tasks/{task}/review", "task.review", Rest::Body,
         "Decide about a task that waits for a person"),
+    route("get",    "/v1/{workspace}/pipelines", "pipeline.list", Rest::Query, "List pipelines"),
+    route("post",   "/v1/{workspace}/pipelines", "pipeline.create", Rest::Body,
+        "Have stages done one after the other"),
+    route("get",    PIPELINE,   "pipeline.get",    Rest::Query, "Read a pipeline"),
+    route("delete", PIPELINE,   "pipeline.delete", Rest::Query, "Forget a finished pipeline"),
+    route("post",   "/v1/{workspace}/pipelines/{pipeline}/abort", "pipeline.abort", Rest::Body,
+        "End a pipeline with all that runs in it"),
+    route("get",    "/v1/{workspace}/pipelines/{pipeline}/stages/{stage}/output",
+        "pipeline.output", Rest::Query, "What came of a stage"),
+    route("post",   "/v1/{workspace}/pipelines/{pipeline}/stages/{stage}/start",
+        "pipeline.start_stage", Rest::Body, "Begin to work on a stage"),
+    route("post",   "/v1/{workspace}/pipelines/{pipeline}/stages/{stage}/complete",
+        "pipeline.complete_stage", Rest::Body, "Say that a stage is done"),
+    route("post",   "/v1/{workspace}/pipelines/{pipeline}/stages/{stage}/fail",
+        "pipeline.fail_stage", Rest::Body, "Say that a stage could not be done"),
+    route("post",   "/v1/{workspace}/pipelines/{pipeline}/stages/{stage}/retry",
+        "pipeline.retry_stage", Rest::Body, "Have a failed stage done again"),
+    route("post",   "/v1/{workspace}/pipelines/{pipeline}/stages/{stage}/skip",
+        "pipeline.skip_stage", Rest::Body, "Leave a stage out"),
     route("get",    "/v1/{workspace}", "workspace.get", Rest::Query, "Read the workspace"),
     route("patch",  "/v1/{workspace}", "workspace.configure", Rest::Body,
         "Set up the workspace"),

@@ -117,6 +117,10 @@ impl<'a> Reading<'a> {
             Command::Task(command) => self.task(command),
             Command::Join(command) => self.join(command),
             Command::Barrier(command) => self.barrier(command),
+            Command::Pipeline(_) => match self.take()? {
+                Event::Pipeline(_) => Ok(()),
+                other => Err(Breach(format!("a pipeline was due, not {}", other.kind()))),
+            },
             Command::Workspace(WorkspaceCommand::Configure { history_count, .. }) => {
                 match self.take()? {
                     Event::Workspace(WorkspaceEvent::Configured { retention }) => demand!(

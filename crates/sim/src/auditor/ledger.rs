@@ -316,6 +316,7 @@ impl Ledger {
                 Event::Semaphore(event) => self.add_semaphore(&batch, event, &ended, coverage),
                 Event::Task(event) => self.add_task(&batch, event, &ended, coverage),
                 Event::Join(event) => self.add_join(&batch, event, &ended, coverage),
+                Event::Pipeline(_) => Ok(()),
                 Event::Barrier(event) => self.add_barrier(&batch, event, &ended, coverage),
                 Event::Receipt(receipt) => {
                     let agent = receipt.agent.as_ref().unwrap_or(&batch.agent);
@@ -546,6 +547,7 @@ fn is_caused(event: &Event) -> bool {
         }
         // An answer to somebody who waited.
         Event::Receipt(receipt) => receipt.agent.is_some(),
+        Event::Pipeline(_) => true,
         Event::Namespace(_) | Event::Rule(_) | Event::Workspace(_) | Event::Awaited(_) => false,
     }
 }

@@ -118,6 +118,7 @@ impl Ledger {
                 | Event::Barrier(_)
                 | Event::Join(_)
                 | Event::Task(_)
+                | Event::Pipeline(_)
                 | Event::Workspace(_)
                 | Event::Receipt(_)
                 | Event::Awaited(_) => {}

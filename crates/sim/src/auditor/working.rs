@@ -420,6 +420,7 @@ fn under(command: &TaskCommand) -> Option<(&TaskId, Token)> {
         | TaskCommand::Cancel { .. }
         | TaskCommand::Review(_)
         | TaskCommand::Assign { .. }
+        | TaskCommand::CancelAll { .. }
         | TaskCommand::LetGo { .. }
         | TaskCommand::GiveUp { .. }
         | TaskCommand::Expire => return None,
