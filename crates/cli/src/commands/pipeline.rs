@@ -14,7 +14,7 @@ use crate::output::Output;
 const AFTER_HELP: &str = "\
 Examples:
   baton pipeline create article --stage research:ada --stage write:bob --stage check
-  baton pipeline create article --automatic --input '{\"topic\":\"tides\"}' --stage research --stage write
+  baton pipeline create article --automatic --input '\"tides\"' --stage research --stage write
   baton pipeline create article -f stages.json         stages side by side, one for each element …
   baton pipeline start article research                prints what the stage is given
   baton pipeline complete article research --output '{\"found\":3}'
@@ -22,8 +22,8 @@ Examples:
   baton pipeline output article research
   baton pipeline show article
 
-A stage comes after the one before it, unless the file says otherwise. In an automatic pipeline every
-stage that becomes ready is a task: `baton task work` does it, and its result is the output.";
+A stage comes after the one before it, unless the file says otherwise. In an automatic pipeline
+every stage that becomes ready is a task: `baton task work` does it, and its result is the output.";
 
 /// As many as fit onto a screen.
 const SHOWN: usize = 100;
