@@ -231,6 +231,30 @@ fn tasks() {
 }
 
 #[test]
+fn rules() {
+    story(
+        "rule",
+        &[
+            "rule add tests-first --on-type code:* --require-keys tests,diff",
+            "rule add green --expression 'state.tests.failed == 0' --message 'run the tests'",
+            "rule add shape --schema - < {\"required\": [\"plan\"]}",
+            "rule add reviewers --from ada --to reviewer-* --capability review --warning",
+            "rule add alive --receiver-alive",
+            "rule add small --state-bytes-max 65536",
+            "rule add far --hops-max 5 --agent ada",
+            "rule add far --hops-max 3 --agent ada",
+            "rule ls",
+            "rule rm far",
+            "rule rm far",
+            "rule add bad --expression 'state.tests.failed = 0'",
+            "rule add bad --schema '{\"type\": \"nonsense\"}'",
+            "rule add bad",
+            "rule add bad --hops-max 1 --receiver-alive",
+        ],
+    );
+}
+
+#[test]
 fn joins() {
     story(
         "join",

@@ -134,6 +134,10 @@ pub type CreateNamespace = baton_handle::CreateNamespace<Client>;
 pub type Creating = baton_handle::Creating<Client>;
 /// A try that has failed when this is awaited.
 pub type Failing = baton_handle::Failing<Client>;
+/// A rule that is added when this is awaited.
+pub type AddingRule = baton_handle::AddingRule<Client>;
+/// Rules for hand-offs of a workspace, as one agent sees them.
+pub type HandoffRules = baton_handle::HandoffRules<Client>;
 /// A join that comes to be when this is awaited.
 pub type Joining = baton_handle::Joining<Client>;
 /// Joins of a workspace, as one agent sees them.

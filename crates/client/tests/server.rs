@@ -260,6 +260,19 @@ async fn task_story<C: Carrier>(ada: &Workspace<C>, told: &mut Transcript) {
     told.add(tasks.stats(Some("review")).await);
     told.add(tasks.history("first").await);
 
+    let rules = ada.rules();
+    told.add(rules.add("tests").on_type("code:*").required_keys(&["tests"]).message("why").await);
+    told.add(rules.add("shape").schema(json!({"type": "object"})).to("b*").warning().await);
+    told.add(rules.add("shape").schema(json!({"type": "nonsense"})).await);
+    told.add(rules.add("green").from("**").expression("state.failed == 0").await);
+    told.add(rules.add("green").expression("state.failed = 0").await);
+    told.add(rules.add("green").on_type("***").receiver_alive().await);
+    told.add(rules.add("two").capability("review").hops_max(3).await);
+    told.add(rules.add("no good").state_bytes_max(3).await);
+    told.add(rules.remove("tests").await);
+    told.add(rules.remove("tests").await);
+    told.add(rules.list().await);
+
     let joins = ada.joins();
     told.add(joins.of_group("g").id("all").deadline_ms(60_000).await);
     told.add(joins.of_group("g").id("all").await);

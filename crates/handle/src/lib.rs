@@ -3,7 +3,7 @@
 //! ```text
 //!                          Workspace ─┬─ State, Setting, Patching
 //!    a program  ─────▶     (agent,    ├─ Namespaces, CreateNamespace
-//!                          once,      ├─ Agents, Registration
+//!                          once,      ├─ Agents, Registration, HandoffRules
 //!                          under)     ├─ Tasks, Creating, Claiming …, Joins
 //!                                     ├─ Pipelines, CreatePipeline
 //!                                     ├─ Locks, Semaphores, Barriers
@@ -34,6 +34,7 @@ mod joins;
 mod locks;
 mod namespaces;
 mod pipelines;
+mod rules;
 mod semaphores;
 mod state;
 mod tasks;
@@ -48,6 +49,7 @@ pub use joins::{Joining, Joins};
 pub use locks::{Acquiring, Held, Locks};
 pub use namespaces::{CreateNamespace, Namespaces};
 pub use pipelines::{CreatePipeline, Pipelines};
+pub use rules::{AddingRule, HandoffRules};
 pub use semaphores::{AcquiringPermit, Semaphores};
 pub use state::{Patching, Setting, State};
 pub use tasks::{Claiming, Completing, Creating, Done, Failing, Reviewing, Tasks};

@@ -7,8 +7,8 @@ use baton_core::{
 
 use crate::carrier::{Caller, Carrier};
 use crate::{
-    Agents, Barriers, Joins, Locks, Namespaces, Pipelines, Semaphores, State, Tasks, Transaction,
-    Watching,
+    Agents, Barriers, HandoffRules, Joins, Locks, Namespaces, Pipelines, Semaphores, State, Tasks,
+    Transaction, Watching,
 };
 
 /// A workspace as one agent sees it. Cheap to clone.
@@ -74,6 +74,11 @@ impl<C: Carrier> Workspace<C> {
     /// The agents.
     pub fn agents(&self) -> Agents<C> {
         Agents::new(self.clone())
+    }
+
+    /// The rules for hand-offs.
+    pub fn rules(&self) -> HandoffRules<C> {
+        HandoffRules::new(self.clone())
     }
 
     /// The tasks.

@@ -88,6 +88,9 @@ fn of_agents_and_state() -> Steps {
         (with("agent.heartbeat", json!({"agent": "ada"})), "/id"),
         (with("agent.get", json!({"agent": "ada"})), "/status"),
         (with("agent.list", json!({})), "/agents/0/id"),
+        (with("rule.add", json!({"name": "far", "check": {"hops_max": 3}})), "/check/hops_max"),
+        (with("rule.list", json!({})), "/rules/0/name"),
+        (with("rule.remove", json!({"name": "far"})), "/name"),
         (
             with("state.set", json!({"namespace": "shared", "key": "plan", "value": {"n": 1}})),
             "/version",

@@ -186,6 +186,29 @@ async fn barriers_are_paths() {
 }
 
 #[tokio::test]
+async fn rules_are_paths() {
+    let stage = Stage::new().await;
+    let mut http = stage.http().await;
+    let rule = json!({"check": {"expression": "hops < 3"}, "severity": "warning"});
+    let told = http.put("/v1/w/rules/far", &rule).await;
+    assert_eq!((told.status, &told.json()["severity"]), (200, &json!("warning")));
+    let told = http.put("/v1/w/rules/far", &json!({"check": {"hops_max": 2}})).await;
+    assert_eq!((told.status, &told.json()["severity"]), (200, &json!("error")));
+    let rules = http.get("/v1/w/rules?limit=5").await.json();
+    assert_eq!(rules["rules"][0]["check"], json!({"hops_max": 2}), "{rules}");
+    let told = http.put("/v1/w/rules/bad", &json!({"check": {"expression": "hops <"}})).await;
+    assert_eq!(told.json()["offset"], 6, "{}", told.json());
+    assert_eq!(told.problem(), (400, "rule.bad_expression".to_owned()));
+    let schema = json!({"check": {"schema": {"type": "nonsense"}}});
+    let told = http.put("/v1/w/rules/bad", &schema).await;
+    assert_eq!(told.problem(), (400, "request.bad_field".to_owned()));
+    let told = http.delete("/v1/w/rules/far").await;
+    assert_eq!((told.status, &told.json()["name"]), (200, &json!("far")));
+    let told = http.delete("/v1/w/rules/far").await;
+    assert_eq!(told.problem(), (404, "rule.not_found".to_owned()));
+}
+
+#[tokio::test]
 async fn joins_are_paths() {
     let stage = Stage::new().await;
     let mut http = stage.http().await;

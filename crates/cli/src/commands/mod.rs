@@ -10,6 +10,7 @@ mod log;
 mod namespace;
 mod openapi;
 mod pipeline;
+mod rule;
 mod semaphore;
 mod serve;
 mod state;
@@ -31,6 +32,7 @@ pub(crate) enum Command {
     State(state::State),
     Namespace(namespace::Namespace),
     Agent(agent::Agent),
+    Rule(rule::Rule),
     Task(task::Task),
     Join(join::Join),
     Pipeline(pipeline::Pipeline),
@@ -54,6 +56,7 @@ impl Command {
             Self::State(state) => state.run(context, output).await,
             Self::Namespace(namespace) => namespace.run(context, output).await,
             Self::Agent(agent) => agent.run(context, output).await,
+            Self::Rule(rule) => rule.run(context, output).await,
             Self::Task(task) => task.run(context, output).await,
             Self::Join(join) => join.run(context, output).await,
             Self::Pipeline(pipeline) => pipeline.run(context, output).await,

@@ -137,8 +137,8 @@ pub enum Query {
 pub struct Rule {
     /// Its name.
     pub name: RuleName,
-    /// When it applies.
-    #[serde(default)]
+    /// When it applies; always, if nothing is said.
+    #[serde(default, skip_serializing_if = "On::is_any")]
     pub on: On,
     /// What it demands.
     pub check: Check,

@@ -46,6 +46,10 @@ pub type CreateNamespace = baton_handle::CreateNamespace<Baton>;
 pub type Creating = baton_handle::Creating<Baton>;
 /// A try that has failed when this is awaited.
 pub type Failing = baton_handle::Failing<Baton>;
+/// A rule that is added when this is awaited.
+pub type AddingRule = baton_handle::AddingRule<Baton>;
+/// Rules for hand-offs of a workspace, as one agent sees them.
+pub type HandoffRules = baton_handle::HandoffRules<Baton>;
 /// A join that comes to be when this is awaited.
 pub type Joining = baton_handle::Joining<Baton>;
 /// Joins of a workspace, as one agent sees them.

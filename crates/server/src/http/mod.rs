@@ -17,6 +17,7 @@ mod joins;
 mod locks;
 mod namespaces;
 mod pipelines;
+mod rules;
 mod semaphores;
 mod state;
 mod tasks;
@@ -49,6 +50,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .merge(state::routes())
         .merge(namespaces::routes())
         .merge(agents::routes())
+        .merge(rules::routes())
         .merge(locks::routes())
         .merge(semaphores::routes())
         .merge(barriers::routes())

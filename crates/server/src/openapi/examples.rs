@@ -54,7 +54,7 @@ fn own(name: &str) -> Option<Value> {
         }
         "state.get" | "state.history" => json!({"namespace": "shared", "key": "plan"}),
         "state.list" => json!({"namespace": "shared", "pattern": "task:*", "limit": 10}),
-        "state.snapshot" | "lock.list" | "semaphore.list" => json!({"limit": 100}),
+        "state.snapshot" | "rule.list" | "lock.list" | "semaphore.list" => json!({"limit": 100}),
         "state.diff" => json!({"from": 0}),
         "namespace.create" => {
             json!({"name": "notes", "rules": {"append_only": true}})
@@ -67,6 +67,12 @@ fn own(name: &str) -> Option<Value> {
         }
         "agent.heartbeat" | "agent.leave" | "agent.get" => json!({"agent": "ada"}),
         "agent.list" => json!({"status": "active"}),
+        "rule.add" => json!({
+            "name": "green", "on": {"task_type": "code:*"},
+            "check": {"expression": "state.tests.failed == 0"},
+            "message": "run the tests first",
+        }),
+        "rule.remove" => json!({"name": "green"}),
         "lock.acquire" => json!({"name": "release", "ttl_ms": 60_000, "wait_ms": 1_000}),
         "lock.renew" | "lock.release" => json!({"name": "release", "token": 42}),
         "lock.get" => json!({"name": "release"}),

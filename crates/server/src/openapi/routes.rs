@@ -37,6 +37,7 @@ const NAMESPACES: &str = "/v1/{workspace}/namespaces";
 const NAMESPACE: &str = "/v1/{workspace}/namespaces/{name}";
 const AGENTS: &str = "/v1/{workspace}/agents";
 const AGENT: &str = "/v1/{workspace}/agents/{agent}";
+const RULE: &str = "/v1/{workspace}/rules/{name}";
 const SEMAPHORE: &str = "/v1/{workspace}/semaphores/{name}";
 const TASK: &str = "/v1/{workspace}/tasks/{task}";
 const BARRIER: &str = "/v1/{workspace}/barriers/{name}";
@@ -74,6 +75,10 @@ pub(super) const ROUTES: &[Route] = &[
     route("delete", AGENT,      "agent.leave",    Rest::Query, "End a session"),
     route("post",   "/v1/{workspace}/agents/{agent}/heartbeat", "agent.heartbeat", Rest::Body,
         "Give a sign of life"),
+    route("get",    "/v1/{workspace}/rules", "rule.list", Rest::Query,
+        "List the rules for hand-offs"),
+    route("put",    RULE,       "rule.add",       Rest::Body,  "Add or replace a rule"),
+    route("delete", RULE,       "rule.remove",    Rest::Query, "Remove a rule"),
     route("get",    "/v1/{workspace}/locks", "lock.list", Rest::Query,
         "List the locks that are held, and who waits for them"),
     route("get",    LOCK,       "lock.get",       Rest::Query, "Read a lock"),

@@ -1,0 +1,156 @@
+//! `baton rule`: what must hold before work changes hands.
+
+use baton_client::AddingRule;
+use baton_core::rule;
+use clap::{ArgGroup, Args, Subcommand};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::input::Source;
+use crate::output::Output;
+
+const AFTER_HELP: &str = "\
+Examples:
+  baton rule add tests-first --on-type 'code:*' --require-keys tests,diff
+  baton rule add green --expression 'state.tests.failed == 0' --message 'run the tests first'
+  baton rule add reviewers --to 'reviewer-*' --capability review
+  baton rule add shape --schema @state.schema.json
+  baton rule add far --hops-max 5 --warning
+  baton rule ls
+  baton rule rm far
+
+A rule has exactly one check. Expressions have the syntax of CEL and know task, task_type, from,
+to, capability, state, hops, reason and receiver {active, capabilities}; a rule that cannot be run
+blocks, also if it is a warning.";
+
+/// Say what must hold before work changes hands
+#[derive(Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Rule {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Add one, or replace the one of that name
+    Add(Box<Add>),
+    /// List all
+    Ls,
+    /// Remove one
+    Rm {
+        /// Its name
+        name: String,
+    },
+}
+
+#[derive(Args)]
+#[command(group = ArgGroup::new("check").required(true))]
+struct Add {
+    /// Its name
+    name: String,
+    /// Only for tasks whose type matches, with * and **
+    #[arg(long, value_name = "PATTERN")]
+    on_type: Option<String>,
+    /// Only for what agents hand over whose id matches
+    #[arg(long, value_name = "PATTERN")]
+    from: Option<String>,
+    /// Only for what is meant for agents whose id matches
+    #[arg(long, value_name = "PATTERN")]
+    to: Option<String>,
+    /// The state must have these names, separated by commas
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', group = "check")]
+    require_keys: Vec<String>,
+    /// The state as one object must satisfy this JSON Schema: JSON, - for stdin, or @file
+    #[arg(long, value_name = "JSON", group = "check")]
+    schema: Option<Source>,
+    /// This must be true, in the syntax of CEL
+    #[arg(long, value_name = "CEL", group = "check")]
+    expression: Option<String>,
+    /// The receiver must be able to do this
+    #[arg(long, value_name = "NAME", group = "check")]
+    capability: Option<String>,
+    /// The receiver must have a session
+    #[arg(long, group = "check")]
+    receiver_alive: bool,
+    /// Names and values of the state must not have more bytes
+    #[arg(long, value_name = "BYTES", group = "check")]
+    state_bytes_max: Option<u64>,
+    /// The work must not change hands more often
+    #[arg(long, value_name = "COUNT", group = "check")]
+    hops_max: Option<u64>,
+    /// Breaking it is told, and hinders nothing
+    #[arg(long)]
+    warning: bool,
+    /// What to tell whoever breaks it, before what is wrong in particular
+    #[arg(long, value_name = "TEXT")]
+    message: Option<String>,
+}
+
+impl Rule {
+    pub(crate) async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
+        // Read before anyone is called, so that a bad file is told even without a server.
+        let schema = match &self.verb {
+            Verb::Add(add) => add.schema.as_ref().map(Source::json).transpose()?,
+            Verb::Ls | Verb::Rm { .. } => None,
+        };
+        let rules = context.workspace().await?.rules();
+        match self.verb {
+            Verb::Add(add) => {
+                let mut adding = add.described(rules.add(&add.name));
+                if let Some(schema) = schema {
+                    adding = adding.schema(schema);
+                }
+                let added = adding.await?;
+                output.said(&added, &there(&added))
+            }
+            Verb::Rm { name } => {
+                let removed = rules.remove(&name).await?;
+                output.said(&removed, &format!("rule {} is gone", removed.name))
+            }
+            Verb::Ls => {
+                let columns = ["name", "severity", "on", "check", "message"];
+                output.many(&rules.list().await?, &columns)
+            }
+        }
+    }
+}
+
+fn there(rule: &rule::Rule) -> String {
+    let rule::Rule { name, severity, revision, .. } = rule;
+    format!("rule {name} is there, as {} (revision {revision})", severity.word())
+}
+
+impl Add {
+    /// The rule as the options say, but for the schema.
+    fn described(&self, mut adding: AddingRule) -> AddingRule {
+        type Change = fn(AddingRule, &str) -> AddingRule;
+        let texts: [(&Option<String>, Change); 6] = [
+            (&self.on_type, AddingRule::on_type),
+            (&self.from, AddingRule::from),
+            (&self.to, AddingRule::to),
+            (&self.expression, AddingRule::expression),
+            (&self.capability, AddingRule::capability),
+            (&self.message, AddingRule::message),
+        ];
+        for (text, change) in texts {
+            if let Some(text) = text {
+                adding = change(adding, text);
+            }
+        }
+        if !self.require_keys.is_empty() {
+            let keys: Vec<&str> = self.require_keys.iter().map(String::as_str).collect();
+            adding = adding.required_keys(&keys);
+        }
+        if self.receiver_alive {
+            adding = adding.receiver_alive();
+        }
+        if let Some(bytes_max) = self.state_bytes_max {
+            adding = adding.state_bytes_max(bytes_max);
+        }
+        if let Some(hops_max) = self.hops_max {
+            adding = adding.hops_max(hops_max);
+        }
+        if self.warning { adding.warning() } else { adding }
+    }
+}
