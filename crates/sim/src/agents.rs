@@ -18,6 +18,7 @@ use crate::locking::Locking;
 use crate::meeting::meet;
 use crate::plan::{Kind, Plan};
 use crate::questions::question;
+use crate::ruling::rule;
 use crate::sharing::Sharing;
 use crate::things::Things;
 use crate::working::Working;
@@ -110,6 +111,7 @@ impl Agent {
                 return Some(self.holder(things));
             }
             Kind::Reader => return Some(Action::Ask(question(things, self.revision))),
+            Kind::Historian if things.chance.once_in(2) => rule(things),
             Kind::Historian => {
                 let choice = things.chance.below(4);
                 let (count, age) = (*things.chance.pick(&[1, 5, 20, 100, 10_000]), 3_600_000);
@@ -370,13 +372,14 @@ impl Agent {
         let mut commands: Vec<Command> = Vec::new();
         for _ in 0..things.chance.between(1, 4) {
             let (namespace, key) = things.place();
-            commands.push(match things.chance.below(8) {
+            commands.push(match things.chance.below(9) {
                 0 => namespace::Command::Create {
                     name: things.some_namespace(),
                     rules: things.some_rules(),
                 }
                 .into(),
                 1 => namespace::Command::Delete { name: things.some_namespace() }.into(),
+                8 => rule(things),
                 2 => things.patch(namespace, key, None).into(),
                 3 => {
                     state::Command::Delete(Delete { namespace, key, expected_version: None }).into()

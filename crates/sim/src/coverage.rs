@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use baton_core::wait::Left;
 
 /// Everything that a long run must have met.
-pub const SOMETIMES: [&str; 64] = [
+pub const SOMETIMES: [&str; 66] = [
     "answer: version conflict",
     "answer: idempotent replay",
     "answer: idempotency key reused",
@@ -56,6 +56,8 @@ pub const SOMETIMES: [&str; 64] = [
     "open: torn tail or lost cache",
     "open: unknown outcome was durable",
     "open: unknown outcome was lost",
+    "rule: removed",
+    "rule: replaced",
     "task: agent gone",
     "task: cancelled with another",
     "task: completed",

@@ -45,6 +45,7 @@ pub mod plan;
 pub mod questions;
 mod reading;
 mod recovery;
+pub mod ruling;
 mod serving;
 mod settling;
 pub mod sharing;

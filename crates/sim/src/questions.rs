@@ -3,6 +3,7 @@
 use baton_core::state::{Diff, Get, History, List, Query as StateQuery, Snapshot};
 use baton_core::{Pattern, Query, Revision, agent, namespace, workspace};
 
+use crate::ruling;
 use crate::things::Things;
 
 /// A question of somebody who has heard of revisions up to this one.
@@ -39,9 +40,10 @@ pub fn question(things: &mut Things<'_>, heard_of: u64) -> Query {
             let to = things.chance.once_in(2).then_some(to);
             StateQuery::Diff(Diff { namespace, from, to }).into()
         }
-        8 => match things.chance.below(3) {
+        8 => match things.chance.below(4) {
             0 => workspace::Query::Get.into(),
-            1 => namespace::Query::List { limit: None, cursor: None }.into(),
+            1 => ruling::question(things),
+            2 => namespace::Query::List { limit: None, cursor: None }.into(),
             _ => namespace::Query::Get { name: things.some_namespace() }.into(),
         },
         _ => match things.chance.below(2) {

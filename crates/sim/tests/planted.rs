@@ -12,7 +12,7 @@ const SEEDS_MAX: u64 = 300;
 const SEEDS_CLEAN: u64 = 100;
 
 /// Every planted bug, and what goes wrong with it.
-const PLANTED: [(&str, &str); 50] = [
+const PLANTED: [(&str, &str); 53] = [
     ("state.version_stands_still", "a write does not raise the version"),
     ("state.ignore_expected_version", "a stale write wins"),
     ("state.expire_early", "entries go ten seconds too early"),
@@ -24,6 +24,9 @@ const PLANTED: [(&str, &str); 50] = [
     ("space.stale_fence_holds", "a write under a stale token is accepted"),
     ("space.awaited_receipt_not_kept", "a repeated call gets a second hold"),
     ("head.forgets_token", "a token is given twice after a restart"),
+    ("rule.keeps_the_old_check", "a rule that is replaced still demands what it did"),
+    ("rule.lost_in_a_snapshot", "a rule is lost after a restart"),
+    ("rule.undone_stays", "a rule of a refused transaction stays"),
     ("lock.ends_early", "a hold ends after half its time"),
     ("lock.last_in_line", "whoever came last is next"),
     ("lock.any_token_will_do", "a stale holder releases another's hold"),

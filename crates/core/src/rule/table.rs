@@ -38,6 +38,13 @@ impl Table {
                     added_by: moment.agent.clone(),
                     revision: moment.revision,
                 };
+                #[cfg(feature = "planted")]
+                let rule = match self.by_name.get(name) {
+                    Some(before) if crate::planted::is("rule.keeps_the_old_check") => {
+                        Rule { check: before.check.clone(), ..rule }
+                    }
+                    Some(_) | None => rule,
+                };
                 let before = self.by_name.insert(name.clone(), rule);
                 assert_eq!(before.is_some(), *replaced, "what is replaced was there");
                 before
@@ -49,6 +56,10 @@ impl Table {
 
     /// Takes back one change; the latest must be taken back first.
     pub fn undo(&mut self, undo: Undo) {
+        #[cfg(feature = "planted")]
+        if crate::planted::is("rule.undone_stays") {
+            return;
+        }
         match undo.before {
             Some(rule) => self.by_name.insert(undo.name, rule),
             None => self.by_name.remove(&undo.name),
@@ -97,6 +108,9 @@ impl Table {
 
     /// Puts together what a snapshot holds.
     pub fn restore(rules: Vec<Rule>) -> Self {
+        #[cfg(feature = "planted")]
+        let rules: Vec<_> =
+            if crate::planted::is("rule.lost_in_a_snapshot") { Vec::new() } else { rules };
         Self { by_name: rules.into_iter().map(|rule| (rule.name.clone(), rule)).collect() }
     }
 

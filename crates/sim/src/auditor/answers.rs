@@ -195,6 +195,9 @@ impl Ledger {
             (Command::State(state::Command::Transfer(_)), Reply::State(_))
             | (Command::Namespace(_), Reply::Namespace(_))
             | (Command::Workspace(_), Reply::Workspace(_)) => Ok(()),
+            (Command::Rule(command), Reply::Rule(reply)) => {
+                self.rule_reply(command, reply, revision)
+            }
             (Command::Lock(command), Reply::Lock(reply)) => {
                 self.lock_reply(command, reply, revision)
             }
@@ -260,6 +263,7 @@ impl Ledger {
             Rejection::State(rejection) => self.refused_state(asked, rejection, at, coverage),
             Rejection::Agent(rejection) => self.refused_agent(rejection, at, coverage),
             Rejection::Namespace(rejection) => self.refused_namespace(rejection, at),
+            Rejection::Rule(rejection) => self.refused_rule(&asked.request.wish, rejection, at),
             Rejection::Lock(rejection) => self.refused_lock(rejection, at, coverage),
             Rejection::Semaphore(rejection) => self.refused_semaphore(rejection, at, coverage),
             Rejection::Task(rejection) => self.refused_task(rejection, at, coverage),

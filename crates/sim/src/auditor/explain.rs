@@ -105,13 +105,7 @@ impl<'a> Reading<'a> {
             Command::State(StateCommand::Expire | StateCommand::LetGo { .. }) => Ok(()),
             Command::Namespace(command) => self.namespace(command),
             Command::Agent(command) => self.agent(command),
-            Command::Rule(command) => match self.take()? {
-                Event::Rule(event) => {
-                    demand!(event.name() == command.name(), "another rule changed");
-                    Ok(())
-                }
-                other => Err(Breach(format!("a rule was due, not {}", other.kind()))),
-            },
+            Command::Rule(command) => self.rule(command),
             Command::Lock(command) => self.lock(command),
             Command::Semaphore(command) => self.semaphore(command),
             Command::Task(command) => self.task(command),

@@ -28,6 +28,7 @@ use baton_core::{
 use super::barriers::Barriers;
 use super::joins::Joins;
 use super::pools::{Name, Pool};
+use super::rules::Rulebook;
 use super::tasks::Tasks;
 use super::timeline::Timeline;
 use super::waits::{Tokens, Waits};
@@ -100,6 +101,7 @@ pub struct Ledger {
     pub(super) receipts: BTreeMap<(AgentId, IdempotencyKey), Timeline<Kept>>,
     /// By the revision that it took effect at: a key may be used again when it is forgotten.
     pub(super) keyed: BTreeMap<(u64, AgentId, IdempotencyKey), Keyed>,
+    pub(super) rulebook: Rulebook,
     pub(super) pools: BTreeMap<Name, Timeline<Pool>>,
     /// Pools that the batch at hand has changed.
     pub(super) touched: BTreeSet<Name>,
@@ -142,6 +144,7 @@ impl Ledger {
             agents: BTreeMap::new(),
             receipts: BTreeMap::new(),
             keyed: BTreeMap::new(),
+            rulebook: Rulebook::default(),
             pools: BTreeMap::new(),
             touched: BTreeSet::new(),
             barriers: Barriers::default(),
@@ -312,7 +315,7 @@ impl Ledger {
                     self.retention.set(revision, *retention);
                     Ok(())
                 }
-                Event::Rule(_) => Ok(()),
+                Event::Rule(event) => self.add_rule(&batch, event, coverage),
                 Event::Semaphore(event) => self.add_semaphore(&batch, event, &ended, coverage),
                 Event::Task(event) => self.add_task(&batch, event, &ended, coverage),
                 Event::Join(event) => self.add_join(&batch, event, &ended, coverage),

@@ -17,6 +17,7 @@
 //! | `pools` | never too many holders, lines keep their order, nothing ends early |
 //! | `barriers` | each generation opens once, with as many as it takes |
 //! | `joins` | each settles once, as what its tasks have made of it |
+//! | `rules` | what is said about hand-offs is what was asked for, and kept |
 //! | `tasks` | one lease at a time, one end for every task, nobody starves |
 //! | `explain` | a batch is all of what was asked for, and nothing else |
 //! | `answers` | every answer and every refusal was the truth when it was decided |
@@ -38,6 +39,7 @@ pub mod pasts;
 pub mod permits;
 pub mod pools;
 pub mod presents;
+pub mod rules;
 pub mod tasks;
 pub mod timeline;
 pub mod waits;

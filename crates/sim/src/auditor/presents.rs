@@ -45,6 +45,7 @@ impl Ledger {
             ) => self.pictured(snapshot, page, at),
             (Query::Namespace(_), Reply::Namespace(reply)) => self.namespaces_shown(reply, at),
             (Query::Agent(query), Reply::Agent(reply)) => self.agents_shown(query, reply, at),
+            (Query::Rule(query), Reply::Rule(reply)) => self.rules_shown(query, reply, at),
             (Query::Lock(query), Reply::Lock(reply)) => self.locks_shown(query, reply, at),
             (Query::Semaphore(query), Reply::Semaphore(reply)) => {
                 self.semaphores_shown(query, reply, at)
