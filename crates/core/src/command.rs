@@ -6,7 +6,8 @@ use crate::names::IdempotencyKey;
 use crate::numbers::Token;
 use crate::transaction::Precondition;
 use crate::{
-    agent, barrier, join, lock, namespace, pipeline, rule, semaphore, state, task, workspace,
+    agent, barrier, checkpoint, join, lock, namespace, pipeline, rule, semaphore, state, task,
+    workspace,
 };
 
 /// A wish to change something.
@@ -34,6 +35,8 @@ pub enum Command {
     Join(join::Command),
     /// About pipelines.
     Pipeline(pipeline::Command),
+    /// About checkpoints.
+    Checkpoint(checkpoint::Command),
     /// About the workspace itself.
     Workspace(workspace::Command),
 }
@@ -63,6 +66,8 @@ pub enum Query {
     Join(join::Query),
     /// About pipelines.
     Pipeline(pipeline::Query),
+    /// About checkpoints.
+    Checkpoint(checkpoint::Query),
     /// About the workspace itself.
     Workspace(workspace::Query),
 }
@@ -123,6 +128,7 @@ impl Command {
             | Self::Task(_)
             | Self::Join(_)
             | Self::Pipeline(_)
+            | Self::Checkpoint(_)
             | Self::Workspace(_) => None,
         };
         wait_ms.filter(|wait_ms| *wait_ms > 0)
@@ -150,12 +156,18 @@ impl Command {
                     | task::Command::Complete(_)
                     | task::Command::Fail(_)
             ),
+            Self::Checkpoint(
+                checkpoint::Command::Save(checkpoint::Save { token, .. })
+                | checkpoint::Command::Restore { token, .. }
+                | checkpoint::Command::Fork { token, .. },
+            ) => token.is_some(),
             Self::State(_)
             | Self::Namespace(_)
             | Self::Rule(_)
             | Self::Barrier(_)
             | Self::Join(_)
             | Self::Pipeline(_)
+            | Self::Checkpoint(_)
             | Self::Workspace(_) => false,
         }
     }
@@ -175,6 +187,7 @@ impl Query {
             | Self::Barrier(_)
             | Self::Join(_)
             | Self::Pipeline(_)
+            | Self::Checkpoint(_)
             | Self::Workspace(_) => false,
         }
     }
@@ -197,5 +210,5 @@ macro_rules! sums {
 sums!(
     state => State, namespace => Namespace, agent => Agent, rule => Rule, lock => Lock,
     semaphore => Semaphore, barrier => Barrier, task => Task, join => Join, pipeline => Pipeline,
-    workspace => Workspace
+    checkpoint => Checkpoint, workspace => Workspace
 );

@@ -8,10 +8,12 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
+use crate::checkpoint::Checksum;
 use crate::expression::Expression;
 use crate::names::{
-    AgentId, BarrierName, GroupName, IdempotencyKey, JoinId, Key, LockName, NamespaceName,
-    PipelineName, RuleName, SemaphoreName, StageName, TaskId, TaskType, WorkspaceName,
+    AgentId, BarrierName, CheckpointId, CheckpointLabel, GroupName, IdempotencyKey, JoinId, Key,
+    LockName, NamespaceName, PipelineName, RuleName, SemaphoreName, StageName, TaskId, TaskType,
+    WorkspaceName,
 };
 use crate::numbers::{Generation, Revision, Token, Version, WaitId};
 use crate::patch_entry::{PatchEntry, PatchFields};
@@ -72,6 +74,15 @@ described! {
     RuleName, "RuleName" =>
         plain("Name of a rule for hand-offs.", limits::RULE_NAME_BYTES_MAX, "._:@\\-");
     JoinId, "JoinId" => plain("Id of a join.", limits::TASK_BYTES_MAX, "._:@\\-");
+    CheckpointId, "CheckpointId" =>
+        plain("Id of a checkpoint.", limits::TASK_BYTES_MAX, "._:@\\-");
+    CheckpointLabel, "CheckpointLabel" =>
+        text("What a checkpoint is called.", limits::LABEL_BYTES_MAX);
+    Checksum, "Checksum" => json_schema!({
+        "description": "CRC-32 of the bytes.",
+        "type": "string",
+        "pattern": "^crc32:[0-9a-f]{8}$",
+    });
     TaskId, "TaskId" => plain("Id of a task.", limits::TASK_BYTES_MAX, "._:@\\-");
     TaskType, "TaskType" =>
         plain("What kind of work a task is.", limits::TASK_BYTES_MAX, "._:@\\-");

@@ -7,7 +7,8 @@ use crate::pattern::Pattern;
 use crate::receipt::Receipt;
 use crate::wait::{Keyed, Step};
 use crate::{
-    agent, barrier, join, lock, namespace, pipeline, rule, semaphore, state, task, workspace,
+    agent, barrier, checkpoint, join, lock, namespace, pipeline, rule, semaphore, state, task,
+    workspace,
 };
 
 /// A fact. Past tense, self-contained: applying one needs the space and nothing else.
@@ -34,6 +35,8 @@ pub enum Event {
     Join(join::Event),
     /// About pipelines.
     Pipeline(pipeline::Event),
+    /// About checkpoints.
+    Checkpoint(checkpoint::Event),
     /// About the workspace itself.
     Workspace(workspace::Event),
     /// An answer that will be repeated if the request is.
@@ -54,6 +57,7 @@ impl Event {
             Self::Semaphore(event) => event.kind(),
             Self::Barrier(event) => event.kind(),
             Self::Join(event) => event.kind(),
+            Self::Checkpoint(event) => event.kind(),
             Self::Task(event) => event.kind(),
             Self::Pipeline(event) => event.kind(),
             Self::Workspace(event) => event.kind(),
@@ -83,6 +87,10 @@ impl Event {
             Self::Semaphore(event) => ["semaphores/", event.name().as_str(), "", ""],
             Self::Barrier(event) => ["barriers/", event.name().as_str(), "", ""],
             Self::Join(event) => ["joins/", event.join().as_str(), "", ""],
+            Self::Checkpoint(event) => {
+                let [kind, task] = event.subject_parts();
+                [kind, task, "", ""]
+            }
             Self::Task(event) => {
                 let [kind, name] = event.subject_parts();
                 [kind, name, "", ""]
@@ -119,6 +127,7 @@ impl Event {
             | Self::Semaphore(_)
             | Self::Barrier(_)
             | Self::Join(_)
+            | Self::Checkpoint(_)
             | Self::Task(_)
             | Self::Pipeline(_)
             | Self::Workspace(_)
@@ -138,6 +147,7 @@ impl Event {
             | Self::Semaphore(_)
             | Self::Barrier(_)
             | Self::Join(_)
+            | Self::Checkpoint(_)
             | Self::Task(_)
             | Self::Pipeline(_)
             | Self::Workspace(_) => true,
@@ -159,6 +169,7 @@ impl Event {
             | Self::Agent(_)
             | Self::Rule(_)
             | Self::Pipeline(_)
+            | Self::Checkpoint(_)
             | Self::Workspace(_)
             | Self::Receipt(_)
             | Self::Awaited(_) => None,
@@ -179,6 +190,7 @@ impl Event {
             | Self::Barrier(_)
             | Self::Join(_)
             | Self::Pipeline(_)
+            | Self::Checkpoint(_)
             | Self::Workspace(_)
             | Self::Receipt(_)
             | Self::Awaited(_) => None,
@@ -218,6 +230,7 @@ impl Event {
             Self::Semaphore(event) => event.load(),
             Self::Barrier(event) => event.load(),
             Self::Join(event) => event.load(),
+            Self::Checkpoint(event) => event.load(),
             Self::Task(event) => event.load(),
             Self::Pipeline(event) => event.load(),
             Self::Receipt(receipt) => {

@@ -20,6 +20,8 @@ pub mod agent;
 pub mod authors;
 pub mod barrier;
 pub mod batch;
+pub mod checkpoint;
+pub mod checkpoints;
 mod circle;
 pub mod command;
 #[cfg(feature = "schema")]
@@ -77,8 +79,9 @@ pub use event::Event;
 pub use json::Json;
 pub use kind::Kind;
 pub use names::{
-    AgentId, BarrierName, GroupName, IdempotencyKey, JoinId, Key, LockName, NamespaceName,
-    PipelineName, RuleName, SemaphoreName, StageName, TaskId, TaskType, WorkspaceName,
+    AgentId, BarrierName, CheckpointId, CheckpointLabel, GroupName, IdempotencyKey, JoinId, Key,
+    LockName, NamespaceName, PipelineName, RuleName, SemaphoreName, StageName, TaskId, TaskType,
+    WorkspaceName,
 };
 pub use notice::Notice;
 pub use numbers::{Generation, Revision, Token, Version, WaitId};

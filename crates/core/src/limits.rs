@@ -234,3 +234,18 @@ pub const FOLLOWING_EVENTS_MAX: usize = 4 * STAGE_TASKS_MAX + PIPELINE_STAGES_MA
 pub const FOLLOWING_EVENTS_BESIDE_MAX: usize = STAGE_TASKS_MAX + PIPELINE_STAGES_MAX;
 /// Most bytes of that, likewise.
 pub const FOLLOWING_BYTES_BESIDE_MAX: usize = 512 << 10;
+/// Largest state of a checkpoint in bytes: saved whole and restored under an idempotency key, it
+/// must fit into a batch.
+pub const CHECKPOINT_BYTES_MAX: usize = 4 << 20;
+/// Longest label of a checkpoint in bytes: it is a name, and stands in lists.
+pub const LABEL_BYTES_MAX: usize = 128;
+/// Most checkpoints of one task: one call may prune them all.
+pub const CHECKPOINTS_PER_TASK_MAX: usize = 10_000;
+/// Most checkpoints of a workspace. Each is a record in memory.
+pub const CHECKPOINTS_MAX: usize = 200_000;
+/// Most bytes of memory that the checkpoints of a workspace take, what they share counted once.
+pub const CHECKPOINTS_BYTES_MAX: usize = if cfg!(test) { 16 << 20 } else { 256 << 20 };
+/// Most rules about how many checkpoints are kept; they are tried on every save.
+pub const CHECKPOINT_RULES_MAX: usize = 64;
+/// Most bytes of metadata and descriptions on one page of a list of checkpoints.
+pub const PAGE_BYTES_MAX: usize = 4 << 20;

@@ -211,6 +211,21 @@ name!(
     |what, text| check_plain(what, text, limits::TASK_BYTES_MAX, "._:@-")
 );
 name!(
+    /// Id of a checkpoint.
+    CheckpointId,
+    "checkpoint",
+    |what, text| check_plain(what, text, limits::TASK_BYTES_MAX, "._:@-")
+);
+name!(
+    /// What a checkpoint is called.
+    CheckpointLabel,
+    "label",
+    |what, text| {
+        check_length(what, text, limits::LABEL_BYTES_MAX)?;
+        check_key(what, text)
+    }
+);
+name!(
     /// What kind of work a task is.
     TaskType,
     "task type",
@@ -297,6 +312,13 @@ impl JoinId {
             0 | 1 => format!("j-{:010}", revision.0).into(),
             more => format!("j-{:010}.{more}", revision.0).into(),
         })
+    }
+}
+
+impl CheckpointId {
+    /// The id of the first checkpoint of a workspace, of the second, and so on. They sort by time.
+    pub fn of_number(number: u64) -> Self {
+        Self(format!("c-{number:010}").into())
     }
 }
 

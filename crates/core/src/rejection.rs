@@ -9,7 +9,8 @@ use crate::names::{IdempotencyKey, NameError};
 use crate::numbers::{Revision, Token};
 use crate::transaction::Precondition;
 use crate::{
-    agent, barrier, join, lock, namespace, pipeline, rule, semaphore, state, task, workspace,
+    agent, barrier, checkpoint, join, lock, namespace, pipeline, rule, semaphore, state, task,
+    workspace,
 };
 
 /// The rules said no. Refusals are answers, not failures: nothing was written.
@@ -40,6 +41,9 @@ pub enum Rejection {
     /// By joins.
     #[error(transparent)]
     Join(#[from] join::Rejection),
+    /// By checkpoints.
+    #[error(transparent)]
+    Checkpoint(#[from] checkpoint::Rejection),
     /// By tasks.
     #[error(transparent)]
     Task(#[from] task::Rejection),
@@ -131,6 +135,7 @@ impl Rejection {
             Self::Semaphore(rejection) => rejection.code(),
             Self::Barrier(rejection) => rejection.code(),
             Self::Join(rejection) => rejection.code(),
+            Self::Checkpoint(rejection) => rejection.code(),
             Self::Task(rejection) => rejection.code(),
             Self::Pipeline(rejection) => rejection.code(),
             Self::Workspace(rejection) => rejection.code(),
@@ -160,6 +165,7 @@ impl Rejection {
             Self::Semaphore(rejection) => rejection.kind(),
             Self::Barrier(rejection) => rejection.kind(),
             Self::Join(rejection) => rejection.kind(),
+            Self::Checkpoint(rejection) => rejection.kind(),
             Self::Task(rejection) => rejection.kind(),
             Self::Pipeline(rejection) => rejection.kind(),
             Self::Workspace(rejection) => rejection.kind(),
@@ -188,6 +194,7 @@ impl Rejection {
             Self::Semaphore(rejection) => rejection.hint(),
             Self::Barrier(rejection) => rejection.hint(),
             Self::Join(rejection) => rejection.hint(),
+            Self::Checkpoint(rejection) => rejection.hint(),
             Self::Task(rejection) => rejection.hint(),
             Self::Pipeline(rejection) => rejection.hint(),
             Self::Workspace(rejection) => rejection.hint(),

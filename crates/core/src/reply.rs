@@ -1,10 +1,13 @@
 //! Everything that can be answered, as a sum over the primitives.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use crate::numbers::Revision;
 use crate::{
-    agent, barrier, join, lock, namespace, pipeline, rule, semaphore, state, task, workspace,
+    agent, barrier, checkpoint, join, lock, namespace, pipeline, rule, semaphore, state, task,
+    workspace,
 };
 
 /// The answer to one command or query.
@@ -32,6 +35,8 @@ pub enum Reply {
     Join(join::Reply),
     /// About pipelines.
     Pipeline(pipeline::Reply),
+    /// About checkpoints.
+    Checkpoint(checkpoint::Reply),
     /// About the workspace itself.
     Workspace(workspace::Reply),
     /// One answer for each command of a transaction, in order.
@@ -45,4 +50,30 @@ pub struct Answer {
     pub revision: Revision,
     /// What to tell.
     pub reply: Reply,
+}
+
+impl Reply {
+    /// The checkpoints in it that were restored.
+    pub(crate) fn restored(&mut self) -> Vec<&mut checkpoint::Checkpoint> {
+        match self {
+            Self::Checkpoint(checkpoint::Reply::Restored(checkpoint)) => vec![&mut **checkpoint],
+            Self::Transaction(replies) => replies.iter_mut().flat_map(Self::restored).collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl Answer {
+    /// The same without the states of checkpoints. They may be large, and never change: whoever
+    /// keeps the answer can put them in again.
+    pub(crate) fn without_states(&self) -> Cow<'_, Self> {
+        match &self.reply {
+            Reply::Checkpoint(_) | Reply::Transaction(_) => {
+                let mut answer = self.clone();
+                answer.reply.restored().into_iter().for_each(|it| it.state = None);
+                Cow::Owned(answer)
+            }
+            _ => Cow::Borrowed(self),
+        }
+    }
 }

@@ -12,8 +12,8 @@ use crate::stamp::Stamp;
 use crate::time::Timestamp;
 use crate::wait::{Keyed, KeyedWaits, Step};
 use crate::{
-    agent, barrier, join, limits, lock, namespace, pipeline, policy, rule, semaphore, state, task,
-    workspace,
+    agent, barrier, checkpoint, join, limits, lock, namespace, pipeline, policy, rule, semaphore,
+    state, task, workspace,
 };
 
 mod head;
@@ -51,6 +51,8 @@ pub struct Space {
     pub join: join::Table,
     /// Pipelines.
     pub pipeline: pipeline::Table,
+    /// Checkpoints.
+    pub checkpoint: checkpoint::Table,
     /// The workspace about itself.
     pub workspace: workspace::Table,
     receipts: Receipts,
@@ -191,9 +193,19 @@ impl Space {
             return Ok(None);
         };
         if before == digest {
-            return Ok(Some(outcome));
+            return self.completed(outcome).map(Some);
         }
         Err(Rejection::KeyReused { key: key.clone() })
+    }
+
+    /// A kept answer, with the states of checkpoints that were left out of it.
+    fn completed(&self, mut outcome: Outcome) -> Result<Outcome, Rejection> {
+        if let Outcome::Answered(answer) = &mut outcome {
+            for restored in answer.reply.restored() {
+                restored.state = Some(self.checkpoint.state(&restored.id)?);
+            }
+        }
+        Ok(outcome)
     }
 
     /// Notes what must be repeated if this request is, or one whose wait it has ended.
@@ -219,7 +231,9 @@ impl Space {
         if let Some((key, digest)) = keyed {
             let agent = stamp.agent.clone();
             happened.events.push(match outcome {
-                Outcome::Answered(answer) => Event::Receipt(Receipt::of(key, digest, answer)),
+                Outcome::Answered(answer) => {
+                    Event::Receipt(Receipt::of(key, digest, &answer.without_states()))
+                }
                 Outcome::Waits(wait) => Event::Awaited(Keyed { wait: *wait, agent, key, digest }),
             });
         }
@@ -245,6 +259,7 @@ impl Space {
             | Event::Semaphore(_)
             | Event::Barrier(_)
             | Event::Join(_)
+            | Event::Checkpoint(_)
             | Event::Task(_)
             | Event::Pipeline(_)
             | Event::Workspace(_) => {

@@ -19,6 +19,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::{env, fs};
 
+use baton_core::checkpoint::{Piece, Recipe};
 use baton_core::expression::Expression;
 use baton_core::merge::Merge;
 use baton_core::receipt::Receipt;
@@ -28,10 +29,10 @@ use baton_core::state::{self, Operation, Removal, Source};
 use baton_core::task::{Cause, Outcome};
 use baton_core::wait::{Keyed, Left};
 use baton_core::{
-    AgentId, BarrierName, Batch, Event, Generation, GroupName, IdempotencyKey, JoinId, Json, Key,
-    LockName, NamespaceName, Notice, PipelineName, Revision, RuleName, SemaphoreName, StageName,
-    TaskId, TaskType, Timestamp, Token, Version, WaitId, agent, barrier, join, lock, namespace,
-    pipeline, rule, semaphore, task, workspace,
+    AgentId, BarrierName, Batch, CheckpointId, CheckpointLabel, Event, Generation, GroupName,
+    IdempotencyKey, JoinId, Json, Key, LockName, NamespaceName, Notice, PipelineName, Revision,
+    RuleName, SemaphoreName, StageName, TaskId, TaskType, Timestamp, Token, Version, WaitId, agent,
+    barrier, checkpoint, join, lock, namespace, pipeline, rule, semaphore, task, workspace,
 };
 use serde::{Deserialize, Serialize};
 
@@ -114,6 +115,7 @@ fn variant(event: &Event) -> &'static str {
         Event::Pipeline(pipeline::Event::Failed { .. }) => "pipeline failed",
         Event::Pipeline(pipeline::Event::Aborted { .. }) => "pipeline aborted",
         Event::Pipeline(pipeline::Event::Deleted { .. }) => "pipeline deleted",
+        Event::Checkpoint(event) => checkpoint_variant(event),
         Event::Receipt(_) => "receipt",
         Event::Awaited(_) => "awaited",
     }
@@ -140,6 +142,22 @@ fn task_variant(event: &task::Event) -> &'static str {
         },
         task::Event::Cancelled { .. } => "task cancelled",
         task::Event::Reviewed { .. } => "task reviewed",
+    }
+}
+
+/// The same for events of checkpoints.
+fn checkpoint_variant(event: &checkpoint::Event) -> &'static str {
+    match event {
+        checkpoint::Event::Saved(_) => "checkpoint saved",
+        checkpoint::Event::Restored { .. } => "checkpoint restored",
+        checkpoint::Event::Forked { .. } => "checkpoint forked",
+        checkpoint::Event::Labelled { .. } => "checkpoint labelled",
+        checkpoint::Event::Pruned { why, .. } => match why {
+            checkpoint::Why::Asked => "checkpoint pruned",
+            checkpoint::Why::Count => "checkpoint pruned, too many",
+            checkpoint::Why::Age => "checkpoint pruned, too old",
+        },
+        checkpoint::Event::Retained { .. } => "checkpoint retained",
     }
 }
 
@@ -274,6 +292,7 @@ fn examples() -> Vec<(&'static str, Event)> {
     .chain(semaphores())
     .chain(barriers())
     .chain(joins())
+    .chain(checkpoints())
     .chain(tasks())
     .chain(pipelines())
     .collect()
@@ -617,6 +636,70 @@ fn pipelines() -> Vec<(&'static str, Event)> {
         ("pipeline.deleted", pipeline::Event::Deleted { pipeline: name() }),
     ];
     events.into_iter().map(|(name, event)| (name, Event::Pipeline(event))).collect()
+}
+
+fn checkpoints() -> Vec<(&'static str, Event)> {
+    let id = CheckpointId::of_number;
+    let task = || TaskId::parse("t-0000000001").unwrap();
+    let text = |text: &str| text.to_owned();
+    let saved = checkpoint::Saved {
+        checkpoint: id(1),
+        task: task(),
+        parent: None,
+        description: None,
+        label: None,
+        metadata: None,
+        bytes: 10,
+        checksum: checkpoint::Checksum::of("{\"step\":1}"),
+        recipe: Recipe(vec![Piece::New(vec![text("{\"step\":1}")])]),
+    };
+    let pieces = vec![
+        Piece::Keep(0, 300),
+        Piece::New(vec![text("\"half a sen"), text("tence\",")]),
+        Piece::Known(vec![7, 70_000]),
+    ];
+    let further = checkpoint::Saved {
+        checkpoint: id(2),
+        parent: Some(id(1)),
+        description: Some(text("the outline stands")),
+        label: Some(CheckpointLabel::parse("before the review").unwrap()),
+        metadata: Some(json(r#"{"step":2}"#)),
+        bytes: 102_400,
+        recipe: Recipe(pieces),
+        ..saved.clone()
+    };
+    let label = CheckpointLabel::parse("half").unwrap();
+    let labelled = |label| checkpoint::Event::Labelled { checkpoint: id(2), task: task(), label };
+    let pruned = |why| {
+        let numbers = vec![(1, 300), (302, 302)];
+        checkpoint::Event::Pruned { task: task(), numbers, bytes: 70_000, why }
+    };
+    let rule = checkpoint::Rule {
+        task: "t-*".parse().unwrap(),
+        keep: Some(20),
+        max_age_ms: Some(86_400_000),
+    };
+    let none = checkpoint::Rule { keep: None, max_age_ms: None, ..rule.clone() };
+    let restored = checkpoint::Event::Restored { checkpoint: id(1), task: task() };
+    let forked = checkpoint::Event::Forked {
+        checkpoint: id(3),
+        task: TaskId::parse("thread-7").unwrap(),
+        source: id(2),
+    };
+    let events = vec![
+        ("checkpoint.saved", checkpoint::Event::Saved(Box::new(saved))),
+        ("checkpoint.saved with a parent", checkpoint::Event::Saved(Box::new(further))),
+        ("checkpoint.restored", restored),
+        ("checkpoint.forked", forked),
+        ("checkpoint.labelled", labelled(Some(label))),
+        ("checkpoint.labelled with nothing", labelled(None)),
+        ("checkpoint.pruned", pruned(checkpoint::Why::Asked)),
+        ("checkpoint.pruned with too many", pruned(checkpoint::Why::Count)),
+        ("checkpoint.pruned with some too old", pruned(checkpoint::Why::Age)),
+        ("checkpoint.retained", checkpoint::Event::Retained { rule }),
+        ("checkpoint.retained with no bounds", checkpoint::Event::Retained { rule: none }),
+    ];
+    events.into_iter().map(|(name, event)| (name, Event::Checkpoint(event))).collect()
 }
 
 fn encoded(event: &Event) -> String {

@@ -120,7 +120,8 @@ impl<L: Log> Shard<L> {
     ) -> Option<Chore> {
         let idle_ms = u64::try_from(self.options.idle.as_millis()).unwrap_or(u64::MAX);
         let is_idle = now.since(resident.used_at) >= idle_ms;
-        let state_bytes = resident.space.state.bytes() as u64;
+        let space = &resident.space;
+        let state_bytes = (space.state.bytes() + space.checkpoint.bytes()) as u64;
         let worth = self.options.snapshot_bytes_min.max(state_bytes / SNAPSHOT_PART);
         let is_behind = resident.snapshot < resident.space.revision();
         if resident.bytes_since_snapshot >= worth || (is_idle && is_behind) {

@@ -2,18 +2,21 @@
 //!
 //! A snapshot is sorted frames (see [`frames`](crate::frames)): one entry for the head, which is
 //! everything but what there may be millions of, one for every entry of shared state under its
-//! namespace and key, and one for every task. So it can be loaded whole, by two threads at once,
-//! and asked for one entry without loading it.
+//! namespace and key, one for every task, and one for every part of checkpoints: a chunk that many
+//! of them share stands there once. So it can be loaded whole, by two threads at once, and asked
+//! for one entry without loading it.
 //!
 //! | key | value |
 //! |---|---|
 //! | `00` | codec, schema (two bytes), MessagePack of the head |
 //! | `01` namespace `00` key | the entry as the table packs it |
 //! | `02` task | MessagePack of the task's record |
+//! | `03` number, four bytes, the highest first | MessagePack of a part of checkpoints |
 
 use std::ops::Bound;
 use std::sync::Arc;
 
+use baton_core::checkpoint;
 use baton_core::entries::{Entries, Entry as Packed};
 use baton_core::space::Head;
 use baton_core::tasks::Record;
@@ -29,6 +32,7 @@ const KIND: u8 = 1;
 const HEAD_KEY: &[u8] = &[0];
 const ENTRY_MARK: u8 = 1;
 const TASK_MARK: u8 = 2;
+const CHECKPOINT_MARK: u8 = 3;
 /// MessagePack with named fields.
 const CODEC: u8 = 1;
 /// Below this many frames a second thread costs more than it brings.
@@ -49,23 +53,26 @@ fn corrupt(what: impl Into<String>) -> SnapshotError {
     CodecError::Corrupt { what: what.into() }.into()
 }
 
-/// Writes a snapshot: the head first, then entries in order of namespace and key, then tasks.
+/// Writes a snapshot: the head first, then entries in order of namespace and key, then tasks and
+/// checkpoints.
 pub struct SnapshotWriter {
     frames: FrameWriter,
     key: Vec<u8>,
     tasks: Vec<Arc<Record>>,
+    checkpoints: Vec<checkpoint::Part>,
 }
 
 impl SnapshotWriter {
     /// Begins with everything but the shared state.
     pub fn begin(output: Box<dyn BlobWriter>, mut head: Head) -> Result<Self, SnapshotError> {
         let tasks = std::mem::take(&mut head.tasks.records);
+        let checkpoints = std::mem::take(&mut head.checkpoints.parts);
         let mut frames = FrameWriter::new(output, KIND);
         let mut value = vec![CODEC];
         value.extend_from_slice(&SCHEMA.to_le_bytes());
         rmp_serde::encode::write_named(&mut value, &head).expect("heads can be encoded");
         frames.push(HEAD_KEY, &value)?;
-        Ok(Self { frames, key: Vec::new(), tasks })
+        Ok(Self { frames, key: Vec::new(), tasks, checkpoints })
     }
 
     /// The next entry.
@@ -87,6 +94,14 @@ impl SnapshotWriter {
             self.key.extend_from_slice(task.id.as_str().as_bytes());
             value.clear();
             rmp_serde::encode::write_named(&mut value, &**task).expect("tasks can be encoded");
+            self.frames.push(&self.key, &value)?;
+        }
+        for (number, part) in (0_u32..).zip(&self.checkpoints) {
+            self.key.clear();
+            self.key.push(CHECKPOINT_MARK);
+            self.key.extend_from_slice(&number.to_be_bytes());
+            value.clear();
+            rmp_serde::encode::write_named(&mut value, part).expect("checkpoints can be encoded");
             self.frames.push(&self.key, &value)?;
         }
         self.frames.finish()?;
@@ -113,6 +128,7 @@ fn read_key(key: &[u8]) -> Option<(&str, &str)> {
 struct Part {
     namespaces: Vec<(NamespaceName, Vec<Packed>)>,
     tasks: Vec<Arc<Record>>,
+    checkpoints: Vec<checkpoint::Part>,
 }
 
 /// A snapshot that can be asked.
@@ -211,13 +227,14 @@ impl Snapshot {
         };
         let mut namespaces: Vec<(NamespaceName, Vec<Packed>)> = Vec::new();
         let mut head = self.head.clone();
-        let (entries, tasks): (Vec<_>, Vec<_>) =
-            halves.into_iter().map(|half| (half.namespaces, half.tasks)).unzip();
-        head.tasks.records.extend(tasks.into_iter().flatten());
-        for (namespace, mut entries) in entries.into_iter().flatten() {
-            match namespaces.last_mut().filter(|(last, _)| *last == namespace) {
-                Some((_, there)) => there.append(&mut entries),
-                None => namespaces.push((namespace, entries)),
+        for half in halves {
+            head.tasks.records.extend(half.tasks);
+            head.checkpoints.parts.extend(half.checkpoints);
+            for (namespace, mut entries) in half.namespaces {
+                match namespaces.last_mut().filter(|(last, _)| *last == namespace) {
+                    Some((_, there)) => there.append(&mut entries),
+                    None => namespaces.push((namespace, entries)),
+                }
             }
         }
         let table = |(namespace, entries)| (namespace, Entries::from_sorted(entries));
@@ -225,7 +242,7 @@ impl Snapshot {
     }
 
     fn load_frames(&self, frames: std::ops::Range<usize>) -> Result<Part, SnapshotError> {
-        let Part { mut namespaces, mut tasks } = Part::default();
+        let Part { mut namespaces, mut tasks, mut checkpoints } = Part::default();
         let mut odd = false;
         self.frames.decode_frames(frames, |key, value| {
             if key == HEAD_KEY {
@@ -234,6 +251,13 @@ impl Snapshot {
             if key.first() == Some(&TASK_MARK) {
                 match rmp_serde::from_slice(value) {
                     Ok(task) => tasks.push(Arc::new(task)),
+                    Err(_) => odd = true,
+                }
+                return;
+            }
+            if key.first() == Some(&CHECKPOINT_MARK) {
+                match rmp_serde::from_slice(value) {
+                    Ok(part) => checkpoints.push(part),
                     Err(_) => odd = true,
                 }
                 return;
@@ -259,6 +283,6 @@ impl Snapshot {
         if odd {
             return Err(corrupt("an entry of a snapshot is odd"));
         }
-        Ok(Part { namespaces, tasks })
+        Ok(Part { namespaces, tasks, checkpoints })
     }
 }

@@ -74,6 +74,7 @@ pub fn follow(space: &Space, event: &Event) -> Vec<Command> {
         | Event::Namespace(_)
         | Event::Rule(_)
         | Event::Barrier(_)
+        | Event::Checkpoint(_)
         | Event::Workspace(_)
         | Event::Receipt(_)
         | Event::Awaited(_) => Vec::new(),
@@ -100,6 +101,7 @@ pub fn may_follow(space: &Space, event: &Event) -> bool {
         | Event::Namespace(_)
         | Event::Rule(_)
         | Event::Barrier(_)
+        | Event::Checkpoint(_)
         | Event::Workspace(_)
         | Event::Receipt(_)
         | Event::Awaited(_) => false,

@@ -12,7 +12,8 @@ use crate::tasks;
 use crate::time::Timestamp;
 use crate::wait::{Keyed, KeyedWaits};
 use crate::{
-    agent, barrier, join, lock, namespace, pipeline, rule, semaphore, state, task, workspace,
+    agent, barrier, checkpoint, join, lock, namespace, pipeline, rule, semaphore, state, task,
+    workspace,
 };
 
 /// Everything of a space but the entries: small, and therefore copied at once.
@@ -63,6 +64,9 @@ pub struct Head {
     /// Pipelines: how many were ever created, and which are known.
     #[serde(default)]
     pub pipelines: pipeline::Facts,
+    /// Checkpoints, what they consist of, and how many are kept.
+    #[serde(default)]
+    pub checkpoints: checkpoint::Facts,
 }
 
 impl Space {
@@ -80,6 +84,7 @@ impl Space {
         self.join.check();
         self.pipeline.check();
         self.check_stages();
+        self.checkpoint.check();
         self.workspace.check();
         for (namespace, _) in self.state.namespaces() {
             assert!(self.namespace.get(namespace).is_some(), "entries live in a namespace");
@@ -115,6 +120,7 @@ impl Space {
             tasks: self.task.facts(),
             joins: self.join.facts(),
             pipelines: self.pipeline.facts(),
+            checkpoints: self.checkpoint.facts(),
         }
     }
 
@@ -135,6 +141,7 @@ impl Space {
             task: task::Table::restore(head.tasks),
             join: join::Table::restore(head.joins),
             pipeline: pipeline::Table::restore(head.pipelines),
+            checkpoint: checkpoint::Table::restore(head.checkpoints),
             #[cfg(feature = "planted")]
             token: if crate::planted::is("head.forgets_token") {
                 Token::default()

@@ -8,7 +8,8 @@ use crate::names::{AgentId, BarrierName, LockName, NamespaceName, RuleName, Sema
 use crate::numbers::Token;
 use crate::reply::Reply;
 use crate::{
-    agent, barrier, join, lock, namespace, pipeline, rule, semaphore, state, task, workspace,
+    agent, barrier, checkpoint, join, lock, namespace, pipeline, rule, semaphore, state, task,
+    workspace,
 };
 
 /// What to answer once the events of a command have happened.
@@ -29,6 +30,7 @@ pub(super) enum Plan {
     Task(task::About),
     Join(join::About),
     Pipeline(pipeline::About),
+    Checkpoint(checkpoint::About),
     Workspace,
     Reply(Reply),
     /// Nothing yet: the call waits.
@@ -139,6 +141,9 @@ impl Space {
             }
             Plan::Join(about) => Reply::Join(join::answer(&self.join, &Tasks(&self.task), &about)),
             Plan::Pipeline(about) => Reply::Pipeline(about.reply(&self.pipeline)),
+            Plan::Checkpoint(about) => {
+                Reply::Checkpoint(checkpoint::answer(&self.checkpoint, about))
+            }
             Plan::Waits => unreachable!("a call that waits is answered later"),
             Plan::Workspace => self.about_itself(&workspace::Query::Get),
             Plan::Reply(reply) => reply,

@@ -17,7 +17,8 @@ use crate::stamp::Stamp;
 use crate::state::Surroundings;
 use crate::transaction::Precondition;
 use crate::{
-    agent, barrier, join, lock, namespace, pipeline, rule, semaphore, state, task, workspace,
+    agent, barrier, checkpoint, join, lock, namespace, pipeline, rule, semaphore, state, task,
+    workspace,
 };
 
 /// How to take back one change.
@@ -30,6 +31,7 @@ pub(super) enum Undo {
     Semaphore(semaphore::Undo),
     Barrier(barrier::Undo),
     Join(join::Undo),
+    Checkpoint(checkpoint::Undo),
     Task(task::Undo),
     Pipeline(pipeline::Undo),
     Workspace(workspace::Undo),
@@ -98,6 +100,21 @@ impl join::Surroundings for Tasks<'_> {
     }
 }
 
+/// What checkpoints may know of the other tables.
+impl checkpoint::Surroundings for Space {
+    fn work(&self, task: &TaskId) -> checkpoint::Work<'_> {
+        match self.task.get(task).map(|record| record.lease.as_deref()) {
+            Some(Some(lease)) => checkpoint::Work::Leased(lease),
+            Some(None) => checkpoint::Work::Free,
+            None => checkpoint::Work::Unknown,
+        }
+    }
+
+    fn is_live(&self, token: Token) -> bool {
+        self.is_live(token)
+    }
+}
+
 impl Space {
     /// The changes of a commit stand: lets go of what taking them back would have needed.
     pub(super) fn settle(&mut self) {
@@ -111,6 +128,7 @@ impl Space {
                 | Undo::Semaphore(_)
                 | Undo::Barrier(_)
                 | Undo::Join(_)
+                | Undo::Checkpoint(_)
                 | Undo::Task(_)
                 | Undo::Pipeline(_)
                 | Undo::Workspace(_) => {}
@@ -135,6 +153,7 @@ impl Space {
                 Undo::Semaphore(undo) => self.semaphore.undo(undo),
                 Undo::Barrier(undo) => self.barrier.undo(undo),
                 Undo::Join(undo) => self.join.undo(undo),
+                Undo::Checkpoint(undo) => self.checkpoint.undo(undo),
                 Undo::Task(undo) => self.task.undo(undo),
                 Undo::Pipeline(undo) => self.pipeline.undo(undo),
                 Undo::Workspace(undo) => self.workspace.undo(&undo),
@@ -150,17 +169,7 @@ impl Space {
         events: &mut Vec<Event>,
     ) -> Result<Plan, Rejection> {
         match command {
-            Command::State(command) => {
-                let around = Neighbours { namespace: &self.namespace, agent: &self.agent };
-                let first = events.len();
-                let happen = &mut |event| events.push(Event::State(event));
-                match state::decide(&self.state, &around, command, stamp, happen)? {
-                    state::Answer::Written(warnings) => {
-                        Ok(Plan::Written { event: first, warnings })
-                    }
-                    state::Answer::Reply(reply) => Ok(Plan::Reply(Reply::State(reply))),
-                }
-            }
+            Command::State(command) => self.decide_state(command, stamp, events),
             Command::Namespace(command) => {
                 let name = command.name().clone();
                 let decided = namespace::decide(&self.namespace, command)?;
@@ -204,6 +213,11 @@ impl Space {
                 Ok(decided.about.into())
             }
             Command::Pipeline(command) => self.decide_pipeline(command, stamp, events),
+            Command::Checkpoint(command) => {
+                let decided = checkpoint::decide(&self.checkpoint, self, command, stamp)?;
+                events.extend(decided.events.into_iter().map(Event::Checkpoint));
+                Ok(Plan::Checkpoint(decided.about))
+            }
             Command::Workspace(command) => {
                 let decided = workspace::decide(&self.workspace, &command)?;
                 events.extend(decided.into_iter().map(Event::Workspace));
@@ -222,6 +236,22 @@ impl Space {
         events.extend(decided.events.into_iter().map(Event::Rule));
         let gone = decided.reply.map(|reply| Plan::Reply(Reply::Rule(reply)));
         Ok(gone.unwrap_or(Plan::Rule(name)))
+    }
+
+    #[inline]
+    fn decide_state(
+        &self,
+        command: state::Command,
+        stamp: &Stamp,
+        events: &mut Vec<Event>,
+    ) -> Result<Plan, Rejection> {
+        let around = Neighbours { namespace: &self.namespace, agent: &self.agent };
+        let first = events.len();
+        let happen = &mut |event| events.push(Event::State(event));
+        match state::decide(&self.state, &around, command, stamp, happen)? {
+            state::Answer::Written(warnings) => Ok(Plan::Written { event: first, warnings }),
+            state::Answer::Reply(reply) => Ok(Plan::Reply(Reply::State(reply))),
+        }
     }
 
     /// Applies a fact, and notes how to take it back: always if that may be necessary, else only if
@@ -259,6 +289,7 @@ impl Space {
                 return;
             }
             Event::Join(event) => Undo::Join(self.join.evolve(event, moment, &Tasks(&self.task))),
+            Event::Checkpoint(event) => Undo::Checkpoint(self.checkpoint.evolve(event, moment)),
             Event::Barrier(event) => Undo::Barrier(self.barrier.evolve(event, moment)),
             Event::Pipeline(event) => Undo::Pipeline(self.pipeline.evolve(event, moment)),
             Event::Workspace(event) => Undo::Workspace(self.workspace.evolve(event)),
@@ -311,6 +342,7 @@ impl Space {
             | Event::Agent(_)
             | Event::Rule(_)
             | Event::Pipeline(_)
+            | Event::Checkpoint(_)
             | Event::Workspace(_)
             | Event::Receipt(_)
             | Event::Awaited(_) => unreachable!("nobody waits for this"),
@@ -401,6 +433,10 @@ impl Space {
             Query::Pipeline(query) => {
                 let reply = pipeline::query(&self.pipeline, query);
                 Some(reply.map(Reply::Pipeline).map_err(Rejection::Pipeline))
+            }
+            Query::Checkpoint(query) => {
+                let reply = checkpoint::query(&self.checkpoint, query);
+                Some(reply.map(Reply::Checkpoint).map_err(Rejection::Checkpoint))
             }
             Query::Workspace(query) => Some(Ok(self.about_itself(query))),
         }

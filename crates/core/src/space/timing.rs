@@ -4,12 +4,12 @@ use super::Space;
 use crate::command::Command;
 use crate::numbers::WaitId;
 use crate::time::Timestamp;
-use crate::{agent, barrier, join, lock, pipeline, semaphore, state, task};
+use crate::{agent, barrier, checkpoint, join, lock, pipeline, semaphore, state, task};
 
 impl Space {
     /// The commands that time has caused by this moment.
     pub fn due(&self, now: Timestamp) -> Vec<Command> {
-        let causes: [(Option<Timestamp>, Command); 8] = [
+        let causes: [(Option<Timestamp>, Command); 9] = [
             (self.state.next_deadline(), state::Command::Expire.into()),
             (self.agent.next_deadline(), agent::Command::Expire.into()),
             (self.lock.next_deadline(), lock::Command::Expire.into()),
@@ -18,6 +18,7 @@ impl Space {
             (self.task.next_deadline(), task::Command::Expire.into()),
             (self.join.next_deadline(), join::Command::Expire.into()),
             (self.pipeline.next_deadline(), pipeline::Command::Expire.into()),
+            (self.checkpoint.next_deadline(), checkpoint::Command::Expire.into()),
         ];
         let due = causes.into_iter().filter(|(moment, _)| moment.is_some_and(|it| it <= now));
         due.map(|(_, command)| command).collect()
@@ -34,6 +35,7 @@ impl Space {
             self.task.next_deadline(),
             self.join.next_deadline(),
             self.pipeline.next_deadline(),
+            self.checkpoint.next_deadline(),
         ];
         deadlines.into_iter().flatten().min()
     }

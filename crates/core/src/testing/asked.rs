@@ -68,15 +68,21 @@ fn tree(asked: &str) -> Value {
         ("agent", "register" | "heartbeat" | "leave" | "get") => &["agent"],
         ("task", "create") => &["type"],
         ("task", "claim" | "list" | "stats") => &[],
-        ("task", _) => &["task"],
+        ("task", _) | ("checkpoint", "latest" | "prune") => &["task"],
         ("join", "wait" | "get") => &["join"],
         ("pipeline", "create" | "abort" | "delete" | "get") => &["pipeline"],
         ("pipeline", "list") => &[],
         ("pipeline", _) => &["pipeline", "stage"],
+        ("checkpoint", "save") => &["task", "state"],
+        ("checkpoint", "restore" | "get" | "label") => &["checkpoint"],
+        ("checkpoint", "fork") => &["checkpoint", "task"],
         _ => &[],
     };
     let fields = read_fields(names, words);
-    let unit = matches!((noun, verb), ("workspace", "get") | (_, "expire" | "follow"));
+    let unit = matches!(
+        (noun, verb),
+        ("workspace", "get") | ("checkpoint", "retention") | (_, "expire" | "follow")
+    );
     if unit { json!({ noun: verb }) } else { json!({ noun: { verb: fields } }) }
 }
 
@@ -90,7 +96,9 @@ fn read_fields<'a>(names: &[&str], words: impl Iterator<Item = &'a str>) -> Map<
                 fields.insert("namespace".into(), json!(namespace));
                 fields.insert("key".into(), json!(key));
             }
-            Some(&"value") => drop(fields.insert("value".into(), read_value(word))),
+            Some(name @ (&"value" | &"state")) => {
+                drop(fields.insert((*name).to_owned(), read_value(word)));
+            }
             Some(name) => drop(fields.insert((*name).to_owned(), json!(word))),
             None => match word.split_once('=') {
                 Some((name, value)) => drop(fields.insert(name.to_owned(), read_value(value))),
@@ -115,8 +123,18 @@ pub(crate) fn read_command(asked: &str) -> Command {
 
 /// A query, if that is what it is.
 pub(super) fn read_query(asked: &str) -> Option<Query> {
-    const VERBS: [&str; 8] =
-        [".get", ".list", ".history", ".snapshot", ".diff", ".stats", ".why", ".output"];
+    const VERBS: [&str; 10] = [
+        ".get",
+        ".list",
+        ".history",
+        ".snapshot",
+        ".diff",
+        ".stats",
+        ".why",
+        ".output",
+        ".latest",
+        ".retention",
+    ];
     let name = *words(asked).first()?;
     VERBS.iter().any(|verb| name.ends_with(verb)).then(|| {
         serde_json::from_value(tree(asked)).unwrap_or_else(|error| panic!("`{asked}`: {error}"))

@@ -1,5 +1,7 @@
 //! What came of it, as text: one line for every event, entry and page.
 
+mod checkpoints;
+
 use std::fmt::Write;
 
 use crate::entry::Entry;
@@ -8,7 +10,9 @@ use crate::json::Json;
 use crate::names::{StageName, TaskId};
 use crate::reply::{Answer, Reply};
 use crate::task::{self, Outcome};
-use crate::{agent, barrier, join, lock, namespace, pipeline, rule, semaphore, state, workspace};
+use crate::{
+    agent, barrier, checkpoint, join, lock, namespace, pipeline, rule, semaphore, state, workspace,
+};
 
 /// The answer to a request that changed nothing, perhaps because it was made before.
 pub(super) fn told_again(answer: &Answer) -> String {
@@ -21,6 +25,7 @@ pub(super) fn told_again(answer: &Answer) -> String {
         | Reply::Task(task::Reply::Done)
         | Reply::Join(join::Reply::Done)
         | Reply::Pipeline(pipeline::Reply::Done) => "nothing".into(),
+        Reply::Checkpoint(checkpoint::Reply::Done) => "nothing".into(),
         reply => format!("r{}: {}", answer.revision, shown(reply)),
     }
 }
@@ -74,6 +79,7 @@ pub(super) fn told(event: &Event) -> String {
         Event::Task(event) => told_of_task(event),
         Event::Join(event) => told_of_join(event),
         Event::Pipeline(event) => told_of_pipeline(event),
+        Event::Checkpoint(event) => checkpoints::told(event),
         Event::Receipt(receipt) => format!("{kind} {}", receipt.key),
         Event::Awaited(keyed) => format!("{kind} {}", keyed.key),
     }
@@ -481,6 +487,7 @@ pub(super) fn shown(reply: &Reply) -> String {
         Reply::Semaphore(reply) => shown_semaphore(reply),
         Reply::Barrier(reply) => shown_barrier(reply),
         Reply::Join(reply) => shown_join(reply),
+        Reply::Checkpoint(reply) => checkpoints::shown(reply),
         Reply::Task(reply) => shown_task(reply),
         Reply::Pipeline(reply) => shown_pipeline(reply),
         Reply::Workspace(workspace::Reply::Workspace {

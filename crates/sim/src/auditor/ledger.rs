@@ -17,6 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use baton_core::agent::Event as AgentEvent;
+use baton_core::checkpoint::{Event as CheckpointEvent, Why};
 use baton_core::state::{Event as StateEvent, Removal};
 use baton_core::wait::Step;
 use baton_core::workspace::{Event as WorkspaceEvent, Retention};
@@ -320,6 +321,7 @@ impl Ledger {
                 Event::Task(event) => self.add_task(&batch, event, &ended, coverage),
                 Event::Join(event) => self.add_join(&batch, event, &ended, coverage),
                 Event::Pipeline(_) => Ok(()),
+                Event::Checkpoint(_) => Ok(()),
                 Event::Barrier(event) => self.add_barrier(&batch, event, &ended, coverage),
                 Event::Receipt(receipt) => {
                     let agent = receipt.agent.as_ref().unwrap_or(&batch.agent);
@@ -547,6 +549,9 @@ fn is_caused(event: &Event) -> bool {
         | Event::Join(_) => {
             let (_, what) = event.kind().split_once('.').unwrap_or_default();
             matches!(event.wait(), Some(Step::Granted(_))) || CAUSED.contains(&what)
+        }
+        Event::Checkpoint(event) => {
+            matches!(event, CheckpointEvent::Pruned { why: Why::Age, .. })
         }
         // An answer to somebody who waited.
         Event::Receipt(receipt) => receipt.agent.is_some(),

@@ -117,6 +117,7 @@ impl Ledger {
                 | Event::Semaphore(_)
                 | Event::Barrier(_)
                 | Event::Join(_)
+                | Event::Checkpoint(_)
                 | Event::Task(_)
                 | Event::Pipeline(_)
                 | Event::Workspace(_)

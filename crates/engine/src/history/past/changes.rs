@@ -223,6 +223,7 @@ impl<L: Log> Past<'_, L> {
             | Event::Semaphore(_)
             | Event::Barrier(_)
             | Event::Join(_)
+            | Event::Checkpoint(_)
             | Event::Task(_)
             | Event::Pipeline(_)
             | Event::Workspace(_)

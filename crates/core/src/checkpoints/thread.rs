@@ -1,0 +1,82 @@
+//! The checkpoints of one task, or of another thread of work.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::names::CheckpointId;
+use crate::time::Timestamp;
+
+/// The checkpoints of one task. There is at least one.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Thread {
+    /// How many were ever saved.
+    pub saved: u64,
+    /// The one that the next goes on from.
+    pub head: u64,
+    /// Those that are kept, by number.
+    pub kept: BTreeMap<u64, (CheckpointId, Timestamp)>,
+    /// Those of them that no label keeps.
+    pub loose: BTreeSet<u64>,
+}
+
+impl Thread {
+    /// The id of its head.
+    pub fn head_id(&self) -> &CheckpointId {
+        &self.kept[&self.head].0
+    }
+
+    /// Those that may go if so many newer ones stay, the oldest first. A label keeps one, and so
+    /// does being the head, unless all may go.
+    pub fn beyond(&self, keep: usize, head: u64, all: bool) -> impl Iterator<Item = u64> {
+        let kept = self.kept.keys().take(if all { self.kept.len() } else { 0 });
+        let loose = self.loose.iter().take(if all { 0 } else { self.loose.len() });
+        let count = if all { self.kept.len() } else { self.loose.len() };
+        let beyond = kept.chain(loose).take(count.saturating_sub(keep));
+        beyond.copied().filter(move |number| all || *number != head)
+    }
+
+    /// Whether one was saved before a moment.
+    pub fn is_older(&self, number: u64, moment: Timestamp) -> bool {
+        self.kept[&number].1 < moment
+    }
+
+    /// When the first that may go was saved.
+    pub fn oldest(&self) -> Option<Timestamp> {
+        self.beyond(0, self.head, false).next().map(|number| self.kept[&number].1)
+    }
+}
+
+/// Ascending numbers as ranges from one to another, both within.
+pub fn ranges(numbers: impl Iterator<Item = u64>) -> Vec<(u64, u64)> {
+    let mut ranges: Vec<(u64, u64)> = Vec::new();
+    for number in numbers {
+        match ranges.last_mut().filter(|(_, last)| *last + 1 == number) {
+            Some((_, last)) => *last = number,
+            None => ranges.push((number, number)),
+        }
+    }
+    ranges
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_are_one_range() {
+        assert_eq!(ranges([1, 2, 3, 7, 9, 10].into_iter()), [(1, 3), (7, 7), (9, 10)]);
+        assert!(ranges([].into_iter()).is_empty());
+    }
+
+    #[test]
+    fn labels_and_the_head_are_not_beyond() {
+        let id = |number: u64| (CheckpointId::of_number(number), Timestamp(number));
+        let kept: BTreeMap<_, _> = (1..=6).map(|number| (number, id(number))).collect();
+        let thread = Thread { saved: 6, head: 2, kept, loose: [1, 2, 4, 5, 6].into() };
+        let beyond = |keep, all| thread.beyond(keep, 2, all).collect::<Vec<_>>();
+        assert_eq!(beyond(2, false), [1, 4]);
+        assert!(beyond(9, false).is_empty());
+        assert_eq!(beyond(2, true), [1, 2, 3, 4]);
+        assert_eq!(beyond(0, true), [1, 2, 3, 4, 5, 6]);
+        assert_eq!(thread.oldest(), Some(Timestamp(1)));
+    }
+}
