@@ -278,6 +278,33 @@ fn joins() {
 }
 
 #[test]
+fn checkpoints() {
+    story(
+        "checkpoint",
+        &[
+            "checkpoint latest thread-7",
+            "checkpoint save thread-7 '{\"step\": 1}' --metadata '{\"node\": \"plan\"}'",
+            "checkpoint save thread-7 '{\"step\": 2}' --label outline --description 'it stands'",
+            "checkpoint latest thread-7",
+            "checkpoint latest thread-7 --state",
+            "checkpoint ls thread-7",
+            "checkpoint ls --metadata '{\"node\": \"plan\"}' --before c-0000000002",
+            "checkpoint restore c-0000000001",
+            "checkpoint fork c-0000000001 thread-8",
+            "checkpoint fork c-0000000001 thread-8",
+            "checkpoint label c-0000000002",
+            "checkpoint prune thread-7",
+            "checkpoint prune thread-7 --keep 0",
+            "checkpoint retain --task thread-* --keep 20 --max-age 7d",
+            "checkpoint retention",
+            "task add review --id t",
+            "checkpoint save t 1 --token 9",
+            "checkpoint get c-0000000002",
+        ],
+    );
+}
+
+#[test]
 fn semaphores_and_barriers() {
     story(
         "semaphore",
@@ -375,6 +402,7 @@ fn help() {
         "agent",
         "task",
         "join",
+        "checkpoint",
         "lock",
         "semaphore",
         "barrier",

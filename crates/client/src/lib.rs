@@ -138,6 +138,10 @@ pub type Failing = baton_handle::Failing<Client>;
 pub type AddingRule = baton_handle::AddingRule<Client>;
 /// Rules for hand-offs of a workspace, as one agent sees them.
 pub type HandoffRules = baton_handle::HandoffRules<Client>;
+/// Checkpoints of a workspace, as one agent sees them.
+pub type Checkpoints = baton_handle::Checkpoints<Client>;
+/// A checkpoint that is saved when this is awaited.
+pub type Saving = baton_handle::Saving<Client>;
 /// A join that comes to be when this is awaited.
 pub type Joining = baton_handle::Joining<Client>;
 /// Joins of a workspace, as one agent sees them.

@@ -16,7 +16,8 @@ use baton_client::core::merge::Patch;
 use baton_client::core::state::{Command, History, List as Entries, Set, Snapshot};
 use baton_client::core::task::{Backoff, List, Next, OnExhausted, Verdict};
 use baton_client::core::{
-    Json, Key, NamespaceName, Pattern, Precondition, Revision, Rules, Timestamp, Token, Version,
+    Json, Key, NamespaceName, Pattern, Precondition, Revision, Rules, TaskId, Timestamp, Token,
+    Version, checkpoint,
 };
 use baton_client::{Client, Item, Options};
 use baton_handle::{Carrier, Failure, Workspace};
@@ -283,6 +284,29 @@ async fn task_story<C: Carrier>(ada: &Workspace<C>, told: &mut Transcript) {
     told.add(joins.get("all").await);
 }
 
+async fn checkpoint_story<C: Carrier>(ada: &Workspace<C>, told: &mut Transcript) {
+    let checkpoints = ada.checkpoints();
+    told.add(checkpoints.latest("thread").await);
+    told.add(checkpoints.save("thread", json!({"step": 1})).label("one").await);
+    let second = checkpoints.save("thread", json!({"step": 2})).description("half");
+    told.add(second.metadata(json!({"node": "plan"})).await);
+    told.add(checkpoints.save("thread", 3).parent("c-0000000001").await);
+    told.add(checkpoints.save("no good", 3).await);
+    told.add(checkpoints.latest("thread").await);
+    told.add(checkpoints.get("c-0000000002").await);
+    told.add(checkpoints.restore("c-0000000002").await);
+    told.add(checkpoints.fork("c-0000000002", "other").await);
+    told.add(checkpoints.label("c-0000000002", None).await);
+    told.add(checkpoints.list(checkpoint::List::default()).await);
+    let task = TaskId::parse("thread").unwrap();
+    let prune = checkpoint::Prune { task, keep: Some(0), older_than_ms: None, all: false };
+    told.add(checkpoints.prune(prune).await);
+    let retain = checkpoint::Retain { keep: Some(2), ..checkpoint::Retain::default() };
+    told.add(checkpoints.retain(retain).await);
+    told.add(checkpoints.retention().await);
+    told.add(ada.under(Token(99)).checkpoints().save("thread", 3).await);
+}
+
 async fn whole_story<C: Carrier>(carrier: C) -> Vec<String> {
     let ada = Workspace::new(carrier, "lab").unwrap().as_agent("ada").unwrap();
     let mut told = Transcript::default();
@@ -290,6 +314,7 @@ async fn whole_story<C: Carrier>(carrier: C) -> Vec<String> {
     other_stories(&ada, &mut told).await;
     lock_story(&ada, &mut told).await;
     task_story(&ada, &mut told).await;
+    checkpoint_story(&ada, &mut told).await;
     told.0
 }
 

@@ -66,9 +66,9 @@ pub use call::Waiting;
 pub use crank::Submitted;
 pub use error::Error;
 pub use handle::{
-    Acquiring, AcquiringPermit, AddingRule, Agents, Arriving, Barriers, Baton, Claiming,
-    Completing, CreateNamespace, CreatePipeline, Creating, Failing, HandoffRules, Item, Joining,
-    Joins, Locks, Namespaces, Patching, Pipelines, Registration, Reviewing, Semaphores, Setting,
-    State, Tasks, Transaction, Watch, Watching, Workspace, open, open_with,
+    Acquiring, AcquiringPermit, AddingRule, Agents, Arriving, Barriers, Baton, Checkpoints,
+    Claiming, Completing, CreateNamespace, CreatePipeline, Creating, Failing, HandoffRules, Item,
+    Joining, Joins, Locks, Namespaces, Patching, Pipelines, Registration, Reviewing, Saving,
+    Semaphores, Setting, State, Tasks, Transaction, Watch, Watching, Workspace, open, open_with,
 };
 pub use options::Options;

@@ -9,6 +9,7 @@
 //! | `waiting` | calls that wait are answered once, in order, and leave nothing behind |
 //! | `contention` | locks and tasks that many callers want at once, checked for linearizability |
 //! | `linearizability` | the checker of histories, which must refuse bad ones |
+//! | `checkpoints` | states come back byte for byte, and are on disk once |
 //! | `transactions` | all or nothing, and once |
 //! | `durability` | what was acknowledged stays, what failed says so |
 //! | `damage` | damaged, newer and occupied data is refused by name |
@@ -26,6 +27,7 @@
 mod agents;
 mod bad_input;
 mod cancelling;
+mod checkpoints;
 mod contention;
 mod crash;
 mod damage;

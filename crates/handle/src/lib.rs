@@ -6,6 +6,7 @@
 //!                          once,      ├─ Agents, Registration, HandoffRules
 //!                          under)     ├─ Tasks, Creating, Claiming …, Joins
 //!                                     ├─ Pipelines, CreatePipeline
+//!                                     ├─ Checkpoints, Saving
 //!                                     ├─ Locks, Semaphores, Barriers
 //!                             │       └─ Transaction, Watching
 //!                             ▼
@@ -30,6 +31,7 @@
 mod agents;
 mod barriers;
 mod carrier;
+mod checkpoints;
 mod joins;
 mod locks;
 mod namespaces;
@@ -45,6 +47,7 @@ mod workspace;
 pub use agents::{Agents, Registration};
 pub use barriers::{Arriving, Barriers};
 pub use carrier::{Caller, Carrier, Failure};
+pub use checkpoints::{Checkpoints, Saving};
 pub use joins::{Joining, Joins};
 pub use locks::{Acquiring, Held, Locks};
 pub use namespaces::{CreateNamespace, Namespaces};

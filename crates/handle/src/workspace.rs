@@ -7,8 +7,8 @@ use baton_core::{
 
 use crate::carrier::{Caller, Carrier};
 use crate::{
-    Agents, Barriers, HandoffRules, Joins, Locks, Namespaces, Pipelines, Semaphores, State, Tasks,
-    Transaction, Watching,
+    Agents, Barriers, Checkpoints, HandoffRules, Joins, Locks, Namespaces, Pipelines, Semaphores,
+    State, Tasks, Transaction, Watching,
 };
 
 /// A workspace as one agent sees it. Cheap to clone.
@@ -51,6 +51,11 @@ impl<C: Carrier> Workspace<C> {
         Self { token: Some(token), ..self.clone() }
     }
 
+    /// What it is under, for commands that have a token of their own.
+    pub(crate) fn token(&self) -> Option<Token> {
+        self.token
+    }
+
     /// Its name.
     pub fn name(&self) -> &WorkspaceName {
         &self.caller.workspace
@@ -89,6 +94,11 @@ impl<C: Carrier> Workspace<C> {
     /// The joins.
     pub fn joins(&self) -> Joins<C> {
         Joins::new(self.clone())
+    }
+
+    /// The checkpoints.
+    pub fn checkpoints(&self) -> Checkpoints<C> {
+        Checkpoints::new(self.clone())
     }
 
     /// The locks.

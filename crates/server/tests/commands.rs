@@ -78,6 +78,16 @@ fn of_tasks_together() -> Steps {
         (with("join.create", json!({"tasks": ["a", "b"], "join": "j"})), "/created_at"),
         (with("join.wait", json!({"join": "j", "wait_ms": 1_000})), "/members/0/result"),
         (with("join.get", json!({"join": "j"})), "/settled_at"),
+        (with("checkpoint.save", json!({"task": "thread", "state": {"step": 1}})), "/checksum"),
+        (with("checkpoint.restore", json!({"checkpoint": "c-0000000001"})), "/state/step"),
+        (with("checkpoint.fork", json!({"checkpoint": "c-0000000001", "task": "u"})), "/parent"),
+        (with("checkpoint.label", json!({"checkpoint": "c-0000000001", "label": "x"})), "/label"),
+        (with("checkpoint.latest", json!({"task": "u"})), "/state/step"),
+        (with("checkpoint.get", json!({"checkpoint": "c-0000000001"})), "/state/step"),
+        (with("checkpoint.list", json!({"label": "x"})), "/checkpoints/0/label"),
+        (with("checkpoint.retain", json!({"keep": 9})), "/rules/0/keep"),
+        (with("checkpoint.retention", json!({})), "/rules/0/keep"),
+        (with("checkpoint.prune", json!({"task": "u", "all": true})), "/pruned"),
     ]
 }
 

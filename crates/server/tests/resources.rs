@@ -209,6 +209,37 @@ async fn rules_are_paths() {
 }
 
 #[tokio::test]
+async fn checkpoints_are_paths() {
+    let stage = Stage::new().await;
+    let mut http = stage.http().await;
+    let save = json!({"task": "t", "state": {"step": 1}, "metadata": {"node": "plan"}});
+    let told = http.post("/v1/w/checkpoints", &save).await;
+    assert_eq!(told.json()["number"], 1);
+    assert_eq!(told.json()["state"], json!(null), "whoever saves has the state");
+    http.post("/v1/w/checkpoints", &json!({"task": "t", "state": {"step": 2}})).await;
+    let one = "/v1/w/checkpoints/c-0000000001";
+    assert_eq!(http.get(one).await.json()["state"], json!({"step": 1}));
+    assert_eq!(http.get("/v1/w/tasks/t/checkpoint").await.json()["state"], json!({"step": 2}));
+    let told = http.post(&format!("{one}/restore"), &json!({})).await;
+    assert_eq!(told.json()["state"], json!({"step": 1}));
+    let told = http.post(&format!("{one}/fork"), &json!({"task": "u"})).await;
+    assert_eq!(told.json()["parent"], "c-0000000001");
+    let told = http.post(&format!("{one}/label"), &json!({"label": "kept"})).await;
+    assert_eq!(told.json()["label"], "kept");
+    let told = http.get("/v1/w/checkpoints?metadata=%7B%22node%22:%22plan%22%7D&task=t").await;
+    assert_eq!(told.json()["checkpoints"][0]["id"], "c-0000000001");
+    let told = http.post("/v1/w/tasks/t/prune", &json!({"keep": 0})).await;
+    assert_eq!(told.json()["pruned"], 1);
+    let told = http.post("/v1/w/retention/checkpoints", &json!({"keep": 3})).await;
+    assert_eq!(told.json(), http.get("/v1/w/retention/checkpoints").await.json());
+    let missing = http.get("/v1/w/checkpoints/c-9").await.problem();
+    assert_eq!(missing, (404, "checkpoint.not_found".to_owned()));
+    http.post("/v1/w/tasks", &json!({"type": "a", "id": "t"})).await;
+    let refused = http.post("/v1/w/checkpoints", &save).await.problem();
+    assert_eq!(refused, (412, "checkpoint.stale_token".to_owned()));
+}
+
+#[tokio::test]
 async fn joins_are_paths() {
     let stage = Stage::new().await;
     let mut http = stage.http().await;

@@ -3,6 +3,7 @@
 mod agent;
 mod barrier;
 mod bench;
+mod checkpoint;
 mod completions;
 mod join;
 mod lock;
@@ -36,6 +37,7 @@ pub(crate) enum Command {
     Task(task::Task),
     Join(join::Join),
     Pipeline(pipeline::Pipeline),
+    Checkpoint(checkpoint::Checkpoint),
     Lock(lock::Lock),
     Semaphore(semaphore::Semaphore),
     Barrier(barrier::Barrier),
@@ -60,6 +62,7 @@ impl Command {
             Self::Task(task) => task.run(context, output).await,
             Self::Join(join) => join.run(context, output).await,
             Self::Pipeline(pipeline) => pipeline.run(context, output).await,
+            Self::Checkpoint(checkpoint) => checkpoint.run(context, output).await,
             Self::Lock(lock) => lock.run(context, output).await,
             Self::Semaphore(semaphore) => semaphore.run(context, output).await,
             Self::Barrier(barrier) => barrier.run(context, output).await,

@@ -50,6 +50,10 @@ pub type Failing = baton_handle::Failing<Baton>;
 pub type AddingRule = baton_handle::AddingRule<Baton>;
 /// Rules for hand-offs of a workspace, as one agent sees them.
 pub type HandoffRules = baton_handle::HandoffRules<Baton>;
+/// Checkpoints of a workspace, as one agent sees them.
+pub type Checkpoints = baton_handle::Checkpoints<Baton>;
+/// A checkpoint that is saved when this is awaited.
+pub type Saving = baton_handle::Saving<Baton>;
 /// A join that comes to be when this is awaited.
 pub type Joining = baton_handle::Joining<Baton>;
 /// Joins of a workspace, as one agent sees them.

@@ -12,6 +12,7 @@
 mod about;
 mod agents;
 mod barriers;
+mod checkpoints;
 mod commands;
 mod joins;
 mod locks;
@@ -55,6 +56,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .merge(semaphores::routes())
         .merge(barriers::routes())
         .merge(joins::routes())
+        .merge(checkpoints::routes())
         .merge(tasks::routes())
         .merge(pipelines::routes())
         .merge(watch::routes())

@@ -87,7 +87,7 @@ fn own(name: &str) -> Option<Value> {
         "barrier.reset" | "barrier.get" => json!({"name": "start"}),
         "semaphore.get" => json!({"name": "models"}),
         "workspace.configure" => json!({"history_count": 1_000_000}),
-        name => return of_task(name).or_else(|| of_pipeline(name)),
+        name => return of_task(name).or_else(|| of_pipeline(name)).or_else(|| of_checkpoint(name)),
     })
 }
 
@@ -116,6 +116,26 @@ fn of_pipeline(name: &str) -> Option<Value> {
         "pipeline.abort" => json!({"pipeline": "article", "reason": "no longer wanted"}),
         "pipeline.delete" | "pipeline.get" => json!({"pipeline": "article"}),
         "pipeline.list" => json!({"status": "running", "limit": 10}),
+        _ => return None,
+    })
+}
+
+fn of_checkpoint(name: &str) -> Option<Value> {
+    Some(match name {
+        "checkpoint.save" => json!({
+            "task": "thread-7", "state": {"step": 3}, "description": "the outline stands",
+            "label": "outline", "metadata": {"node": "plan"},
+        }),
+        "checkpoint.restore" | "checkpoint.get" => json!({"checkpoint": "c-0000000003"}),
+        "checkpoint.fork" => json!({"checkpoint": "c-0000000003", "task": "thread-8"}),
+        "checkpoint.label" => json!({"checkpoint": "c-0000000003", "label": "outline"}),
+        "checkpoint.prune" => json!({"task": "thread-7", "keep": 10, "older_than_ms": 3_600_000}),
+        "checkpoint.retain" => json!({"task": "thread-*", "keep": 20, "max_age_ms": 604_800_000}),
+        "checkpoint.latest" => json!({"task": "thread-7"}),
+        "checkpoint.list" => {
+            json!({"task": "thread-7", "metadata": {"node": "plan"}, "limit": 10})
+        }
+        "checkpoint.retention" => json!({}),
         _ => return None,
     })
 }

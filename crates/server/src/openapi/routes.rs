@@ -43,6 +43,7 @@ const TASK: &str = "/v1/{workspace}/tasks/{task}";
 const BARRIER: &str = "/v1/{workspace}/barriers/{name}";
 const JOIN: &str = "/v1/{workspace}/joins/{join}";
 const PIPELINE: &str = "/v1/{workspace}/pipelines/{pipeline}";
+const CHECKPOINT: &str = "/v1/{workspace}/checkpoints/{checkpoint}";
 const LOCK: &str = "/v1/{workspace}/locks/{name}";
 
 /// Every route that stands for an operation.
@@ -102,6 +103,25 @@ pub(super) const ROUTES: &[Route] = &[
     route("get",    JOIN,       "join.get",       Rest::Query, "Read a join"),
     route("post",   "/v1/{workspace}/joins/{join}/wait", "join.wait", Rest::Body,
         "Wait until enough of them have finished"),
+    route("get",    "/v1/{workspace}/checkpoints", "checkpoint.list", Rest::Query,
+        "List checkpoints, newest first, without their states"),
+    route("post",   "/v1/{workspace}/checkpoints", "checkpoint.save", Rest::Body,
+        "Save the state of a task, or of another thread of work"),
+    route("get",    CHECKPOINT, "checkpoint.get", Rest::Query, "Read a checkpoint with its state"),
+    route("post",   "/v1/{workspace}/checkpoints/{checkpoint}/restore", "checkpoint.restore",
+        Rest::Body, "Go back to a checkpoint"),
+    route("post",   "/v1/{workspace}/checkpoints/{checkpoint}/fork",    "checkpoint.fork",
+        Rest::Body, "Begin another task with the content of a checkpoint"),
+    route("post",   "/v1/{workspace}/checkpoints/{checkpoint}/label",   "checkpoint.label",
+        Rest::Body, "Call a checkpoint by a name, which keeps it"),
+    route("get",    "/v1/{workspace}/tasks/{task}/checkpoint", "checkpoint.latest", Rest::Query,
+        "Read the checkpoint that a task goes on from"),
+    route("post",   "/v1/{workspace}/tasks/{task}/prune",      "checkpoint.prune",  Rest::Body,
+        "Remove checkpoints of a task"),
+    route("get",    "/v1/{workspace}/retention/checkpoints", "checkpoint.retention", Rest::Query,
+        "How many checkpoints are kept, and for how long"),
+    route("post",   "/v1/{workspace}/retention/checkpoints", "checkpoint.retain",    Rest::Body,
+        "Say how many checkpoints are kept, and for how long"),
     route("get",    BARRIER,    "barrier.get",    Rest::Query, "Read a barrier"),
     route("post",   "/v1/{workspace}/barriers/{name}/arrive", "barrier.arrive", Rest::Body,
         "Arrive at a barrier, and wait for the others"),
