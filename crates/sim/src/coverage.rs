@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use baton_core::wait::Left;
 
 /// Everything that a long run must have met.
-pub const SOMETIMES: [&str; 66] = [
+pub const SOMETIMES: [&str; 74] = [
     "answer: version conflict",
     "answer: idempotent replay",
     "answer: idempotency key reused",
@@ -23,6 +23,7 @@ pub const SOMETIMES: [&str; 66] = [
     "answer: stale hold refused",
     "answer: stale lease refused",
     "answer: stale permit refused",
+    "answer: stale save refused",
     "answer: stale fence refused",
     "answer: written under a live token",
     "barrier: arrival withdrawn",
@@ -39,6 +40,13 @@ pub const SOMETIMES: [&str; 66] = [
     "capture: interleaved with writes",
     "capture: namespace deleted meanwhile",
     "capture: given up",
+    "checkpoint: branched",
+    "checkpoint: forked",
+    "checkpoint: pruned",
+    "checkpoint: pruned by age",
+    "checkpoint: pruned by count",
+    "checkpoint: restored",
+    "checkpoint: saved",
     "fault: disk full",
     "fault: failed sync or write",
     "fault: power cut between steps",

@@ -19,7 +19,7 @@
 //! |---|---|
 //! | `plan` | what the seed decides before the first step |
 //! | `agents`, `things`, `questions` | scripted agents and what they talk about |
-//! | `locking`, `sharing`, `meeting`, `working` | the same about what can be held |
+//! | `locking`, `sharing`, `meeting`, `working`, `saving` | the same about what can be held |
 //! | `world` | one step after another |
 //! | `serving` | requests and questions, from asking to the answer |
 //! | `reading` | questions about the past |
@@ -46,6 +46,7 @@ pub mod questions;
 mod reading;
 mod recovery;
 pub mod ruling;
+pub mod saving;
 mod serving;
 mod settling;
 pub mod sharing;

@@ -17,6 +17,7 @@ use baton_core::{
 
 use crate::agents::Action;
 use crate::locking::fenced;
+use crate::saving::Saving;
 use crate::things::Things;
 
 /// Tasks that an agent remembers.
@@ -33,6 +34,7 @@ pub struct Working {
     leases: Vec<Lease>,
     stale: Vec<Lease>,
     joins: Vec<JoinId>,
+    saving: Saving,
 }
 
 impl Working {
@@ -41,7 +43,7 @@ impl Working {
         let lease = some(things, &self.leases);
         let stale = some(things, &self.stale);
         let known = some(things, &self.known);
-        let request: Request = match (things.chance.below(32), lease, stale, known) {
+        let request: Request = match (things.chance.below(38), lease, stale, known) {
             (0..=5, ..) => self.create(things).into(),
             (6..=9, Some(lease), ..) => {
                 self.forget(&lease);
@@ -73,6 +75,8 @@ impl Working {
             }
             (23 | 24, _, _, known) => return Action::Ask(question(things, known)),
             (25 | 26, ..) => return self.join(things),
+            (32..=35, lease, ..) => return self.saving.act(things, lease),
+            (36 | 37, _, stale, _) => return self.saving.act(things, stale),
             (_, _, _, known) => claim(things, known).into(),
         };
         Action::Submit(request)
@@ -139,6 +143,7 @@ impl Working {
 
     /// It is answered.
     pub fn learn(&mut self, id: &AgentId, answer: &Result<Answer, Rejection>) {
+        self.saving.learn(answer);
         let reply = match answer {
             Ok(Answer { reply: Reply::Task(reply), .. }) => reply,
             Ok(Answer { reply: Reply::Join(join::Reply::Join(join)), .. }) => {

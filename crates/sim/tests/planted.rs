@@ -12,7 +12,7 @@ const SEEDS_MAX: u64 = 300;
 const SEEDS_CLEAN: u64 = 100;
 
 /// Every planted bug, and what goes wrong with it.
-const PLANTED: [(&str, &str); 53] = [
+const PLANTED: [(&str, &str); 57] = [
     ("state.version_stands_still", "a write does not raise the version"),
     ("state.ignore_expected_version", "a stale write wins"),
     ("state.expire_early", "entries go ten seconds too early"),
@@ -39,6 +39,10 @@ const PLANTED: [(&str, &str); 53] = [
     ("barrier.the_dead_count", "somebody whose session ended still counts"),
     ("join.one_fewer_will_do", "a join opens before as many as needed are completed"),
     ("policy.ripe_join_waits", "a join does not settle with its last task"),
+    ("checkpoint.stale_saves", "a worker that lost its lease saves"),
+    ("checkpoint.frees_twice", "a chunk goes although a checkpoint has it"),
+    ("checkpoint.head_forgotten", "a task goes on from another checkpoint after a restart"),
+    ("checkpoint.rule_prunes_one_more", "a rule prunes one too many"),
     ("machine.gone_still_wait", "something is granted to a caller that is gone"),
     ("machine.forsakes_nobody", "calls of a process that is gone still wait"),
     ("task.any_token_will_do", "a stale holder completes another's task"),

@@ -177,6 +177,8 @@ fn surplus(table: &Table, task: &TaskId, thread: Option<&Thread>, has_label: boo
     let keep = table.rules().of(task).and_then(|rule| rule.keep);
     let (Some(keep), Some(thread)) = (keep, thread) else { return Vec::new() };
     let keep = usize::try_from(keep).unwrap_or(usize::MAX);
+    #[cfg(feature = "planted")]
+    let keep = if crate::planted::is("checkpoint.rule_prunes_one_more") { keep - 1 } else { keep };
     // The new one is the head then, and one of those that stay.
     let others = if has_label { keep } else { keep.saturating_sub(1) };
     thread.beyond(others, 0, false).collect()

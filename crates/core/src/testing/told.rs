@@ -1,6 +1,7 @@
 //! What came of it, as text: one line for every event, entry and page.
 
 mod checkpoints;
+mod joins;
 
 use std::fmt::Write;
 
@@ -77,7 +78,7 @@ pub(super) fn told(event: &Event) -> String {
         Event::Semaphore(event) => told_of_semaphore(event),
         Event::Barrier(event) => told_of_barrier(event),
         Event::Task(event) => told_of_task(event),
-        Event::Join(event) => told_of_join(event),
+        Event::Join(event) => joins::told(event),
         Event::Pipeline(event) => told_of_pipeline(event),
         Event::Checkpoint(event) => checkpoints::told(event),
         Event::Receipt(receipt) => format!("{kind} {}", receipt.key),
@@ -312,56 +313,6 @@ fn shown_barrier(reply: &barrier::Reply) -> String {
     }
 }
 
-fn told_of_join(event: &join::Event) -> String {
-    let line = format!("{} {}", event.kind(), event.join());
-    match event {
-        join::Event::Created { need, group, tasks, deadline, .. } => {
-            let tasks: Vec<_> = tasks.iter().map(ToString::to_string).collect();
-            let over = group.as_ref().map_or(tasks.join(", "), |group| format!("group {group}"));
-            let until = deadline.map_or(String::new(), |moment| format!(" until {}", moment.0));
-            format!("{line} over [{over}] need={}{until}", needed(*need))
-        }
-        join::Event::Settled { status, reason, .. } => {
-            let reason = reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
-            format!("{line} {status:?}{reason}")
-        }
-        join::Event::Queued { waiter, wait, until, .. } => {
-            format!("{line} by {waiter} call={wait} until {}", until.0)
-        }
-        join::Event::Answered { waiter, wait, .. } => format!("{line} by {waiter} call={wait}"),
-        join::Event::GaveUp { waiter, wait, left, .. } => {
-            format!("{line} by {waiter} call={wait} {left:?}")
-        }
-    }
-}
-
-fn needed(need: join::Need) -> String {
-    match need {
-        join::Need::Number(number) => number.to_string(),
-        join::Need::Every(join::Every::All) => "all".into(),
-    }
-}
-
-fn shown_join(reply: &join::Reply) -> String {
-    let part = |part: &join::Part| {
-        let join::Part { task, status, result, error, late, omitted } = part;
-        let result = result.as_ref().or(error.as_ref());
-        let result = result.map_or(String::new(), |json| format!("={}", brief(json)));
-        let late = if *late { " late" } else { "" };
-        let omitted = if *omitted { " omitted" } else { "" };
-        format!("{task} {}{result}{late}{omitted}", status.word())
-    };
-    let whole = |join: &join::Join| {
-        let parts: Vec<_> = join.members.iter().map(part).collect();
-        format!("{} {:?} [{}]", join.id, join.status, parts.join(", "))
-    };
-    match reply {
-        join::Reply::Join(join) => whole(join),
-        join::Reply::Settled(join) => join.as_ref().map_or("null".into(), |join| whole(join)),
-        join::Reply::Done => "nothing".into(),
-    }
-}
-
 fn told_of_pipeline(event: &pipeline::Event) -> String {
     let mut line = format!("{} {}", event.kind(), event.pipeline());
     if let Some(stage) = event.stage() {
@@ -486,7 +437,7 @@ pub(super) fn shown(reply: &Reply) -> String {
         Reply::Lock(reply) => shown_lock(reply),
         Reply::Semaphore(reply) => shown_semaphore(reply),
         Reply::Barrier(reply) => shown_barrier(reply),
-        Reply::Join(reply) => shown_join(reply),
+        Reply::Join(reply) => joins::shown(reply),
         Reply::Checkpoint(reply) => checkpoints::shown(reply),
         Reply::Task(reply) => shown_task(reply),
         Reply::Pipeline(reply) => shown_pipeline(reply),

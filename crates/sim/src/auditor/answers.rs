@@ -156,6 +156,7 @@ impl Ledger {
             Command::Task(command) => self.task_no_effect(asking, command, reply, at),
             Command::Barrier(command) => self.barrier_no_effect(command, reply, at),
             Command::Join(command) => self.join_no_effect(command, reply, at),
+            Command::Checkpoint(command) => self.checkpoint_no_effect(command, reply, at),
             Command::State(state::Command::Transfer(transfer)) => {
                 let mut places = self.entries.iter().filter(|(place, timeline)| {
                     place.0 == transfer.from_namespace
@@ -206,6 +207,9 @@ impl Ledger {
             }
             (Command::Join(command), Reply::Join(reply)) => {
                 self.join_reply(command, reply, revision)
+            }
+            (Command::Checkpoint(command), Reply::Checkpoint(reply)) => {
+                self.checkpoint_reply(command, reply, revision)
             }
             (Command::Barrier(command), Reply::Barrier(reply)) => {
                 self.barrier_reply(command, reply, revision)
@@ -269,6 +273,7 @@ impl Ledger {
             Rejection::Task(rejection) => self.refused_task(rejection, at, coverage),
             Rejection::Barrier(rejection) => self.refused_barrier(rejection, at),
             Rejection::Join(rejection) => self.refused_join(rejection, at),
+            Rejection::Checkpoint(rejection) => self.refused_checkpoint(rejection, at, coverage),
             Rejection::CannotWait {} => self.refused_wait(&asked.request.wish, at),
             Rejection::StaleToken { given } => {
                 coverage.met("answer: stale fence refused");

@@ -110,7 +110,7 @@ impl<'a> Reading<'a> {
             Command::Semaphore(command) => self.semaphore(command),
             Command::Task(command) => self.task(command),
             Command::Join(command) => self.join(command),
-            Command::Checkpoint(_) => Ok(()),
+            Command::Checkpoint(command) => self.checkpoint(command),
             Command::Barrier(command) => self.barrier(command),
             Command::Pipeline(_) => match self.take()? {
                 Event::Pipeline(_) => Ok(()),

@@ -27,6 +27,7 @@ use baton_core::{
 };
 
 use super::barriers::Barriers;
+use super::checkpoints::Checkpoints;
 use super::joins::Joins;
 use super::pools::{Name, Pool};
 use super::rules::Rulebook;
@@ -108,6 +109,7 @@ pub struct Ledger {
     pub(super) touched: BTreeSet<Name>,
     pub(super) barriers: Barriers,
     pub(super) tasks: Tasks,
+    pub(super) checkpoints: Checkpoints,
     pub(super) joins: Joins,
     /// Whether the batch at hand may have settled a join.
     pub(super) joins_touched: bool,
@@ -150,6 +152,7 @@ impl Ledger {
             touched: BTreeSet::new(),
             barriers: Barriers::default(),
             tasks: Tasks::default(),
+            checkpoints: Checkpoints::default(),
             joins: Joins::default(),
             joins_touched: false,
             waits: Waits::default(),
@@ -256,6 +259,8 @@ impl Ledger {
         demand!(task.is_none(), "`{}`: it is {now}, and {task:?} stands still", self.name);
         let join = self.overdue_join(now);
         demand!(join.is_none(), "`{}`: it is {now}, and join {join:?} waits", self.name);
+        let old = self.overdue_checkpoint(now);
+        demand!(old.is_none(), "`{}`: it is {now}, and {old:?} is still there", self.name);
         let wait = self.waits.overdue(now);
         demand!(wait.is_none(), "`{}`: it is {now}, and call {wait:?} still waits", self.name);
         Ok(())
@@ -321,7 +326,7 @@ impl Ledger {
                 Event::Task(event) => self.add_task(&batch, event, &ended, coverage),
                 Event::Join(event) => self.add_join(&batch, event, &ended, coverage),
                 Event::Pipeline(_) => Ok(()),
-                Event::Checkpoint(_) => Ok(()),
+                Event::Checkpoint(event) => self.add_checkpoint(&batch, event, coverage),
                 Event::Barrier(event) => self.add_barrier(&batch, event, &ended, coverage),
                 Event::Receipt(receipt) => {
                     let agent = receipt.agent.as_ref().unwrap_or(&batch.agent);

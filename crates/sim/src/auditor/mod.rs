@@ -16,6 +16,7 @@
 //! | `waits` | calls that wait end once, as they should; tokens grow |
 //! | `pools` | never too many holders, lines keep their order, nothing ends early |
 //! | `barriers` | each generation opens once, with as many as it takes |
+//! | `checkpoints` | states come back as they were saved, by whoever held the lease |
 //! | `joins` | each settles once, as what its tasks have made of it |
 //! | `rules` | what is said about hand-offs is what was asked for, and kept |
 //! | `tasks` | one lease at a time, one end for every task, nobody starves |
@@ -31,6 +32,7 @@
 
 pub mod answers;
 pub mod barriers;
+pub mod checkpoints;
 pub mod explain;
 pub mod holding;
 pub mod joins;

@@ -4,7 +4,8 @@ use baton_core::state::{
     Get, List, Page, Query as StateQuery, Rejection as StateRejection, Snapshot,
 };
 use baton_core::{
-    Answer, Query, Rejection, Reply, agent, join, namespace, semaphore, state, task, workspace,
+    Answer, Query, Rejection, Reply, agent, checkpoint, join, namespace, semaphore, state, task,
+    workspace,
 };
 
 use super::answers::same_entry;
@@ -51,6 +52,9 @@ impl Ledger {
                 self.semaphores_shown(query, reply, at)
             }
             (Query::Join(query), Reply::Join(reply)) => self.joins_shown(query, reply, at),
+            (Query::Checkpoint(query), Reply::Checkpoint(reply)) => {
+                self.checkpoints_shown(query, reply, at)
+            }
             (Query::Task(query), Reply::Task(reply)) => self.tasks_shown(query, reply, at),
             (Query::Barrier(query), Reply::Barrier(reply)) => self.barriers_shown(query, reply, at),
             (Query::Workspace(_), Reply::Workspace(reply)) => {
@@ -85,6 +89,10 @@ impl Ledger {
             (Query::Join(_), Rejection::Join(join::Rejection::NotFound { join })) => {
                 !self.knows_join(join, at)
             }
+            (
+                Query::Checkpoint(_),
+                Rejection::Checkpoint(checkpoint::Rejection::NotFound { checkpoint }),
+            ) => !self.knows_checkpoint(checkpoint, at),
             (Query::Task(_), Rejection::Task(task::Rejection::NotFound { task })) => {
                 self.tasks.at(task, at).is_none()
             }
