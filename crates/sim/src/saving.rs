@@ -48,7 +48,7 @@ impl Saving {
             }
             (9, ..) => {
                 let task = things.chance.once_in(2).then(|| "thread-*".parse().expect("good"));
-                let keep = *things.chance.pick(&[None, Some(2), Some(5)]);
+                let keep = *things.chance.pick(&[None, Some(2), Some(2), Some(3)]);
                 let max_age_ms = *things.chance.pick(&[None, Some(20_000), Some(600_000)]);
                 Ask::Retain(Retain { task, keep, max_age_ms })
             }
@@ -97,7 +97,7 @@ impl Saving {
 }
 
 fn thread(things: &mut Things<'_>) -> TaskId {
-    let name = format!("thread-{}", things.chance.below(4));
+    let name = format!("thread-{}", things.chance.below(3));
     TaskId::parse(&name).expect("a good name")
 }
 

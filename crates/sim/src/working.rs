@@ -43,7 +43,7 @@ impl Working {
         let lease = some(things, &self.leases);
         let stale = some(things, &self.stale);
         let known = some(things, &self.known);
-        let request: Request = match (things.chance.below(38), lease, stale, known) {
+        let request: Request = match (things.chance.below(41), lease, stale, known) {
             (0..=5, ..) => self.create(things).into(),
             (6..=9, Some(lease), ..) => {
                 self.forget(&lease);
@@ -75,8 +75,8 @@ impl Working {
             }
             (23 | 24, _, _, known) => return Action::Ask(question(things, known)),
             (25 | 26, ..) => return self.join(things),
-            (32..=35, lease, ..) => return self.saving.act(things, lease),
-            (36 | 37, _, stale, _) => return self.saving.act(things, stale),
+            (32..=37, lease, ..) => return self.saving.act(things, lease),
+            (38..=40, _, stale, _) => return self.saving.act(things, stale),
             (_, _, _, known) => claim(things, known).into(),
         };
         Action::Submit(request)

@@ -86,16 +86,11 @@ fn check_token(
     given: Option<Token>,
     needs_lease: bool,
 ) -> Result<(), Rejection> {
-    let lease = match around.work(task) {
-        Work::Leased(lease) => Some(lease),
-        Work::Free | Work::Unknown => None,
-    };
-    let is_known = !matches!(around.work(task), Work::Unknown);
-    let may = match (lease, given) {
-        (Some(lease), given) => given == Some(lease.token),
-        (None, None) => !(is_known && needs_lease),
+    let (may, lease) = match around.work(task) {
+        Work::Leased(lease) => (given == Some(lease.token), Some(lease)),
+        Work::Free => (given.is_none() && !needs_lease, None),
         // Other threads of work may be guarded by a lock, a permit or a session.
-        (None, Some(given)) => !is_known && around.is_live(given),
+        Work::Unknown => (given.is_none_or(|token| around.is_live(token)), None),
     };
     #[cfg(feature = "planted")]
     let may = may || (crate::planted::is("checkpoint.stale_saves") && given.is_some());
@@ -131,7 +126,9 @@ fn save(table: &Table, around: &impl Surroundings, command: Save) -> Result<Deci
     check_counts(table, thread.map_or(0, |thread| thread.kept.len() - surplus.len()))?;
     let text = state.as_str();
     let recipe = table.content().recipe(parent.map_or(&[], |parent| &parent.pages), text);
-    check_bytes(table, recipe.growth())?;
+    let words = description.as_ref().map_or(0, String::len)
+        + metadata.as_ref().map_or(0, |metadata| metadata.as_bytes().len());
+    check_bytes(table, recipe.growth() + words)?;
     let checkpoint = table.next_id();
     let saved = Saved {
         checkpoint: checkpoint.clone(),

@@ -255,14 +255,17 @@ impl Table {
 
     /// A checkpoint with its state, as callers see it.
     pub fn shown(&self, record: &Record) -> Checkpoint {
-        record.shown(Some(Json::trusted(self.text(record).as_bytes())))
+        record.shown(Some(self.json(record)))
     }
 
     /// The state of a checkpoint.
     pub fn state(&self, checkpoint: &CheckpointId) -> Result<Json, Rejection> {
-        let record = self.get(checkpoint);
-        let text = record.map(|record| Json::trusted(self.text(record).as_bytes()));
-        text.ok_or_else(|| Rejection::NotFound { checkpoint: checkpoint.clone() })
+        let state = self.get(checkpoint).map(|record| self.json(record));
+        state.ok_or_else(|| Rejection::NotFound { checkpoint: checkpoint.clone() })
+    }
+
+    fn json(&self, record: &Record) -> Json {
+        Json::trusted(self.text(record).as_bytes())
     }
 
     fn text(&self, record: &Record) -> String {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::{Command, Prune, Rejection, Reply, Retain, Save};
+use super::{Command, Event, Prune, Rejection, Reply, Retain, Save};
 use crate::batch::Batch;
 use crate::command::{Request, Wish};
 use crate::json::Json;
@@ -494,7 +494,13 @@ proptest! {
             let is_prune = matches!(command, Command::Prune(_));
             let before = saving.space.checkpoint.content().chunks().map(|(_, it)| it.len());
             let before: usize = before.sum();
+            let (bytes_before, batches) = (saving.space.checkpoint.bytes(), saving.batches.len());
             let done = saving.run(command);
+            let happened = saving.batches.get(batches).map(|batch| &batch.events[0]);
+            if let Some(crate::Event::Checkpoint(Event::Saved(saved))) = happened {
+                let most = bytes_before + saved.recipe.growth();
+                prop_assert!(saving.space.checkpoint.bytes() <= most, "it grew by more");
+            }
             if let (Ok(_), Some(text)) = (&done, text) {
                 model.saved.insert(next, text);
             }

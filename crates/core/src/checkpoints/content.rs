@@ -62,16 +62,19 @@ impl Recipe {
         self.0.iter().map(load).sum()
     }
 
-    /// About how many bytes more will be kept when it is followed.
+    /// How many bytes more will be kept at most when it is followed, without words about it.
     pub fn growth(&self) -> usize {
+        const RECORD: usize = 1_024;
+        // Around every border between pieces a page may be new, and with it whatever it lists.
+        const BORDER: usize = 2 * (SLOT_BYTES + PAGE_MAX * size_of::<u32>());
+        // A chunk that is not shared stands in a page that is not, and in the worst case alone.
+        const PLACE: usize = SLOT_BYTES + 2 * size_of::<u32>();
         let chunks = self.0.iter().map(|piece| match piece {
-            Piece::Keep(..) => 0,
-            Piece::Known(numbers) => numbers.len() * size_of::<u32>(),
-            Piece::New(texts) => {
-                texts.iter().map(|text| text.len() + SLOT_BYTES + size_of::<u32>()).sum()
-            }
+            Piece::Keep(_, count) => *count as usize * size_of::<u32>(),
+            Piece::Known(numbers) => numbers.len() * PLACE,
+            Piece::New(texts) => texts.iter().map(|text| chunk_bytes(text) + PLACE).sum::<usize>(),
         });
-        chunks.sum::<usize>() + self.0.len() * SLOT_BYTES
+        RECORD + chunks.sum::<usize>() + self.0.len() * BORDER
     }
 }
 
