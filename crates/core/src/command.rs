@@ -6,8 +6,8 @@ use crate::names::IdempotencyKey;
 use crate::numbers::Token;
 use crate::transaction::Precondition;
 use crate::{
-    agent, barrier, checkpoint, join, lock, namespace, pipeline, rule, semaphore, state, task,
-    workspace,
+    agent, barrier, checkpoint, handoff, join, lock, namespace, pipeline, rule, semaphore, state,
+    task, workspace,
 };
 
 /// A wish to change something.
@@ -37,6 +37,8 @@ pub enum Command {
     Pipeline(pipeline::Command),
     /// About checkpoints.
     Checkpoint(checkpoint::Command),
+    /// About hand-offs.
+    Handoff(handoff::Command),
     /// About the workspace itself.
     Workspace(workspace::Command),
 }
@@ -68,6 +70,8 @@ pub enum Query {
     Pipeline(pipeline::Query),
     /// About checkpoints.
     Checkpoint(checkpoint::Query),
+    /// About hand-offs.
+    Handoff(handoff::Query),
     /// About the workspace itself.
     Workspace(workspace::Query),
 }
@@ -118,6 +122,7 @@ impl Command {
             Self::Barrier(barrier::Command::Arrive(arrive)) => arrive.wait_ms,
             Self::Task(task::Command::Claim(claim)) => claim.wait_ms,
             Self::Join(join::Command::Wait { wait_ms, .. }) => *wait_ms,
+            Self::Handoff(handoff::Command::Receive { wait_ms }) => *wait_ms,
             Self::State(_)
             | Self::Namespace(_)
             | Self::Agent(_)
@@ -129,6 +134,7 @@ impl Command {
             | Self::Join(_)
             | Self::Pipeline(_)
             | Self::Checkpoint(_)
+            | Self::Handoff(_)
             | Self::Workspace(_) => None,
         };
         wait_ms.filter(|wait_ms| *wait_ms > 0)
@@ -161,6 +167,12 @@ impl Command {
                 | checkpoint::Command::Restore { token, .. }
                 | checkpoint::Command::Fork { token, .. },
             ) => token.is_some(),
+            Self::Handoff(command) => matches!(
+                command,
+                handoff::Command::Offer(offer)
+                    | handoff::Command::Execute(offer)
+                    | handoff::Command::Validate(offer) if offer.token.is_some()
+            ),
             Self::State(_)
             | Self::Namespace(_)
             | Self::Rule(_)
@@ -188,6 +200,7 @@ impl Query {
             | Self::Join(_)
             | Self::Pipeline(_)
             | Self::Checkpoint(_)
+            | Self::Handoff(_)
             | Self::Workspace(_) => false,
         }
     }
@@ -209,6 +222,6 @@ macro_rules! sums {
 }
 sums!(
     state => State, namespace => Namespace, agent => Agent, rule => Rule, lock => Lock,
-    semaphore => Semaphore, barrier => Barrier, task => Task, join => Join, pipeline => Pipeline,
-    checkpoint => Checkpoint, workspace => Workspace
+    semaphore => Semaphore, barrier => Barrier, task => Task, join => Join,
+    pipeline => Pipeline, checkpoint => Checkpoint, handoff => Handoff, workspace => Workspace
 );

@@ -10,15 +10,19 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use crate::checkpoint::Checksum;
 use crate::expression::Expression;
+use crate::handoffs::{Receiver, Selected};
 use crate::names::{
-    AgentId, BarrierName, CheckpointId, CheckpointLabel, GroupName, IdempotencyKey, JoinId, Key,
-    LockName, NamespaceName, PipelineName, RuleName, SemaphoreName, StageName, TaskId, TaskType,
-    WorkspaceName,
+    AgentId, BarrierName, CheckpointId, CheckpointLabel, GroupName, HandoffId, IdempotencyKey,
+    JoinId, Key, LockName, NamespaceName, PipelineName, RuleName, SemaphoreName, StageName, TaskId,
+    TaskType, WorkspaceName,
 };
 use crate::numbers::{Generation, Revision, Token, Version, WaitId};
 use crate::patch_entry::{PatchEntry, PatchFields};
 use crate::time::Timestamp;
 use crate::{Entry, Json, Pattern, entry, limits, pattern, schema};
+
+/// A namespace, a slash and a key.
+const SELECTED: &str = "^[A-Za-z0-9][A-Za-z0-9._:@\\-]{0,159}/[^\\x00-\\x1f]{1,512}$";
 
 macro_rules! described {
     ($($name:ty, $title:literal => $schema:expr;)*) => {$(
@@ -83,6 +87,7 @@ described! {
         "type": "string",
         "pattern": "^crc32:[0-9a-f]{8}$",
     });
+    HandoffId, "HandoffId" => plain("Id of a hand-off.", limits::TASK_BYTES_MAX, "._:@\\-");
     TaskId, "TaskId" => plain("Id of a task.", limits::TASK_BYTES_MAX, "._:@\\-");
     TaskType, "TaskType" =>
         plain("What kind of work a task is.", limits::TASK_BYTES_MAX, "._:@\\-");
@@ -101,6 +106,35 @@ described! {
         "A caller's own name for a request, so that repeating it has no second effect.",
         limits::IDEMPOTENCY_KEY_BYTES_MAX,
     );
+    Receiver, "Receiver" => json_schema!({
+        "description": "The id of an agent, or what whoever takes it must be able to do.",
+        "oneOf": [
+            plain("Id of an agent.", limits::AGENT_BYTES_MAX, "._:@\\-"),
+            {
+                "type": "object",
+                "properties": {
+                    "capability": text("What it must do.", limits::CAPABILITY_BYTES_MAX),
+                },
+                "required": ["capability"],
+                "additionalProperties": false,
+            },
+        ],
+    });
+    Selected, "Selected" => json_schema!({
+        "description": "A key, as `namespace/key`, perhaps with the version it must have.",
+        "oneOf": [
+            { "type": "string", "pattern": SELECTED },
+            {
+                "type": "object",
+                "properties": {
+                    "key": { "type": "string", "pattern": SELECTED },
+                    "version": number("The version it must have."),
+                },
+                "required": ["key"],
+                "additionalProperties": false,
+            },
+        ],
+    });
     Revision, "Revision" =>
         number("Position of a change in its workspace: +1 for every committed batch.");
     Version, "Version" =>

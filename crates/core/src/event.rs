@@ -7,8 +7,8 @@ use crate::pattern::Pattern;
 use crate::receipt::Receipt;
 use crate::wait::{Keyed, Step};
 use crate::{
-    agent, barrier, checkpoint, join, lock, namespace, pipeline, rule, semaphore, state, task,
-    workspace,
+    agent, barrier, checkpoint, handoff, join, lock, namespace, pipeline, rule, semaphore, state,
+    task, workspace,
 };
 
 /// A fact. Past tense, self-contained: applying one needs the space and nothing else.
@@ -37,6 +37,8 @@ pub enum Event {
     Pipeline(pipeline::Event),
     /// About checkpoints.
     Checkpoint(checkpoint::Event),
+    /// About hand-offs.
+    Handoff(handoff::Event),
     /// About the workspace itself.
     Workspace(workspace::Event),
     /// An answer that will be repeated if the request is.
@@ -58,6 +60,7 @@ impl Event {
             Self::Barrier(event) => event.kind(),
             Self::Join(event) => event.kind(),
             Self::Checkpoint(event) => event.kind(),
+            Self::Handoff(event) => event.kind(),
             Self::Task(event) => event.kind(),
             Self::Pipeline(event) => event.kind(),
             Self::Workspace(event) => event.kind(),
@@ -90,6 +93,10 @@ impl Event {
             Self::Checkpoint(event) => {
                 let [kind, task] = event.subject_parts();
                 [kind, task, "", ""]
+            }
+            Self::Handoff(event) => {
+                let [kind, name] = event.subject_parts();
+                [kind, name, "", ""]
             }
             Self::Task(event) => {
                 let [kind, name] = event.subject_parts();
@@ -128,6 +135,7 @@ impl Event {
             | Self::Barrier(_)
             | Self::Join(_)
             | Self::Checkpoint(_)
+            | Self::Handoff(_)
             | Self::Task(_)
             | Self::Pipeline(_)
             | Self::Workspace(_)
@@ -148,6 +156,7 @@ impl Event {
             | Self::Barrier(_)
             | Self::Join(_)
             | Self::Checkpoint(_)
+            | Self::Handoff(_)
             | Self::Task(_)
             | Self::Pipeline(_)
             | Self::Workspace(_) => true,
@@ -163,6 +172,7 @@ impl Event {
             Self::Semaphore(event) => event.wait(),
             Self::Barrier(event) => event.wait(),
             Self::Join(event) => event.wait(),
+            Self::Handoff(event) => event.wait(),
             Self::Task(event) => event.wait(),
             Self::State(_)
             | Self::Namespace(_)
@@ -191,6 +201,7 @@ impl Event {
             | Self::Join(_)
             | Self::Pipeline(_)
             | Self::Checkpoint(_)
+            | Self::Handoff(_)
             | Self::Workspace(_)
             | Self::Receipt(_)
             | Self::Awaited(_) => None,
@@ -231,6 +242,7 @@ impl Event {
             Self::Barrier(event) => event.load(),
             Self::Join(event) => event.load(),
             Self::Checkpoint(event) => event.load(),
+            Self::Handoff(event) => event.load(),
             Self::Task(event) => event.load(),
             Self::Pipeline(event) => event.load(),
             Self::Receipt(receipt) => {

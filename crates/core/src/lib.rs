@@ -30,6 +30,9 @@ pub mod entries;
 pub mod entry;
 pub mod event;
 pub mod expression;
+pub mod handoff;
+pub mod handoffs;
+pub mod histogram;
 mod hold;
 pub mod join;
 pub mod join_record;
@@ -59,6 +62,7 @@ pub mod rule;
 pub mod rules;
 pub mod schema;
 pub mod semaphore;
+mod shared;
 pub mod space;
 pub mod stamp;
 pub mod state;
@@ -79,9 +83,9 @@ pub use event::Event;
 pub use json::Json;
 pub use kind::Kind;
 pub use names::{
-    AgentId, BarrierName, CheckpointId, CheckpointLabel, GroupName, IdempotencyKey, JoinId, Key,
-    LockName, NamespaceName, PipelineName, RuleName, SemaphoreName, StageName, TaskId, TaskType,
-    WorkspaceName,
+    AgentId, BarrierName, CheckpointId, CheckpointLabel, GroupName, HandoffId, IdempotencyKey,
+    JoinId, Key, LockName, NamespaceName, PipelineName, RuleName, SemaphoreName, StageName, TaskId,
+    TaskType, WorkspaceName,
 };
 pub use notice::Notice;
 pub use numbers::{Generation, Revision, Token, Version, WaitId};

@@ -90,7 +90,7 @@ pub const EXPIRIES_PER_BATCH_MAX: usize = 1_000;
 /// Most agents that are lost in one batch; the rest follow in the next. Each may let go of as much
 /// as it is allowed to hold, and all of that must fit: a lock or a permit goes on to the next in
 /// line, whose answer may have to be kept; an arrival is withdrawn; joins of its
-/// tasks settle.
+/// tasks settle; the hand-offs of its tasks fail, and what it has not answered goes to another.
 pub const LOST_PER_BATCH_MAX: usize = BATCH_EVENTS_MAX
     / (EPHEMERAL_PER_AGENT_MAX
         + 7 * HOLDS_PER_AGENT_MAX
@@ -98,7 +98,10 @@ pub const LOST_PER_BATCH_MAX: usize = BATCH_EVENTS_MAX
         + JOIN_WAITS_MAX
         + JOINS_SETTLED_AT_ONCE_MAX * (1 + JOIN_WAITS_MAX)
         + FOLLOWING_EVENTS_BESIDE_MAX
+        + LEASES_PER_AGENT_MAX
+        + 4 * HANDOFFS_PER_AGENT_MAX
         + 1);
+const _: () = assert!(LOST_PER_BATCH_MAX > 0, "all that one agent may hold fits into a batch");
 /// Shortest time to live of an entry.
 pub const TTL_MS_MIN: u64 = 1;
 /// Longest time to live of an entry: ten years. More is a mistake in units.
@@ -249,3 +252,50 @@ pub const CHECKPOINTS_BYTES_MAX: usize = if cfg!(test) { 16 << 20 } else { 256 <
 pub const CHECKPOINT_RULES_MAX: usize = 64;
 /// Most bytes of metadata and descriptions on one page of a list of checkpoints.
 pub const PAGE_BYTES_MAX: usize = 4 << 20;
+/// Most hand-offs of a workspace that have not ended. Each is a record in memory.
+pub const HANDOFFS_MAX: usize = 100_000;
+/// Most bytes of hand-offs that have not ended.
+pub const HANDOFFS_BYTES_MAX: usize = 256 << 20;
+/// Ended hand-offs that are kept to be looked at; those that ended first are forgotten first.
+/// History knows them for longer.
+pub const HANDOFFS_FINISHED_MAX: usize = 100_000;
+/// Most bytes of ended hand-offs that are kept.
+pub const HANDOFFS_FINISHED_BYTES_MAX: usize = 128 << 20;
+/// Most hand-offs that one agent has not answered, or has accepted without a task: its death
+/// concerns them all in one batch.
+pub const HANDOFFS_PER_AGENT_MAX: usize = 100;
+/// Largest context of a hand-off in bytes: a summary, not a transcript.
+pub const HANDOFF_CONTEXT_BYTES_MAX: usize = 256 << 10;
+/// Most keys that go along with one hand-off.
+pub const HANDOFF_KEYS_MAX: usize = 1_000;
+/// Most bytes of values of such keys that stand in the answer to whoever accepts; the rest is
+/// named in the receipt and can be read.
+pub const HANDOFF_VALUES_BYTES_MAX: usize = 1 << 20;
+/// Shortest time to accept a hand-off.
+pub const HANDOFF_DEADLINE_MS_MIN: u64 = 100;
+/// Longest time to accept a hand-off: thirty days. People take their time.
+pub const HANDOFF_DEADLINE_MS_MAX: u64 = 30 * 24 * 3_600_000;
+/// Time to accept a hand-off unless the giver says otherwise: an hour. The giver's task stands
+/// still meanwhile.
+pub const HANDOFF_DEADLINE_MS_DEFAULT: u64 = 3_600_000;
+/// Shortest time after which an unanswered hand-off is delivered again.
+pub const REDELIVER_MS_MIN: u64 = 100;
+/// Time after which an unanswered hand-off is delivered again unless the giver says otherwise:
+/// enough to look at it, not to do it.
+pub const REDELIVER_MS_DEFAULT: u64 = 60_000;
+/// How often a hand-off is delivered before it is given up.
+pub const DELIVERIES_MAX: u64 = 10;
+/// How often a task may change hands. A fleet that needs more has lost its way.
+pub const HOPS_MAX: u64 = 64;
+/// How many of the hand-offs of a task are looked at to find circles.
+pub const HOPS_EXAMINED_MAX: usize = 64;
+/// How often the same agent may hand a task to the same agent within a while.
+pub const REPEATED_EDGE_MAX: usize = 3;
+/// That while.
+pub const REPEATED_EDGE_MS: u64 = 600_000;
+/// Most agents that may be named as those who approve.
+pub const APPROVERS_MAX: usize = 64;
+/// Longest trace parent in bytes: what W3C Trace Context allows, and room for what may come.
+pub const TRACEPARENT_BYTES_MAX: usize = 256;
+/// Most pairs of agents whose hand-offs are counted apart.
+pub const HANDOFF_PAIRS_MAX: usize = 1_000;

@@ -226,6 +226,12 @@ name!(
     }
 );
 name!(
+    /// Id of a hand-off.
+    HandoffId,
+    "hand-off",
+    |what, text| check_plain(what, text, limits::TASK_BYTES_MAX, "._:@-")
+);
+name!(
     /// What kind of work a task is.
     TaskType,
     "task type",
@@ -319,6 +325,16 @@ impl CheckpointId {
     /// The id of the first checkpoint of a workspace, of the second, and so on. They sort by time.
     pub fn of_number(number: u64) -> Self {
         Self(format!("c-{number:010}").into())
+    }
+}
+
+impl HandoffId {
+    /// The id of a hand-off: the first of a revision, the second, and so on. Such ids sort by time.
+    pub fn of_revision(revision: Revision, number: usize) -> Self {
+        Self(match number {
+            0 | 1 => format!("h-{:010}", revision.0).into(),
+            more => format!("h-{:010}.{more}", revision.0).into(),
+        })
     }
 }
 

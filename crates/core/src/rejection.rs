@@ -9,8 +9,8 @@ use crate::names::{IdempotencyKey, NameError};
 use crate::numbers::{Revision, Token};
 use crate::transaction::Precondition;
 use crate::{
-    agent, barrier, checkpoint, join, lock, namespace, pipeline, rule, semaphore, state, task,
-    workspace,
+    agent, barrier, checkpoint, handoff, join, lock, namespace, pipeline, rule, semaphore, state,
+    task, workspace,
 };
 
 /// The rules said no. Refusals are answers, not failures: nothing was written.
@@ -44,6 +44,9 @@ pub enum Rejection {
     /// By checkpoints.
     #[error(transparent)]
     Checkpoint(#[from] checkpoint::Rejection),
+    /// By hand-offs.
+    #[error(transparent)]
+    Handoff(#[from] handoff::Rejection),
     /// By tasks.
     #[error(transparent)]
     Task(#[from] task::Rejection),
@@ -136,6 +139,7 @@ impl Rejection {
             Self::Barrier(rejection) => rejection.code(),
             Self::Join(rejection) => rejection.code(),
             Self::Checkpoint(rejection) => rejection.code(),
+            Self::Handoff(rejection) => rejection.code(),
             Self::Task(rejection) => rejection.code(),
             Self::Pipeline(rejection) => rejection.code(),
             Self::Workspace(rejection) => rejection.code(),
@@ -166,6 +170,7 @@ impl Rejection {
             Self::Barrier(rejection) => rejection.kind(),
             Self::Join(rejection) => rejection.kind(),
             Self::Checkpoint(rejection) => rejection.kind(),
+            Self::Handoff(rejection) => rejection.kind(),
             Self::Task(rejection) => rejection.kind(),
             Self::Pipeline(rejection) => rejection.kind(),
             Self::Workspace(rejection) => rejection.kind(),
@@ -195,6 +200,7 @@ impl Rejection {
             Self::Barrier(rejection) => rejection.hint(),
             Self::Join(rejection) => rejection.hint(),
             Self::Checkpoint(rejection) => rejection.hint(),
+            Self::Handoff(rejection) => rejection.hint(),
             Self::Task(rejection) => rejection.hint(),
             Self::Pipeline(rejection) => rejection.hint(),
             Self::Workspace(rejection) => rejection.hint(),

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::numbers::Revision;
 use crate::{
-    agent, barrier, checkpoint, join, lock, namespace, pipeline, rule, semaphore, state, task,
-    workspace,
+    agent, barrier, checkpoint, handoff, join, lock, namespace, pipeline, rule, semaphore, state,
+    task, workspace,
 };
 
 /// The answer to one command or query.
@@ -37,6 +37,8 @@ pub enum Reply {
     Pipeline(pipeline::Reply),
     /// About checkpoints.
     Checkpoint(checkpoint::Reply),
+    /// About hand-offs.
+    Handoff(handoff::Reply),
     /// About the workspace itself.
     Workspace(workspace::Reply),
     /// One answer for each command of a transaction, in order.

@@ -12,10 +12,11 @@ use crate::stamp::Stamp;
 use crate::time::Timestamp;
 use crate::wait::{Keyed, KeyedWaits, Step};
 use crate::{
-    agent, barrier, checkpoint, join, limits, lock, namespace, pipeline, policy, rule, semaphore,
-    state, task, workspace,
+    agent, barrier, checkpoint, handoff, join, limits, lock, namespace, pipeline, policy, rule,
+    semaphore, state, task, workspace,
 };
 
+mod handing;
 mod head;
 mod pipelines;
 mod plan;
@@ -53,6 +54,8 @@ pub struct Space {
     pub pipeline: pipeline::Table,
     /// Checkpoints.
     pub checkpoint: checkpoint::Table,
+    /// Hand-offs.
+    pub handoff: handoff::Table,
     /// The workspace about itself.
     pub workspace: workspace::Table,
     receipts: Receipts,
@@ -260,6 +263,7 @@ impl Space {
             | Event::Barrier(_)
             | Event::Join(_)
             | Event::Checkpoint(_)
+            | Event::Handoff(_)
             | Event::Task(_)
             | Event::Pipeline(_)
             | Event::Workspace(_) => {
@@ -292,6 +296,7 @@ impl Space {
         self.task.trim();
         self.join.trim();
         self.pipeline.trim();
+        self.handoff.trim();
     }
 
     fn fulfil(

@@ -29,6 +29,8 @@
 //! 4. Replaying all batches, and restoring a snapshot, give an equal space.
 
 mod asked;
+mod handing;
+mod stages;
 mod told;
 
 use std::collections::BTreeSet;
@@ -304,6 +306,7 @@ impl World {
             | Event::Barrier(_)
             | Event::Join(_)
             | Event::Checkpoint(_)
+            | Event::Handoff(_)
             | Event::Task(_)
             | Event::Pipeline(_)
             | Event::Workspace(_)
@@ -350,6 +353,7 @@ impl World {
             | Rejection::Barrier(_)
             | Rejection::Join(_)
             | Rejection::Checkpoint(_)
+            | Rejection::Handoff(_)
             | Rejection::Task(_)
             | Rejection::Pipeline(_)
             | Rejection::Workspace(_)

@@ -21,18 +21,21 @@ use std::{env, fs};
 
 use baton_core::checkpoint::{Piece, Recipe};
 use baton_core::expression::Expression;
+use baton_core::handoffs::{Handoff, LeftOut, Offer, Receipt as Got, Taken};
 use baton_core::merge::Merge;
 use baton_core::receipt::Receipt;
 use baton_core::rules::{KeyRules, Rules};
 use baton_core::schema::Schema;
 use baton_core::state::{self, Operation, Removal, Source};
 use baton_core::task::{Cause, Outcome};
+use baton_core::tasks::Returns;
 use baton_core::wait::{Keyed, Left};
 use baton_core::{
     AgentId, BarrierName, Batch, CheckpointId, CheckpointLabel, Event, Generation, GroupName,
-    IdempotencyKey, JoinId, Json, Key, LockName, NamespaceName, Notice, PipelineName, Revision,
-    RuleName, SemaphoreName, StageName, TaskId, TaskType, Timestamp, Token, Version, WaitId, agent,
-    barrier, checkpoint, join, lock, namespace, pipeline, rule, semaphore, task, workspace,
+    HandoffId, IdempotencyKey, JoinId, Json, Key, LockName, NamespaceName, Notice, PipelineName,
+    Revision, RuleName, SemaphoreName, StageName, TaskId, TaskType, Timestamp, Token, Version,
+    WaitId, agent, barrier, checkpoint, handoff, join, lock, namespace, pipeline, rule, semaphore,
+    task, workspace,
 };
 use serde::{Deserialize, Serialize};
 
@@ -116,6 +119,7 @@ fn variant(event: &Event) -> &'static str {
         Event::Pipeline(pipeline::Event::Aborted { .. }) => "pipeline aborted",
         Event::Pipeline(pipeline::Event::Deleted { .. }) => "pipeline deleted",
         Event::Checkpoint(event) => checkpoint_variant(event),
+        Event::Handoff(event) => handoff_variant(event),
         Event::Receipt(_) => "receipt",
         Event::Awaited(_) => "awaited",
     }
@@ -133,6 +137,10 @@ fn task_variant(event: &task::Event) -> &'static str {
         task::Event::Updated { .. } => "task updated",
         task::Event::Released { .. } => "task released",
         task::Event::Ready { .. } => "task ready",
+        task::Event::Offered { .. } => "task offered",
+        task::Event::TakenBack { .. } => "task taken back",
+        task::Event::HandedOver { .. } => "task handed over",
+        task::Event::HandedOff { .. } => "task handed off",
         task::Event::Completed { .. } => "task completed",
         task::Event::Failed { outcome, .. } => match outcome {
             Outcome::Retry { .. } => "task failed, again",
@@ -158,6 +166,26 @@ fn checkpoint_variant(event: &checkpoint::Event) -> &'static str {
             checkpoint::Why::Age => "checkpoint pruned, too old",
         },
         checkpoint::Event::Retained { .. } => "checkpoint retained",
+    }
+}
+
+/// The same for events of hand-offs.
+fn handoff_variant(event: &handoff::Event) -> &'static str {
+    match event {
+        handoff::Event::Offered(_) => "handoff offered",
+        handoff::Event::Executed(_) => "handoff executed",
+        handoff::Event::Refused(_) => "handoff refused",
+        handoff::Event::Approved { .. } => "handoff approved",
+        handoff::Event::Delivered { .. } => "handoff delivered",
+        handoff::Event::Undelivered { .. } => "handoff undelivered",
+        handoff::Event::Accepted { .. } => "handoff accepted",
+        handoff::Event::Rejected { .. } => "handoff rejected",
+        handoff::Event::Expired { .. } => "handoff expired",
+        handoff::Event::Cancelled { .. } => "handoff cancelled",
+        handoff::Event::Completed { .. } => "handoff completed",
+        handoff::Event::Failed { .. } => "handoff failed",
+        handoff::Event::Queued { .. } => "handoff queued",
+        handoff::Event::GaveUp { .. } => "handoff gave up",
     }
 }
 
@@ -293,6 +321,7 @@ fn examples() -> Vec<(&'static str, Event)> {
     .chain(barriers())
     .chain(joins())
     .chain(checkpoints())
+    .chain(handoffs())
     .chain(tasks())
     .chain(pipelines())
     .collect()
@@ -452,6 +481,33 @@ fn task_failures() -> Vec<(&'static str, task::Event)> {
     ]
 }
 
+fn tasks_that_change_hands() -> Vec<(&'static str, task::Event)> {
+    let (token, lease_ms, until) = (Token(300), 300_000, Timestamp(1_794_700_800_123));
+    vec![
+        ("task.offered", task::Event::Offered { task: task(), handoff: handoff_id() }),
+        ("task.taken_back", task::Event::TakenBack { task: task(), handoff: handoff_id() }),
+        (
+            "task.handed_over",
+            task::Event::HandedOver {
+                task: task(),
+                handoff: handoff_id(),
+                holder: ada(),
+                token,
+                lease_ms,
+            },
+        ),
+        (
+            "task.handed_off",
+            task::Event::HandedOff {
+                task: task(),
+                handoff: handoff_id(),
+                to: ada(),
+                returns: Returns { to: Some(ada()), at: until, within_ms: 60_000 },
+            },
+        ),
+    ]
+}
+
 fn tasks() -> Vec<(&'static str, Event)> {
     let (token, wait, lease_ms) = (Token(300), WaitId(70_000), 300_000);
     let until = Timestamp(1_794_700_800_123);
@@ -509,8 +565,91 @@ fn tasks() -> Vec<(&'static str, Event)> {
         ("task.reviewed with the work done", reviewed(task::Verdict::Complete)),
         ("task.reviewed with the work failed", reviewed(task::Verdict::Fail)),
     ];
-    let events = events.into_iter().chain(task_failures());
+    let events = events.into_iter().chain(tasks_that_change_hands()).chain(task_failures());
     events.map(|(name, event)| (name, Event::Task(event))).collect()
+}
+
+fn handoff_id() -> HandoffId {
+    HandoffId::parse("h-0000000007").unwrap()
+}
+
+fn handoff_with_everything() -> Handoff {
+    let offer = r#"{"task":"t-0000000001","token":3,"to":{"capability":"write"},
+        "work_completed":["read"],"remaining_work":"write","notes":{"tone":"dry"},"reason":"done",
+        "state":{"topic":"bees"},"output_keys":["draft"],"artifacts":["sha256:ab"],
+        "keys":["agent:ada/plan",{"key":"shared/brief","version":4}],
+        "traceparent":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+        "approval":{"by":["eve"],"expires_ms":1000},"on_loop":"review"}"#;
+    let offer: Offer = serde_json::from_str(offer).unwrap();
+    let now = Timestamp(1_794_700_800_123);
+    let mut handoff = Handoff::new(handoff_id(), ada(), offer, now);
+    handoff.digest = "00112233445566778899aabbccddeeff".to_owned();
+    handoff.content = "ffeeddccbbaa99887766554433221100".to_owned();
+    (handoff.hops, handoff.deadline, handoff.redeliver_ms) = (2, now, 60_000);
+    handoff.step("validate", now, Some(&ada()), Some("all is well"));
+    handoff
+}
+
+fn handoffs() -> Vec<(&'static str, Event)> {
+    let (handoff, until, wait) = (handoff_id, Timestamp(1_794_700_800_123), WaitId(70_000));
+    let whole = || Box::new(handoff_with_everything());
+    let plain: Offer = serde_json::from_str(r#"{"to":"ada"}"#).unwrap();
+    let plain = Handoff::new(handoff_id(), ada(), plain, until);
+    let said = || Some("because".to_owned());
+    let taken = Taken {
+        key: "agent:ada/plan".to_owned(),
+        version: Version(4),
+        bytes: 17,
+        kind: "object".to_owned(),
+        moved: true,
+    };
+    let left_out = LeftOut { key: "shared/brief".to_owned(), reason: "missing".to_owned() };
+    let receipt = Got { keys: vec![taken], state_bytes: 11, left_out: vec![left_out] };
+    let delivered =
+        |wait| handoff::Event::Delivered { handoff: handoff(), receiver: ada(), until, wait };
+    let (by, digest) = (ada(), "0011".to_owned());
+    let approved = handoff::Event::Approved {
+        handoff: handoff(),
+        by,
+        digest,
+        until: Some(until),
+        reason: said(),
+    };
+    let changes = [("topic".to_owned(), json("1"))].into();
+    let completed =
+        handoff::Event::Completed { handoff: handoff(), result: Some(json("[2]")), changes };
+    let (lease_ms, reason) = (Some(300_000), "deadline".to_owned());
+    let events = vec![
+        ("handoff.offered", handoff::Event::Offered(Box::new(plain))),
+        ("handoff.offered with everything", handoff::Event::Offered(whole())),
+        ("handoff.executed", handoff::Event::Executed(whole())),
+        ("handoff.refused", handoff::Event::Refused(whole())),
+        ("handoff.approved", approved),
+        ("handoff.delivered", delivered(None)),
+        ("handoff.delivered with a wait before it", delivered(Some(wait))),
+        ("handoff.undelivered", handoff::Event::Undelivered { handoff: handoff() }),
+        (
+            "handoff.accepted",
+            handoff::Event::Accepted { handoff: handoff(), receiver: ada(), receipt, lease_ms },
+        ),
+        (
+            "handoff.rejected",
+            handoff::Event::Rejected { handoff: handoff(), by: ada(), reason: said() },
+        ),
+        ("handoff.expired", handoff::Event::Expired { handoff: handoff(), reason }),
+        ("handoff.cancelled", handoff::Event::Cancelled { handoff: handoff(), reason: said() }),
+        ("handoff.completed", completed),
+        (
+            "handoff.failed",
+            handoff::Event::Failed { handoff: handoff(), error: json(r#"{"reason":"no"}"#) },
+        ),
+        ("handoff.queued", handoff::Event::Queued { wait, receiver: ada(), until }),
+        (
+            "handoff.gave_up",
+            handoff::Event::GaveUp { wait, receiver: ada(), left: Left::SessionEnded },
+        ),
+    ];
+    events.into_iter().map(|(name, event)| (name, Event::Handoff(event))).collect()
 }
 
 fn barriers() -> Vec<(&'static str, Event)> {

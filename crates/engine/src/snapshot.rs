@@ -2,9 +2,9 @@
 //!
 //! A snapshot is sorted frames (see [`frames`](crate::frames)): one entry for the head, which is
 //! everything but what there may be millions of, one for every entry of shared state under its
-//! namespace and key, one for every task, and one for every part of checkpoints: a chunk that many
-//! of them share stands there once. So it can be loaded whole, by two threads at once, and asked
-//! for one entry without loading it.
+//! namespace and key, one for every task and every hand-off, and one for every part of checkpoints:
+//! a chunk that many of them share stands there once. So it can be loaded whole, by two threads at
+//! once, and asked for one entry without loading it.
 //!
 //! | key | value |
 //! |---|---|
@@ -12,16 +12,20 @@
 //! | `01` namespace `00` key | the entry as the table packs it |
 //! | `02` task | MessagePack of the task's record |
 //! | `03` number, four bytes, the highest first | MessagePack of a part of checkpoints |
+//! | `04` hand-off | MessagePack of the hand-off |
 
 use std::ops::Bound;
 use std::sync::Arc;
 
 use baton_core::checkpoint;
 use baton_core::entries::{Entries, Entry as Packed};
+use baton_core::handoffs::Handoff;
 use baton_core::space::Head;
 use baton_core::tasks::Record;
 use baton_core::{Entry, Key, NamespaceName, Revision, Space};
 use baton_log::{Blob, BlobWriter};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use thiserror::Error;
 
 use crate::codec::{CodecError, SCHEMA};
@@ -33,6 +37,7 @@ const HEAD_KEY: &[u8] = &[0];
 const ENTRY_MARK: u8 = 1;
 const TASK_MARK: u8 = 2;
 const CHECKPOINT_MARK: u8 = 3;
+const HANDOFF_MARK: u8 = 4;
 /// MessagePack with named fields.
 const CODEC: u8 = 1;
 /// Below this many frames a second thread costs more than it brings.
@@ -53,13 +58,14 @@ fn corrupt(what: impl Into<String>) -> SnapshotError {
     CodecError::Corrupt { what: what.into() }.into()
 }
 
-/// Writes a snapshot: the head first, then entries in order of namespace and key, then tasks and
-/// checkpoints.
+/// Writes a snapshot: the head first, then entries in order of namespace and key, then tasks,
+/// checkpoints and hand-offs.
 pub struct SnapshotWriter {
     frames: FrameWriter,
     key: Vec<u8>,
     tasks: Vec<Arc<Record>>,
     checkpoints: Vec<checkpoint::Part>,
+    handoffs: Vec<Arc<Handoff>>,
 }
 
 impl SnapshotWriter {
@@ -67,12 +73,13 @@ impl SnapshotWriter {
     pub fn begin(output: Box<dyn BlobWriter>, mut head: Head) -> Result<Self, SnapshotError> {
         let tasks = std::mem::take(&mut head.tasks.records);
         let checkpoints = std::mem::take(&mut head.checkpoints.parts);
+        let handoffs = std::mem::take(&mut head.handoffs.records);
         let mut frames = FrameWriter::new(output, KIND);
         let mut value = vec![CODEC];
         value.extend_from_slice(&SCHEMA.to_le_bytes());
         rmp_serde::encode::write_named(&mut value, &head).expect("heads can be encoded");
         frames.push(HEAD_KEY, &value)?;
-        Ok(Self { frames, key: Vec::new(), tasks, checkpoints })
+        Ok(Self { frames, key: Vec::new(), tasks, checkpoints, handoffs })
     }
 
     /// The next entry.
@@ -87,25 +94,30 @@ impl SnapshotWriter {
 
     /// Makes the snapshot exist.
     pub fn finish(mut self) -> Result<(), SnapshotError> {
-        let mut value = Vec::new();
-        for task in &self.tasks {
-            self.key.clear();
-            self.key.push(TASK_MARK);
-            self.key.extend_from_slice(task.id.as_str().as_bytes());
-            value.clear();
-            rmp_serde::encode::write_named(&mut value, &**task).expect("tasks can be encoded");
-            self.frames.push(&self.key, &value)?;
+        for task in &std::mem::take(&mut self.tasks) {
+            self.record(TASK_MARK, task.id.as_str().as_bytes(), &**task)?;
         }
-        for (number, part) in (0_u32..).zip(&self.checkpoints) {
-            self.key.clear();
-            self.key.push(CHECKPOINT_MARK);
-            self.key.extend_from_slice(&number.to_be_bytes());
-            value.clear();
-            rmp_serde::encode::write_named(&mut value, part).expect("checkpoints can be encoded");
-            self.frames.push(&self.key, &value)?;
+        for (number, part) in (0_u32..).zip(&std::mem::take(&mut self.checkpoints)) {
+            self.record(CHECKPOINT_MARK, &number.to_be_bytes(), part)?;
+        }
+        for handoff in &std::mem::take(&mut self.handoffs) {
+            self.record(HANDOFF_MARK, handoff.id.as_str().as_bytes(), &**handoff)?;
         }
         self.frames.finish()?;
         Ok(())
+    }
+
+    fn record(
+        &mut self,
+        mark: u8,
+        id: &[u8],
+        record: &impl Serialize,
+    ) -> Result<(), SnapshotError> {
+        self.key.clear();
+        self.key.push(mark);
+        self.key.extend_from_slice(id);
+        let value = rmp_serde::to_vec_named(record).expect("records can be encoded");
+        Ok(self.frames.push(&self.key, &value)?)
     }
 }
 
@@ -123,12 +135,22 @@ fn read_key(key: &[u8]) -> Option<(&str, &str)> {
     Some((std::str::from_utf8(&rest[..end]).ok()?, std::str::from_utf8(&rest[end + 1..]).ok()?))
 }
 
+/// Reads one record; whether it is one.
+fn read_record<R: DeserializeOwned, T>(
+    value: &[u8],
+    kept: impl FnOnce(R) -> T,
+    records: &mut Vec<T>,
+) -> bool {
+    rmp_serde::from_slice(value).map(|record| records.push(kept(record))).is_ok()
+}
+
 /// What some frames of a snapshot hold.
 #[derive(Default)]
 struct Part {
     namespaces: Vec<(NamespaceName, Vec<Packed>)>,
     tasks: Vec<Arc<Record>>,
     checkpoints: Vec<checkpoint::Part>,
+    handoffs: Vec<Arc<Handoff>>,
 }
 
 /// A snapshot that can be asked.
@@ -230,6 +252,7 @@ impl Snapshot {
         for half in halves {
             head.tasks.records.extend(half.tasks);
             head.checkpoints.parts.extend(half.checkpoints);
+            head.handoffs.records.extend(half.handoffs);
             for (namespace, mut entries) in half.namespaces {
                 match namespaces.last_mut().filter(|(last, _)| *last == namespace) {
                     Some((_, there)) => there.append(&mut entries),
@@ -242,25 +265,19 @@ impl Snapshot {
     }
 
     fn load_frames(&self, frames: std::ops::Range<usize>) -> Result<Part, SnapshotError> {
-        let Part { mut namespaces, mut tasks, mut checkpoints } = Part::default();
+        let Part { mut namespaces, mut tasks, mut checkpoints, mut handoffs } = Part::default();
         let mut odd = false;
         self.frames.decode_frames(frames, |key, value| {
             if key == HEAD_KEY {
                 return;
             }
-            if key.first() == Some(&TASK_MARK) {
-                match rmp_serde::from_slice(value) {
-                    Ok(task) => tasks.push(Arc::new(task)),
-                    Err(_) => odd = true,
+            match key.first() {
+                Some(&TASK_MARK) => return odd |= !read_record(value, Arc::new, &mut tasks),
+                Some(&CHECKPOINT_MARK) => {
+                    return odd |= !read_record(value, |part| part, &mut checkpoints);
                 }
-                return;
-            }
-            if key.first() == Some(&CHECKPOINT_MARK) {
-                match rmp_serde::from_slice(value) {
-                    Ok(part) => checkpoints.push(part),
-                    Err(_) => odd = true,
-                }
-                return;
+                Some(&HANDOFF_MARK) => return odd |= !read_record(value, Arc::new, &mut handoffs),
+                Some(_) | None => {}
             }
             let Some(packed) = Packed::from_bytes(value) else {
                 odd = true;
@@ -283,6 +300,6 @@ impl Snapshot {
         if odd {
             return Err(corrupt("an entry of a snapshot is odd"));
         }
-        Ok(Part { namespaces, tasks, checkpoints })
+        Ok(Part { namespaces, tasks, checkpoints, handoffs })
     }
 }

@@ -95,6 +95,7 @@ fn commanded(command: &Command) -> String {
         Command::Barrier(command) => format!("asks {command:?}"),
         Command::Join(command) => format!("asks {command:?}"),
         Command::Checkpoint(command) => format!("asks {command:?}"),
+        Command::Handoff(command) => format!("asks {command:?}"),
         Command::Task(command) => format!("asks {command:?}"),
         Command::Pipeline(command) => format!("asks {command:?}"),
         Command::Workspace(workspace::Command::Configure { history_count, history_age_ms }) => {
@@ -146,6 +147,7 @@ fn asked(query: &Query) -> String {
         Query::Barrier(_) => "asks for a barrier".to_owned(),
         Query::Join(_) => "asks for a join".to_owned(),
         Query::Checkpoint(_) => "asks for checkpoints".to_owned(),
+        Query::Handoff(_) => "asks for hand-offs".to_owned(),
         Query::Task(_) => "asks for tasks".to_owned(),
         Query::Pipeline(_) => "asks for pipelines".to_owned(),
         Query::Workspace(_) => "asks about the workspace".to_owned(),
@@ -182,6 +184,7 @@ fn shown(reply: &Reply) -> String {
         Reply::Barrier(reply) => format!("{reply:?}"),
         Reply::Join(reply) => format!("{reply:?}"),
         Reply::Checkpoint(reply) => format!("{reply:?}"),
+        Reply::Handoff(reply) => format!("{reply:?}"),
         Reply::Task(reply) => format!("{reply:?}"),
         Reply::Pipeline(reply) => format!("{reply:?}"),
         Reply::Workspace(workspace::Reply::Workspace { retention, entries, .. }) => {

@@ -32,6 +32,10 @@ pub(super) fn may_settle(space: &Space, event: &task::Event) -> bool {
         | task::Event::Updated { .. }
         | task::Event::Released { .. }
         | task::Event::Ready { .. }
+        | task::Event::Offered { .. }
+        | task::Event::TakenBack { .. }
+        | task::Event::HandedOver { .. }
+        | task::Event::HandedOff { .. }
         | task::Event::Completed { .. }
         | task::Event::Failed { .. }
         | task::Event::Cancelled { .. }

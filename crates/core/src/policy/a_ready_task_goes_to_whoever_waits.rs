@@ -30,6 +30,7 @@ fn made_ready(event: &Event) -> Option<&TaskId> {
         Event::Created(created) => Some(&created.task).filter(|_| created.ready),
         Event::Released { task, .. }
         | Event::Ready { task }
+        | Event::HandedOff { task, .. }
         | Event::Reviewed { task, verdict: Verdict::Retry, .. } => Some(task),
         Event::Reviewed { verdict: Verdict::Complete | Verdict::Fail, .. }
         | Event::Claimed { .. }
@@ -38,6 +39,9 @@ fn made_ready(event: &Event) -> Option<&TaskId> {
         | Event::Renewed { .. }
         | Event::Progressed { .. }
         | Event::Updated { .. }
+        | Event::Offered { .. }
+        | Event::TakenBack { .. }
+        | Event::HandedOver { .. }
         | Event::Completed { .. }
         | Event::Failed { .. }
         | Event::Cancelled { .. } => None,

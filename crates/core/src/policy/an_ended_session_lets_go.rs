@@ -3,7 +3,7 @@
 use crate::agent::Event;
 use crate::command::Command;
 use crate::names::AgentId;
-use crate::{barrier, join, lock, semaphore, state, task};
+use crate::{barrier, handoff, join, lock, semaphore, state, task};
 
 /// Every primitive that ties something to a session adds its command here, so that everything
 /// goes in the one batch that ends the session.
@@ -21,6 +21,7 @@ pub(super) fn an_ended_session_lets_go(event: &Event) -> Vec<Command> {
                 barrier::Command::LetGo { agent: agent() }.into(),
                 task::Command::LetGo { agent: agent() }.into(),
                 join::Command::LetGo { agent: agent() }.into(),
+                handoff::Command::LetGo { agent: agent() }.into(),
             ]
         }
         Event::Seen { .. } | Event::Forgotten { .. } => Vec::new(),

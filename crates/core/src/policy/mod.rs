@@ -9,12 +9,15 @@ mod a_finished_task_ends_its_stage;
 mod a_forgotten_agent_leaves_no_empty_namespace;
 mod a_free_lock_goes_to_the_first_in_line;
 mod a_free_permit_goes_to_the_first_in_line;
+mod a_handoff_follows_its_task;
+mod a_handoff_moves_its_task;
 mod a_join_settles_when_its_tasks_have_finished;
 mod a_ready_stage_becomes_a_task;
 mod a_ready_task_goes_to_whoever_waits;
 mod a_stage_that_is_over_needs_no_task;
 mod an_agent_has_a_namespace;
 mod an_ended_session_lets_go;
+mod an_open_handoff_goes_to_whoever_waits;
 
 use a_finished_task_ends_its_stage::{a_finished_task_ends_its_stage, is_of_a_stage};
 use a_forgotten_agent_leaves_no_empty_namespace::a_forgotten_agent_leaves_no_empty_namespace;
@@ -24,6 +27,8 @@ use a_free_lock_goes_to_the_first_in_line::{
 use a_free_permit_goes_to_the_first_in_line::{
     a_free_permit_goes_to_the_first_in_line, is_awaited,
 };
+use a_handoff_follows_its_task::{a_handoff_follows_its_task, may_be_followed};
+use a_handoff_moves_its_task::{a_handoff_moves_its_task, may_move_a_task};
 use a_join_settles_when_its_tasks_have_finished::{
     a_join_settles_when_its_tasks_have_finished, may_settle,
 };
@@ -33,6 +38,9 @@ use a_ready_task_goes_to_whoever_waits::{a_ready_task_goes_to_whoever_waits, may
 use a_stage_that_is_over_needs_no_task::{a_stage_that_is_over_needs_no_task, may_concern_tasks};
 use an_agent_has_a_namespace::an_agent_has_a_namespace;
 use an_ended_session_lets_go::an_ended_session_lets_go;
+use an_open_handoff_goes_to_whoever_waits::{
+    an_open_handoff_goes_to_whoever_waits, may_be_delivered,
+};
 
 use crate::command::Command;
 use crate::event::Event;
@@ -54,11 +62,17 @@ pub fn follow(space: &Space, event: &Event) -> Vec<Command> {
             let mut commands = a_ready_task_goes_to_whoever_waits(space, event);
             commands.extend(a_join_settles_when_its_tasks_have_finished(space));
             commands.extend(a_finished_task_ends_its_stage(space, event));
+            commands.extend(a_handoff_follows_its_task(space, event));
             commands
         }
         Event::Pipeline(event) => {
             let mut commands = a_ready_stage_becomes_a_task(space, event);
             commands.extend(a_stage_that_is_over_needs_no_task(space, event));
+            commands
+        }
+        Event::Handoff(event) => {
+            let mut commands = a_handoff_moves_its_task(space, event);
+            commands.extend(an_open_handoff_goes_to_whoever_waits(space, event));
             commands
         }
         Event::Join(join::Event::Created { .. }) => {
@@ -94,8 +108,10 @@ pub fn may_follow(space: &Space, event: &Event) -> bool {
             may_be_waited_for(space, event)
                 || may_settle(space, event)
                 || is_of_a_stage(space, event)
+                || may_be_followed(space, event)
         }
         Event::Pipeline(event) => may_concern_tasks(event),
+        Event::Handoff(event) => may_move_a_task(event) || may_be_delivered(space, event),
         Event::Join(event) => matches!(event, join::Event::Created { .. }),
         Event::State(_)
         | Event::Namespace(_)

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Space;
 use crate::entries::Entries;
+use crate::handoffs::{List, Status};
 use crate::names::{AgentId, Key, NamespaceName};
 use crate::numbers::{Generation, Revision, Token};
 use crate::receipt::{Kept, Receipts};
@@ -12,8 +13,8 @@ use crate::tasks;
 use crate::time::Timestamp;
 use crate::wait::{Keyed, KeyedWaits};
 use crate::{
-    agent, barrier, checkpoint, join, lock, namespace, pipeline, rule, semaphore, state, task,
-    workspace,
+    agent, barrier, checkpoint, handoff, handoffs, join, lock, namespace, pipeline, rule,
+    semaphore, state, task, workspace,
 };
 
 /// Everything of a space but the entries: small, and therefore copied at once.
@@ -67,6 +68,9 @@ pub struct Head {
     /// Checkpoints, what they consist of, and how many are kept.
     #[serde(default)]
     pub checkpoints: checkpoint::Facts,
+    /// Hand-offs: which are known, who waits for one, and what was counted.
+    #[serde(default)]
+    pub handoffs: handoffs::Facts,
 }
 
 impl Space {
@@ -85,6 +89,8 @@ impl Space {
         self.pipeline.check();
         self.check_stages();
         self.checkpoint.check();
+        self.handoff.check();
+        self.check_offers();
         self.workspace.check();
         for (namespace, _) in self.state.namespaces() {
             assert!(self.namespace.get(namespace).is_some(), "entries live in a namespace");
@@ -93,6 +99,21 @@ impl Space {
             let bound_to = ending.bound_to.as_ref();
             let alive = bound_to.is_none_or(|agent| self.agent.is_active(agent));
             assert!(alive, "what is bound to a session ends with it");
+        }
+    }
+
+    /// A task is offered by the one open hand-off that its lease names, and by no other.
+    fn check_offers(&self) {
+        for handoff in self.handoff.after(&List::default()) {
+            let task = handoff.task.as_ref().and_then(|task| self.task.get(task));
+            let lease = task.and_then(|record| record.lease.as_ref());
+            let offers = lease.is_some_and(|lease| lease.handoff.as_ref() == Some(&handoff.id));
+            let is_open = handoff.status.is_open() && handoff.task.is_some();
+            assert_eq!(offers, is_open, "`{}` and its task agree", handoff.id);
+            if handoff.status == Status::Accepted && handoff.task.is_some() {
+                let holder = lease.map(|lease| &lease.holder);
+                assert_eq!(holder, handoff.receiver.as_ref(), "who accepted holds the task");
+            }
         }
     }
 
@@ -121,6 +142,7 @@ impl Space {
             joins: self.join.facts(),
             pipelines: self.pipeline.facts(),
             checkpoints: self.checkpoint.facts(),
+            handoffs: self.handoff.facts(),
         }
     }
 
@@ -142,6 +164,7 @@ impl Space {
             join: join::Table::restore(head.joins),
             pipeline: pipeline::Table::restore(head.pipelines),
             checkpoint: checkpoint::Table::restore(head.checkpoints),
+            handoff: handoff::Table::restore(head.handoffs),
             #[cfg(feature = "planted")]
             token: if crate::planted::is("head.forgets_token") {
                 Token::default()

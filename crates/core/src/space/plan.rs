@@ -8,8 +8,8 @@ use crate::names::{AgentId, BarrierName, LockName, NamespaceName, RuleName, Sema
 use crate::numbers::Token;
 use crate::reply::Reply;
 use crate::{
-    agent, barrier, checkpoint, join, lock, namespace, pipeline, rule, semaphore, state, task,
-    workspace,
+    agent, barrier, checkpoint, handoff, join, lock, namespace, pipeline, rule, semaphore, state,
+    task, workspace,
 };
 
 /// What to answer once the events of a command have happened.
@@ -31,6 +31,7 @@ pub(super) enum Plan {
     Join(join::About),
     Pipeline(pipeline::About),
     Checkpoint(checkpoint::About),
+    Handoff(handoff::About),
     Workspace,
     Reply(Reply),
     /// Nothing yet: the call waits.
@@ -98,6 +99,19 @@ impl From<join::About> for Plan {
     }
 }
 
+impl From<handoff::About> for Plan {
+    fn from(about: handoff::About) -> Self {
+        match about {
+            handoff::About::Later => Self::Waits,
+            handoff::About::Handoff(_)
+            | handoff::About::Received(_)
+            | handoff::About::Accepted(..)
+            | handoff::About::Verdict(_)
+            | handoff::About::Done => Self::Handoff(about),
+        }
+    }
+}
+
 impl Space {
     /// The answer that was planned, as things are now.
     #[inline]
@@ -135,6 +149,10 @@ impl Space {
             }
             Plan::Task(about) => {
                 Reply::Task(about.reply(&self.task).expect("a call that waits has no such plan"))
+            }
+            Plan::Handoff(about) => {
+                let reply = about.reply(&self.handoff, &self.task);
+                Reply::Handoff(reply.expect("a call that waits has no such plan"))
             }
             Plan::Barrier(name) => {
                 Reply::Barrier(barrier::Reply::Barrier(self.barrier.barrier(&name)))

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Space;
+use super::handing::Whole;
 use super::plan::Plan;
 use crate::batch::Moment;
 use crate::command::{Command, Query};
@@ -17,8 +18,8 @@ use crate::stamp::Stamp;
 use crate::state::Surroundings;
 use crate::transaction::Precondition;
 use crate::{
-    agent, barrier, checkpoint, join, lock, namespace, pipeline, rule, semaphore, state, task,
-    workspace,
+    agent, barrier, checkpoint, handoff, join, lock, namespace, pipeline, rule, semaphore, state,
+    task, workspace,
 };
 
 /// How to take back one change.
@@ -32,15 +33,16 @@ pub(super) enum Undo {
     Barrier(barrier::Undo),
     Join(join::Undo),
     Checkpoint(checkpoint::Undo),
+    Handoff(handoff::Undo),
     Task(task::Undo),
     Pipeline(pipeline::Undo),
     Workspace(workspace::Undo),
 }
 
 /// What shared state and tasks may know of the other tables.
-struct Neighbours<'a> {
-    namespace: &'a namespace::Table,
-    agent: &'a agent::Table,
+pub(super) struct Neighbours<'a> {
+    pub(super) namespace: &'a namespace::Table,
+    pub(super) agent: &'a agent::Table,
 }
 
 impl Surroundings for Neighbours<'_> {
@@ -129,6 +131,7 @@ impl Space {
                 | Undo::Barrier(_)
                 | Undo::Join(_)
                 | Undo::Checkpoint(_)
+                | Undo::Handoff(_)
                 | Undo::Task(_)
                 | Undo::Pipeline(_)
                 | Undo::Workspace(_) => {}
@@ -154,6 +157,7 @@ impl Space {
                 Undo::Barrier(undo) => self.barrier.undo(undo),
                 Undo::Join(undo) => self.join.undo(undo),
                 Undo::Checkpoint(undo) => self.checkpoint.undo(undo),
+                Undo::Handoff(undo) => self.handoff.undo(undo),
                 Undo::Task(undo) => self.task.undo(undo),
                 Undo::Pipeline(undo) => self.pipeline.undo(undo),
                 Undo::Workspace(undo) => self.workspace.undo(&undo),
@@ -218,6 +222,7 @@ impl Space {
                 events.extend(decided.events.into_iter().map(Event::Checkpoint));
                 Ok(Plan::Checkpoint(decided.about))
             }
+            Command::Handoff(command) => self.decide_handoff(command, stamp, events),
             Command::Workspace(command) => {
                 let decided = workspace::decide(&self.workspace, &command)?;
                 events.extend(decided.into_iter().map(Event::Workspace));
@@ -292,6 +297,7 @@ impl Space {
             Event::Checkpoint(event) => Undo::Checkpoint(self.checkpoint.evolve(event, moment)),
             Event::Barrier(event) => Undo::Barrier(self.barrier.evolve(event, moment)),
             Event::Pipeline(event) => Undo::Pipeline(self.pipeline.evolve(event, moment)),
+            Event::Handoff(event) => Undo::Handoff(self.handoff.evolve(event, moment)),
             Event::Workspace(event) => Undo::Workspace(self.workspace.evolve(event)),
             // Remembered last, when nothing can be refused any more.
             Event::Receipt(_) | Event::Awaited(_) => return,
@@ -318,6 +324,10 @@ impl Space {
             | task::Event::Updated { .. }
             | task::Event::Released { .. }
             | task::Event::Ready { .. }
+            | task::Event::Offered { .. }
+            | task::Event::TakenBack { .. }
+            | task::Event::HandedOver { .. }
+            | task::Event::HandedOff { .. }
             | task::Event::Completed { .. }
             | task::Event::Failed { .. }
             | task::Event::Cancelled { .. }
@@ -337,6 +347,7 @@ impl Space {
             Event::Join(event) => {
                 Ok(Reply::Join(join::ending(&self.join, &Tasks(&self.task), event)?))
             }
+            Event::Handoff(event) => Ok(Reply::Handoff(handoff::ending(&self.handoff, event)?)),
             Event::State(_)
             | Event::Namespace(_)
             | Event::Agent(_)
@@ -437,6 +448,10 @@ impl Space {
             Query::Checkpoint(query) => {
                 let reply = checkpoint::query(&self.checkpoint, query);
                 Some(reply.map(Reply::Checkpoint).map_err(Rejection::Checkpoint))
+            }
+            Query::Handoff(query) => {
+                let reply = handoff::query(&self.handoff, &Whole(self), query);
+                Some(reply.map(Reply::Handoff).map_err(Rejection::Handoff))
             }
             Query::Workspace(query) => Some(Ok(self.about_itself(query))),
         }

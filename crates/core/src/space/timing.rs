@@ -4,12 +4,12 @@ use super::Space;
 use crate::command::Command;
 use crate::numbers::WaitId;
 use crate::time::Timestamp;
-use crate::{agent, barrier, checkpoint, join, lock, pipeline, semaphore, state, task};
+use crate::{agent, barrier, checkpoint, handoff, join, lock, pipeline, semaphore, state, task};
 
 impl Space {
     /// The commands that time has caused by this moment.
     pub fn due(&self, now: Timestamp) -> Vec<Command> {
-        let causes: [(Option<Timestamp>, Command); 9] = [
+        let causes: [(Option<Timestamp>, Command); 10] = [
             (self.state.next_deadline(), state::Command::Expire.into()),
             (self.agent.next_deadline(), agent::Command::Expire.into()),
             (self.lock.next_deadline(), lock::Command::Expire.into()),
@@ -19,6 +19,7 @@ impl Space {
             (self.join.next_deadline(), join::Command::Expire.into()),
             (self.pipeline.next_deadline(), pipeline::Command::Expire.into()),
             (self.checkpoint.next_deadline(), checkpoint::Command::Expire.into()),
+            (self.handoff.next_deadline(), handoff::Command::Expire.into()),
         ];
         let due = causes.into_iter().filter(|(moment, _)| moment.is_some_and(|it| it <= now));
         due.map(|(_, command)| command).collect()
@@ -36,6 +37,7 @@ impl Space {
             self.join.next_deadline(),
             self.pipeline.next_deadline(),
             self.checkpoint.next_deadline(),
+            self.handoff.next_deadline(),
         ];
         deadlines.into_iter().flatten().min()
     }
@@ -52,6 +54,7 @@ impl Space {
         self.lock.wake(moment);
         self.semaphore.wake(moment);
         self.task.wake(moment);
+        self.handoff.wake(moment);
     }
 
     /// Every call that waits.
@@ -60,7 +63,8 @@ impl Space {
         let semaphores = self.semaphore.waits().map(|waiter| waiter.wait.id);
         let holds = locks.chain(semaphores).chain(self.barrier.waits());
         let joins = self.join.waits().map(|waiter| waiter.wait.id);
-        holds.chain(self.task.waits().map(|wait| wait.id)).chain(joins)
+        let handoffs = self.handoff.waits().map(|waiter| waiter.wait.id);
+        holds.chain(self.task.waits().map(|wait| wait.id)).chain(joins).chain(handoffs)
     }
 
     /// What to do when the caller of a waiting call is gone; none if it waits no longer.
@@ -76,6 +80,9 @@ impl Space {
         }
         if self.join.waiter(wait).is_some() {
             return Some(join::Command::GiveUp { wait }.into());
+        }
+        if self.handoff.waiter(wait).is_some() {
+            return Some(handoff::Command::GiveUp { wait }.into());
         }
         self.task.is_waiting(wait).then(|| task::Command::GiveUp { wait }.into())
     }

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::table::{Due, Table};
 use super::vocabulary::{
-    Cause, Claim, Command, Complete, Event, Fail, Heartbeat, List, Outcome, Query, Rejection,
-    Release, Reply, Report, Review, Status, Task, Update, Verdict, Warning,
+    Cause, Claim, Command, Complete, Event, Fail, Heartbeat, Outcome, Query, Rejection, Release,
+    Reply, Report, Review, Status, Task, Update, Verdict, Warning,
 };
 use crate::hold::is_worth_renewing;
 use crate::json::Json;
@@ -16,7 +16,7 @@ use crate::names::{AgentId, TaskId, TaskType};
 use crate::numbers::{Token, WaitId};
 use crate::range::within;
 use crate::stamp::Stamp;
-use crate::tasks::{Record, Waiting, checks, creating, explain, outcome};
+use crate::tasks::{Record, Waiting, checks, creating, explain, listing, outcome, passing};
 use crate::wait::Left;
 
 /// What tasks have to know of their neighbours.
@@ -98,6 +98,7 @@ pub fn decide(
         Command::Review(command) => review(table, command),
         Command::Assign { task } => Ok(assign(table, &task, stamp)),
         Command::CancelAll { tasks, reason } => Ok(cancel_all(table, &tasks, &reason)),
+        Command::Pass(passing) => Ok(done(passing::pass(table, passing, stamp))),
         Command::LetGo { agent } => Ok(let_go(table, &agent)),
         Command::GiveUp { wait } => Ok(give_up(table, wait)),
         Command::Expire => Ok(expire(table, stamp)),
@@ -218,6 +219,7 @@ fn held<'a>(table: &'a Table, task: &TaskId, given: Token) -> Result<&'a Record,
         }
         Status::Pending
         | Status::InProgress
+        | Status::HandedOff
         | Status::WaitingReview
         | Status::Completed
         | Status::Failed
@@ -467,7 +469,9 @@ fn left(waiting: &Waiting, left: Left) -> Event {
 }
 
 fn let_go(table: &Table, agent: &AgentId) -> Decided {
-    let held = table.held_by(agent).map(|record| lost(record, Cause::AgentGone, "agent_gone"));
+    // What is offered to another is not lost with its giver: the hand-off goes on without it.
+    let held = table.held_by(agent).filter(|record| !record.is_offered());
+    let held = held.map(|record| lost(record, Cause::AgentGone, "agent_gone"));
     let waits = table.claims().of_agent(agent);
     done(held.chain(waits.map(|waiting| left(waiting, Left::SessionEnded))).collect())
 }
@@ -500,6 +504,7 @@ fn expire(table: &Table, stamp: &Stamp) -> Decided {
             Due::LeaseOver => lost(record, Cause::LeaseExpired, "lease_expired"),
             Due::Doomed(root, status) => never(&task, &root, status),
             Due::Ready => Event::Ready { task },
+            Due::Returns => passing::give_back(record, stamp.now),
             Due::Deadline => {
                 let error = Json::of(&json!({ "reason": "deadline" })).expect("a name is JSON");
                 let (cause, outcome) = (Cause::Deadline, Outcome::Failed);
@@ -521,7 +526,7 @@ pub fn query(
             Some(task) => Ok(Reply::Task(Box::new(task))),
             None => Err(Rejection::NotFound { task: task.clone() }),
         },
-        Query::List(query) => list(table, query),
+        Query::List(query) => listing::list(table, query),
         Query::Stats { task_type } => {
             Ok(Reply::Stats(Box::new(table.statistics(task_type.as_ref()))))
         }
@@ -529,37 +534,4 @@ pub fn query(
             .map(|record| Reply::Why(Box::new(explain::why(table, around, record)))),
         Query::History { .. } => return None,
     })
-}
-
-fn list(table: &Table, query: &List) -> Result<Reply, Rejection> {
-    let usual = limits::PAGE_DEFAULT as u64;
-    let limit = within("limit", query.limit, usual, (1, limits::PAGE_MAX as u64))?;
-    let List { status, task_type, agent, group, parent, .. } = query;
-    let is = |agent: &AgentId, record: &Record| {
-        record.assigned_agent() == Some(agent)
-            || record.lease.as_ref().is_some_and(|lease| lease.holder == *agent)
-    };
-    let wanted = |record: &Record| {
-        status.is_none_or(|status| status == record.status)
-            && task_type.as_ref().is_none_or(|task_type| *task_type == record.task_type)
-            && agent.as_ref().is_none_or(|agent| is(agent, record))
-            && group.as_ref().is_none_or(|group| record.group() == Some(group))
-            && parent.as_ref().is_none_or(|parent| record.parent() == Some(parent))
-    };
-    let mut tasks: Vec<Task> = Vec::new();
-    let mut cursor = None;
-    for (examined, record) in table.after(query).enumerate() {
-        if tasks.len() as u64 == limit && wanted(record) {
-            cursor = tasks.last().map(|task| task.id.clone());
-            break;
-        }
-        if wanted(record) {
-            tasks.extend(table.shown(&record.id, Vec::new()));
-        }
-        if examined == limits::TASKS_EXAMINED_MAX {
-            cursor = Some(record.id.clone());
-            break;
-        }
-    }
-    Ok(Reply::Tasks { tasks, cursor })
 }

@@ -46,8 +46,9 @@ mod table;
 mod tests;
 mod vocabulary;
 
+pub use crate::tasks::ending;
 pub use decide::{About, Decided, Surroundings, decide, query};
-pub use table::{Due, Table, Undo, ending};
+pub use table::{Due, Table, Undo};
 pub use vocabulary::{
     Backoff, Cause, Claim, Command, Complete, Counts, Create, Created, Durations, Event, Fact,
     Fail, Failure, Heartbeat, Lease, List, Next, OnExhausted, Outcome, Progress, Query, Rejection,

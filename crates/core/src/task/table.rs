@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
-use super::vocabulary::{Event, List, Rejection, Reply, Status, Task, Warning};
+use super::vocabulary::{Event, List, Status, Task, Warning};
 use crate::batch::Moment;
 use crate::limits;
 use crate::names::{AgentId, GroupName, TaskId, TaskType};
@@ -13,7 +13,7 @@ use crate::tasks::{
     Added, Claims, Facts, Links, Queues, Record, Stage, Statistics, Tally, Timers, Waiting,
 };
 use crate::time::Timestamp;
-use crate::wait::{Left, Wait};
+use crate::wait::Wait;
 
 /// Every task of a workspace, and who waits for one. Changes only by [`Table::evolve`],
 /// [`Table::undo`] and [`Table::trim`].
@@ -69,6 +69,8 @@ pub enum Due {
     Doomed(TaskId, Status),
     /// It can be claimed.
     Ready,
+    /// Whoever it was handed to has not taken it up.
+    Returns,
 }
 
 impl Table {
@@ -123,6 +125,10 @@ impl Table {
             | Event::Updated { .. }
             | Event::Released { .. }
             | Event::Ready { .. }
+            | Event::Offered { .. }
+            | Event::TakenBack { .. }
+            | Event::HandedOver { .. }
+            | Event::HandedOff { .. }
             | Event::Completed { .. }
             | Event::Failed { .. }
             | Event::Cancelled { .. }
@@ -294,6 +300,10 @@ impl Table {
             Status::InProgress if crate::planted::is("task.ends_early") => {
                 record.lease.as_ref().map(|lease| lease.claimed_at.after(lease.lease_ms / 2))
             }
+            Status::InProgress if record.is_offered() => None,
+            Status::HandedOff => record
+                .returns()
+                .map(|returns| returns.at.max(self.awake_since.after(returns.within_ms))),
             // Nobody could renew a lease while there was no server.
             Status::InProgress => record
                 .lease
@@ -315,9 +325,11 @@ impl Table {
         }
         record.depends_on().iter().find_map(|task| match status(task)? {
             dead @ (Status::Failed | Status::Cancelled) => Some((task, dead)),
-            Status::Pending | Status::InProgress | Status::WaitingReview | Status::Completed => {
-                None
-            }
+            Status::Pending
+            | Status::InProgress
+            | Status::HandedOff
+            | Status::WaitingReview
+            | Status::Completed => None,
         })
     }
 
@@ -474,6 +486,7 @@ impl Table {
                 Some((task, status)) => Due::Doomed(task.clone(), status),
                 None if is_late => Due::Deadline,
                 None if record.status == Status::InProgress => Due::LeaseOver,
+                None if record.status == Status::HandedOff => Due::Returns,
                 None => Due::Ready,
             };
             Some((record, due))
@@ -499,8 +512,12 @@ impl Table {
     /// which there was no server to hear a heartbeat.
     pub fn wake(&mut self, moment: Timestamp) {
         self.awake_since = moment;
-        let held: Vec<TaskId> = self.leases.iter().map(|(_, task)| task.clone()).collect();
-        for task in held {
+        let held = self.leases.iter().map(|(_, task)| task);
+        let from = (Status::HandedOff, TaskId::least());
+        let handed = self.by_status.range(from..);
+        let handed = handed.take_while(|(status, _)| *status == Status::HandedOff);
+        let moved: Vec<TaskId> = held.chain(handed.map(|(_, task)| task)).cloned().collect();
+        for task in moved {
             let record = Arc::clone(&self.by_id[&task]);
             self.settle(Some(&record), Some(&record));
         }
@@ -547,7 +564,8 @@ impl Table {
         assert_eq!(self.by_status.len(), apart, "what is not pending is listed apart");
         for record in records() {
             assert_eq!(record.lease.is_some(), record.status == Status::InProgress);
-            assert!(!record.ready || record.status == Status::Pending, "what is ready is pending");
+            let may_be_ready = matches!(record.status, Status::Pending | Status::HandedOff);
+            assert!(!record.ready || may_be_ready, "what is ready is in nobody's hands");
             assert!(record.number < self.created, "all were counted");
             let waits = self.waiting_for(record).next().is_some();
             assert!(!(waits && record.ready), "what waits for another task is not ready");
@@ -574,30 +592,5 @@ impl Table {
                 "nobody waits for what is there"
             );
         }
-    }
-}
-
-/// What a call that has waited is told, right after this event.
-pub fn ending(table: &Table, event: &Event) -> Result<Reply, Rejection> {
-    match event {
-        Event::Claimed { task, .. } => {
-            let task = table.shown(task, Vec::new()).expect("it was just claimed");
-            Ok(Reply::Claimed(Some(Box::new(task))))
-        }
-        Event::GaveUp { left: Left::SessionEnded, claimant, .. } => {
-            Err(Rejection::SessionEnded { agent: claimant.clone() })
-        }
-        Event::GaveUp { left: Left::Timeout | Left::Gone, .. }
-        | Event::Created(_)
-        | Event::Queued { .. }
-        | Event::Renewed { .. }
-        | Event::Progressed { .. }
-        | Event::Updated { .. }
-        | Event::Released { .. }
-        | Event::Ready { .. }
-        | Event::Completed { .. }
-        | Event::Failed { .. }
-        | Event::Cancelled { .. }
-        | Event::Reviewed { .. } => Ok(Reply::Claimed(None)),
     }
 }

@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::json::{Json, given};
 use crate::kind::Kind;
-use crate::names::{AgentId, TaskId, TaskType};
+use crate::names::{AgentId, HandoffId, TaskId, TaskType};
 use crate::numbers::{Revision, Token, WaitId};
 use crate::range::OutOfRange;
 use crate::time::Timestamp;
@@ -15,10 +15,11 @@ use crate::wait::{Left, Step};
 
 pub use crate::entry::Warning;
 pub use crate::tasks::{
-    Backoff, Claim, Complete, Counts, Create, Created, Durations, Fact, Fail, Failure, Heartbeat,
-    Lease, List, Next, OnExhausted, Progress, Release, Report, Review, Statistics, Status, Task,
-    TimeInState, Transition, Update, Verdict, Why,
+    Backoff, Cause, Claim, Complete, Counts, Create, Created, Durations, Fact, Fail, Failure,
+    Heartbeat, Lease, List, Next, OnExhausted, Outcome, Progress, Release, Report, Review,
+    Statistics, Status, Task, TimeInState, Transition, Update, Verdict, Why,
 };
+use crate::tasks::{Passing, Returns, load};
 
 /// What one may ask of tasks so that they change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -63,6 +64,8 @@ pub enum Command {
         /// Why.
         reason: String,
     },
+    /// Sent by the policies when a hand-off moves a task.
+    Pass(Passing),
     /// Sent by the policies when an agent's session has ended.
     LetGo {
         /// Whose.
@@ -267,6 +270,44 @@ pub enum Event {
         /// Which task.
         task: TaskId,
     },
+    /// Its holder offers it to another, and holds it until that is settled.
+    Offered {
+        /// Which task.
+        task: TaskId,
+        /// By which hand-off.
+        handoff: HandoffId,
+    },
+    /// Nobody took it: its holder goes on, with a lease that begins anew.
+    TakenBack {
+        /// Which task.
+        task: TaskId,
+        /// By which hand-off it was offered.
+        handoff: HandoffId,
+    },
+    /// Another goes on with it: the lease and the token before are void.
+    HandedOver {
+        /// Which task.
+        task: TaskId,
+        /// By which hand-off.
+        handoff: HandoffId,
+        /// Who holds it now.
+        holder: AgentId,
+        /// The lease's token.
+        token: Token,
+        /// How long the lease is.
+        lease_ms: u64,
+    },
+    /// Its holder has finished with it, and another shall take it up.
+    HandedOff {
+        /// Which task.
+        task: TaskId,
+        /// By which hand-off.
+        handoff: HandoffId,
+        /// Who shall.
+        to: AgentId,
+        /// What becomes of it otherwise.
+        returns: Returns,
+    },
     /// It is done.
     Completed {
         /// Which task.
@@ -312,41 +353,6 @@ pub enum Event {
     },
 }
 
-/// Who says that a try has failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Cause {
-    /// The worker.
-    Reported,
-    /// Nobody renewed the lease.
-    LeaseExpired,
-    /// The worker's session ended.
-    AgentGone,
-    /// The task was not finished in time.
-    Deadline,
-}
-
-/// What becomes of a task after a try has failed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// It is tried again.
-    Retry {
-        /// Not before then; at once if not given.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        not_before: Option<Timestamp>,
-    },
-    /// It has failed.
-    Failed,
-    /// A person decides.
-    Review,
-    /// Another agent tries.
-    Reassigned {
-        /// Which.
-        to: AgentId,
-    },
-}
-
 impl Event {
     /// The event's type, as watchers and history know it.
     pub fn kind(&self) -> &'static str {
@@ -360,6 +366,10 @@ impl Event {
             Self::Updated { .. } => "task.updated",
             Self::Released { .. } => "task.released",
             Self::Ready { .. } => "task.ready",
+            Self::Offered { .. } => "task.offered",
+            Self::TakenBack { .. } => "task.taken_back",
+            Self::HandedOver { .. } => "task.handed_over",
+            Self::HandedOff { .. } => "task.handed_off",
             Self::Completed { .. } => "task.completed",
             Self::Failed { .. } => "task.failed",
             Self::Cancelled { .. } => "task.cancelled",
@@ -377,6 +387,10 @@ impl Event {
             | Self::Updated { task, .. }
             | Self::Released { task, .. }
             | Self::Ready { task }
+            | Self::Offered { task, .. }
+            | Self::TakenBack { task, .. }
+            | Self::HandedOver { task, .. }
+            | Self::HandedOff { task, .. }
             | Self::Completed { task, .. }
             | Self::Failed { task, .. }
             | Self::Cancelled { task, .. }
@@ -398,6 +412,10 @@ impl Event {
             | Self::Updated { .. }
             | Self::Released { .. }
             | Self::Ready { .. }
+            | Self::Offered { .. }
+            | Self::TakenBack { .. }
+            | Self::HandedOver { .. }
+            | Self::HandedOff { .. }
             | Self::Completed { .. }
             | Self::Failed { .. }
             | Self::Cancelled { .. }
@@ -419,6 +437,10 @@ impl Event {
             | Self::Updated { .. }
             | Self::Released { .. }
             | Self::Ready { .. }
+            | Self::Offered { .. }
+            | Self::TakenBack { .. }
+            | Self::HandedOver { .. }
+            | Self::HandedOff { .. }
             | Self::Completed { .. }
             | Self::Failed { .. }
             | Self::Cancelled { .. }
@@ -428,37 +450,15 @@ impl Event {
 
     /// The token it gives.
     pub fn token(&self) -> Option<Token> {
-        if let Self::Claimed { token, .. } = self { Some(*token) } else { None }
+        let (Self::Claimed { token, .. } | Self::HandedOver { token, .. }) = self else {
+            return None;
+        };
+        Some(*token)
     }
 
     /// Bytes of what is neither bounded by the frame of an event nor part of the subject.
     pub(crate) fn load(&self) -> usize {
-        let json = |json: &Option<Json>| json.as_ref().map_or(0, |json| json.as_bytes().len() + 24);
-        let text = |text: &Option<String>| text.as_ref().map_or(0, |text| text.len() + 24);
-        let names =
-            |names: &BTreeSet<String>| names.iter().map(|name| name.len() + 5).sum::<usize>();
-        match self {
-            Self::Created(created) => created.load(),
-            Self::Claimed { holder, .. } => holder.as_str().len(),
-            Self::Queued { types, capabilities, task, .. } => {
-                let types = types.iter().flatten().map(|name| name.as_str().len() + 5);
-                let task = task.as_ref().map_or(0, |task| task.as_str().len());
-                64 + types.sum::<usize>() + names(capabilities) + task
-            }
-            Self::Progressed { note, .. } => text(note),
-            Self::Updated { description, definition, metadata, result, .. } => {
-                text(description) + json(definition) + json(metadata) + json(result)
-            }
-            Self::Released { reason, .. } | Self::Cancelled { reason, .. } => text(reason),
-            Self::Completed { result, artifacts, .. } => json(result) + json(artifacts),
-            Self::Failed { error, outcome, .. } => {
-                let to =
-                    if let Outcome::Reassigned { to } = outcome { to.as_str().len() } else { 0 };
-                error.as_bytes().len() + to
-            }
-            Self::Reviewed { note, result, .. } => text(note) + json(result),
-            Self::GaveUp { .. } | Self::Renewed { .. } | Self::Ready { .. } => 0,
-        }
+        load(self)
     }
 }
 

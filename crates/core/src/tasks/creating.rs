@@ -98,7 +98,7 @@ fn check_dependency(table: &Table, dependency: &TaskId) -> Result<(), Rejection>
     match status {
         Status::Failed | Status::Cancelled => Err(Rejection::DeadDependency { dependency, status }),
         Status::Completed => Ok(()),
-        Status::Pending | Status::InProgress | Status::WaitingReview => {
+        Status::Pending | Status::InProgress | Status::HandedOff | Status::WaitingReview => {
             let (what, max) = ("tasks that depend on it", limits::TASK_DEPENDENTS_MAX);
             let count = table.links().dependents(&dependency).take(max).count();
             if count < max { Ok(()) } else { Err(Rejection::TooMany { what, max }) }

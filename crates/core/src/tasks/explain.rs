@@ -43,6 +43,7 @@ pub fn circumstances(table: &Table, record: &Record) -> Vec<Fact> {
     match record.status {
         Status::Pending => pending(table, record),
         Status::InProgress => held(record).into_iter().collect(),
+        Status::HandedOff => handed(record).into_iter().collect(),
         Status::WaitingReview => {
             let word = format!("{} failed, and a person must decide", tries(record.retries));
             vec![fact("waiting_review", word)]
@@ -69,8 +70,22 @@ fn tries(count: u64) -> String {
     }
 }
 
+fn handed(record: &Record) -> Option<Fact> {
+    let (agent, returns) = (record.assigned_agent()?.clone(), record.returns()?);
+    let then = match &returns.to {
+        Some(giver) => format!("goes back to `{giver}`"),
+        None => "goes to a person".to_owned(),
+    };
+    let word = format!("`{agent}` has not taken it up; it {then} at {}", returns.at);
+    Some(Fact { agent: Some(agent), at: Some(returns.at), ..fact("handed_off", word) })
+}
+
 fn held(record: &Record) -> Option<Fact> {
     let lease = record.lease.as_ref()?;
+    if let Some(handoff) = &lease.handoff {
+        let word = format!("`{}` holds it and offers it by `{handoff}`", lease.holder);
+        return Some(Fact { agent: Some(lease.holder.clone()), ..fact("offered", word) });
+    }
     let (holder, until) = (lease.holder.clone(), lease.expires_at);
     let word = format!("`{holder}` holds it until {until}");
     Some(Fact { agent: Some(holder), at: Some(until), ..fact("held", word) })

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Past, Record, Waiting};
 use crate::names::TaskType;
+use crate::shared;
 
 /// Everything about tasks that a snapshot holds. It shares the records with the table.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -19,24 +20,4 @@ pub struct Facts {
     pub created: u64,
     /// What cannot be counted again: of all types, and of each.
     pub past: (Past, Vec<(TaskType, Past)>),
-}
-
-/// Serde knows no shared things unless it is told to.
-mod shared {
-    use std::sync::Arc;
-
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    use super::Record;
-
-    pub(super) fn serialize<S: Serializer>(all: &[Arc<Record>], to: S) -> Result<S::Ok, S::Error> {
-        to.collect_seq(all.iter().map(Arc::as_ref))
-    }
-
-    pub(super) fn deserialize<'de, D>(from: D) -> Result<Vec<Arc<Record>>, D::Error>
-    where
-        D: Deserializer<'de>,
-    {
-        Ok(Vec::<Record>::deserialize(from)?.into_iter().map(Arc::new).collect())
-    }
 }

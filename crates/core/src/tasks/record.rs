@@ -14,7 +14,7 @@ use crate::batch::Moment;
 use crate::entry::Warning;
 use crate::json::{Json, given};
 use crate::limits;
-use crate::names::{AgentId, GroupName, TaskId, TaskType};
+use crate::names::{AgentId, GroupName, HandoffId, TaskId, TaskType};
 use crate::numbers::{Revision, Token};
 use crate::task::{Cause, Created, Event, Outcome};
 use crate::time::Timestamp;
@@ -122,6 +122,25 @@ pub struct Terms {
     /// Whatever else is worth knowing.
     #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Json>,
+    /// The hand-off by which it was last handed to somebody who was not there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub handed_by: Option<HandoffId>,
+    /// What becomes of it if whom it was handed to does not take it up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub returns: Option<Returns>,
+}
+
+/// A task that was handed to somebody is not left lying.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Returns {
+    /// Who gets it back; a person if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<AgentId>,
+    /// When.
+    pub at: Timestamp,
+    /// How long whoever gets it has to take it up.
+    pub within_ms: u64,
 }
 
 /// What became of a task so far.
@@ -188,6 +207,8 @@ impl Record {
             escalated: false,
             schema_version: created.schema_version.clone(),
             metadata: created.metadata.clone(),
+            handed_by: None,
+            returns: None,
         };
         Self {
             id: created.task.clone(),
@@ -233,6 +254,23 @@ impl Record {
                 record.turn(Status::Pending, true, moment);
             }
             Event::Ready { .. } => record.ready = true,
+            Event::Offered { handoff, .. } => {
+                record.lease_mut().handoff = Some(handoff.clone());
+            }
+            Event::TakenBack { .. } => {
+                record.lease_mut().handoff = None;
+                record.renew(None, moment);
+            }
+            Event::HandedOver { holder, token, lease_ms, .. } => {
+                record.handed_over(holder, *token, *lease_ms, moment);
+            }
+            Event::HandedOff { to, handoff, returns, .. } => {
+                record.turn(Status::HandedOff, true, moment);
+                let terms = record.terms_mut();
+                terms.assigned_agent = Some(to.clone());
+                terms.handed_by = Some(handoff.clone());
+                terms.returns = Some(returns.clone());
+            }
             Event::Completed { result, artifacts, .. } => {
                 let course = record.course_mut();
                 course.result = result.clone().or(course.result.take());
@@ -275,10 +313,31 @@ impl Record {
         course.started_at = course.started_at.or(Some(moment.time));
         course.progress = None;
         self.turn(Status::InProgress, false, moment);
+        if let Some(terms) = &mut self.terms {
+            terms.returns = None;
+        }
+        self.give(holder, token, lease_ms, moment);
+    }
+
+    /// The work goes on in other hands: that is no new try.
+    fn handed_over(&mut self, holder: &AgentId, token: Token, lease_ms: u64, moment: &Moment<'_>) {
+        assert!(self.last_token < token, "tokens only grow");
+        if self.assigned_agent().is_some() {
+            self.terms_mut().assigned_agent = Some(holder.clone());
+        }
+        self.give(holder, token, lease_ms, moment);
+    }
+
+    fn give(&mut self, holder: &AgentId, token: Token, lease_ms: u64, moment: &Moment<'_>) {
         self.last_token = token;
         let (claimed_at, expires_at) = (moment.time, moment.time.after(lease_ms));
-        let holder = holder.clone();
-        self.lease = Some(Box::new(Lease { holder, token, claimed_at, expires_at, lease_ms }));
+        let (holder, handoff) = (holder.clone(), None);
+        let lease = Lease { holder, token, claimed_at, expires_at, lease_ms, handoff };
+        self.lease = Some(Box::new(lease));
+    }
+
+    fn lease_mut(&mut self) -> &mut Lease {
+        self.lease.as_mut().expect("only what is held is offered")
     }
 
     fn renew(&mut self, lease_ms: Option<u64>, moment: &Moment<'_>) {
@@ -309,7 +368,7 @@ impl Record {
         self.course_mut().error = Some(error.clone());
         match cause {
             Cause::Reported | Cause::LeaseExpired | Cause::AgentGone => self.retries += 1,
-            Cause::Deadline => {}
+            Cause::Deadline | Cause::NotTakenUp | Cause::HandoffLoop => {}
         }
         match outcome {
             Outcome::Retry { not_before } => {
@@ -348,6 +407,11 @@ impl Record {
         self.course.get_or_insert_default()
     }
 
+    /// Whether its holder has offered it to another.
+    pub fn is_offered(&self) -> bool {
+        self.lease.as_ref().is_some_and(|lease| lease.handoff.is_some())
+    }
+
     /// Where it stands in line.
     pub fn place(&self) -> Place {
         let ageing = i64::try_from(limits::AGEING_MS).expect("a minute is short");
@@ -356,6 +420,11 @@ impl Record {
         let created = i64::try_from(self.created_at.0).unwrap_or(i64::MAX);
         let rank_ms = created.saturating_sub(i64::from(self.priority) * ageing);
         Place { rank_ms, number: self.number }
+    }
+
+    /// What becomes of it if whom it was handed to does not take it up.
+    pub fn returns(&self) -> Option<&Returns> {
+        self.terms.as_ref()?.returns.as_ref()
     }
 
     /// The only agent that may work on it.

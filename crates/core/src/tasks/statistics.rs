@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::histogram::Durations;
+
 /// Everything about the tasks of a workspace, or of one type.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -30,6 +32,9 @@ pub struct Counts {
     pub blocked: u64,
     /// Somebody holds their lease.
     pub in_progress: u64,
+    /// Handed to somebody who has not taken them up yet.
+    #[serde(default)]
+    pub handed_off: u64,
     /// A person must decide.
     pub waiting_review: u64,
     /// Done.
@@ -48,26 +53,11 @@ pub struct TimeInState {
     pub pending: Durations,
     /// Until the work was done, failed or let go.
     pub in_progress: Durations,
+    /// Until whom they were handed to took them up.
+    #[serde(default)]
+    pub handed_off: Durations,
     /// Until a person had decided.
     pub waiting_review: Durations,
-}
-
-/// Durations, summed up. Percentiles are exact to an eighth.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Durations {
-    /// How many.
-    pub count: u64,
-    /// Their average.
-    pub average_ms: f64,
-    /// Half took at most so long.
-    pub p50_ms: u64,
-    /// Of a hundred, 95 took at most so long.
-    pub p95_ms: u64,
-    /// Of a hundred, 99 took at most so long.
-    pub p99_ms: u64,
-    /// The longest.
-    pub max_ms: u64,
 }
 
 /// A reason why tries failed.

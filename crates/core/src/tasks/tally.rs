@@ -1,15 +1,15 @@
 //! How many tasks there are, how long they took, and why they failed: counted as it happens.
 //!
-//! Present tasks are counted by type and status. Durations go into buckets whose width grows with
-//! what they hold, so that any number of them takes little room, and a percentile is exact to an
-//! eighth. What is remembered of a type is forgotten with its last task; the sum of all stays.
+//! Present tasks are counted by type and status. What is remembered of a type is forgotten with its
+//! last task; the sum of all stays.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Counts, Durations, Failure, Record, Statistics, Status, TimeInState};
+use super::{Counts, Failure, Record, Statistics, Status, TimeInState};
+use crate::histogram::{Extremes, Histogram};
 use crate::json::Json;
 use crate::limits;
 use crate::names::TaskType;
@@ -43,16 +43,10 @@ struct Counted {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Past {
     times: [Histogram; 3],
+    /// Apart, since it came later.
+    #[serde(default)]
+    handed_off: Histogram,
     failures: BTreeMap<String, u64>,
-}
-
-/// Durations by size.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Histogram {
-    buckets: BTreeMap<u16, u64>,
-    count: u64,
-    sum_ms: u64,
-    max_ms: u64,
 }
 
 /// What one event has added, to be taken back.
@@ -66,7 +60,7 @@ pub struct Added {
 struct Time {
     state: usize,
     spent_ms: u64,
-    max_ms_before: [u64; 2],
+    before: [Extremes; 2],
 }
 
 /// The states that end, by their place among [`Past::times`].
@@ -75,6 +69,7 @@ fn state(status: Status) -> Option<usize> {
         Status::Pending => Some(0),
         Status::InProgress => Some(1),
         Status::WaitingReview => Some(2),
+        Status::HandedOff => Some(3),
         Status::Completed | Status::Failed | Status::Cancelled => None,
     }
 }
@@ -132,9 +127,9 @@ impl Tally {
         let turned = before.status != after.status;
         let time = state(before.status).filter(|_| turned).map(|state| {
             let spent_ms = now.since(before.since);
-            let totals = self.total.past.times[state].add(spent_ms);
-            let own = of_type.past.times[state].add(spent_ms);
-            Time { state, spent_ms, max_ms_before: [totals, own] }
+            let totals = self.total.past.times_in(state).add(spent_ms);
+            let own = of_type.past.times_in(state).add(spent_ms);
+            Time { state, spent_ms, before: [totals, own] }
         });
         let failure = error.map(|error| {
             let reason = reason_of(error);
@@ -149,8 +144,8 @@ impl Tally {
         let of_type = self.by_type.get_mut(&task_type).expect("its type is counted");
         let pasts = [&mut self.total.past, &mut of_type.past];
         for (place, past) in pasts.into_iter().enumerate() {
-            if let Some(Time { state, spent_ms, max_ms_before }) = &time {
-                past.times[*state].take_back(*spent_ms, max_ms_before[place]);
+            if let Some(Time { state, spent_ms, before }) = &time {
+                past.times_in(*state).take_back(*spent_ms, before[place]);
             }
             if let Some(reasons) = &failure {
                 past.take_back_failure(&reasons[place]);
@@ -172,6 +167,7 @@ impl Tally {
             delayed,
             blocked,
             in_progress: of(Status::InProgress),
+            handed_off: of(Status::HandedOff),
             waiting_review: of(Status::WaitingReview),
             completed: of(Status::Completed),
             failed: of(Status::Failed),
@@ -181,6 +177,7 @@ impl Tally {
         let time_in_state = TimeInState {
             pending: pending.shown(),
             in_progress: in_progress.shown(),
+            handed_off: counted.past.handed_off.shown(),
             waiting_review: waiting_review.shown(),
         };
         let failures = counted.past.failures.iter();
@@ -231,6 +228,10 @@ pub(super) fn reason_of(error: &Json) -> String {
 }
 
 impl Past {
+    fn times_in(&mut self, state: usize) -> &mut Histogram {
+        self.times.get_mut(state).unwrap_or(&mut self.handed_off)
+    }
+
     /// Counts a failure under its reason or, if there are too many reasons, among all others.
     fn add_failure(&mut self, reason: &str) -> String {
         let is_known = self.failures.contains_key(reason);
@@ -249,117 +250,10 @@ impl Past {
     }
 }
 
-impl Histogram {
-    /// Counts a duration; the longest before it.
-    fn add(&mut self, spent_ms: u64) -> u64 {
-        let max_ms_before = self.max_ms;
-        *self.buckets.entry(bucket(spent_ms)).or_default() += 1;
-        self.count += 1;
-        self.sum_ms = self.sum_ms.wrapping_add(spent_ms);
-        self.max_ms = self.max_ms.max(spent_ms);
-        max_ms_before
-    }
-
-    fn take_back(&mut self, spent_ms: u64, max_ms_before: u64) {
-        let place = bucket(spent_ms);
-        let count = self.buckets.get_mut(&place).expect("it was counted");
-        *count -= 1;
-        if *count == 0 {
-            self.buckets.remove(&place);
-        }
-        self.count -= 1;
-        self.sum_ms = self.sum_ms.wrapping_sub(spent_ms);
-        self.max_ms = max_ms_before;
-    }
-
-    /// What this part of all durations, in percent, does not exceed.
-    fn percentile(&self, percent: u64) -> u64 {
-        let wanted = (self.count * percent).div_ceil(100);
-        let mut seen = 0;
-        for (place, count) in &self.buckets {
-            seen += count;
-            if seen >= wanted {
-                return longest_in(*place).min(self.max_ms);
-            }
-        }
-        self.max_ms
-    }
-
-    fn shown(&self) -> Durations {
-        #[expect(clippy::cast_precision_loss, reason = "an average need not be exact")]
-        let average_ms = if self.count == 0 { 0.0 } else { self.sum_ms as f64 / self.count as f64 };
-        Durations {
-            count: self.count,
-            average_ms,
-            p50_ms: self.percentile(50),
-            p95_ms: self.percentile(95),
-            p99_ms: self.percentile(99),
-            max_ms: self.max_ms,
-        }
-    }
-}
-
-/// Buckets within each power of two, as a power of two.
-const WITHIN: u32 = 3;
-
-/// The bucket of a duration: short ones have one each, the others share eight for each doubling.
-fn bucket(spent_ms: u64) -> u16 {
-    let bucket = match spent_ms.checked_ilog2().filter(|power| *power >= WITHIN) {
-        None => spent_ms,
-        Some(power) => {
-            let within = (spent_ms >> (power - WITHIN)) & ((1 << WITHIN) - 1);
-            (u64::from(power - WITHIN + 1) << WITHIN) + within
-        }
-    };
-    u16::try_from(bucket).expect("there are some five hundred")
-}
-
-/// The longest duration in a bucket.
-fn longest_in(bucket: u16) -> u64 {
-    let (power, within) = (u32::from(bucket) >> WITHIN, u64::from(bucket) & ((1 << WITHIN) - 1));
-    match power.checked_sub(1) {
-        None => within,
-        Some(shift) => (((1 << WITHIN) + within) << shift) + ((1 << shift) - 1),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Histogram, bucket, longest_in, reason_of};
+    use super::reason_of;
     use crate::json::Json;
-
-    #[test]
-    fn a_bucket_holds_what_is_about_the_same() {
-        let powers =
-            (0..64).flat_map(|power: u32| [1_u64 << power, (1 << power) + 1, u64::MAX >> power]);
-        for spent_ms in (0..10_000).chain(powers) {
-            let longest = longest_in(bucket(spent_ms));
-            assert!(longest >= spent_ms && longest - spent_ms <= spent_ms / 8, "{spent_ms}");
-            assert_eq!(bucket(longest), bucket(spent_ms), "{spent_ms}");
-            assert!(
-                longest == u64::MAX || bucket(longest + 1) == bucket(longest) + 1,
-                "{spent_ms}"
-            );
-        }
-    }
-
-    #[test]
-    fn percentiles_are_those_of_what_was_added_and_not_taken_back() {
-        let mut histogram = Histogram::default();
-        assert_eq!(histogram.shown().p99_ms, 0);
-        for spent_ms in 1..=100 {
-            histogram.add(spent_ms);
-        }
-        let before = histogram.clone();
-        let max = histogram.add(1_000_000);
-        assert_eq!(histogram.shown().max_ms, 1_000_000);
-        histogram.take_back(1_000_000, max);
-        assert_eq!(histogram, before);
-        let shown = histogram.shown();
-        assert_eq!((shown.count, shown.p50_ms, shown.max_ms), (100, 51, 100));
-        assert_eq!((shown.p95_ms, shown.p99_ms), (95, 100));
-        assert!((shown.average_ms - 50.5).abs() < f64::EPSILON);
-    }
 
     #[test]
     fn errors_are_counted_by_what_they_call_themselves() {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::entry::Warning;
 use crate::json::{Json, given};
-use crate::names::{AgentId, GroupName, TaskId, TaskType};
+use crate::names::{AgentId, GroupName, HandoffId, TaskId, TaskType};
 use crate::numbers::{Revision, Token};
 use crate::time::Timestamp;
 
@@ -19,6 +19,8 @@ pub enum Status {
     Pending,
     /// Somebody holds its lease.
     InProgress,
+    /// It was handed to an agent that has not taken it up yet.
+    HandedOff,
     /// It failed too often, and a person decides.
     WaitingReview,
     /// It was done.
@@ -31,9 +33,10 @@ pub enum Status {
 
 impl Status {
     /// Every status, in the order of a life.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Pending,
         Self::InProgress,
+        Self::HandedOff,
         Self::WaitingReview,
         Self::Completed,
         Self::Failed,
@@ -43,7 +46,7 @@ impl Status {
     /// Whether nothing changes any more.
     pub fn is_finished(self) -> bool {
         match self {
-            Self::Pending | Self::InProgress | Self::WaitingReview => false,
+            Self::Pending | Self::InProgress | Self::HandedOff | Self::WaitingReview => false,
             Self::Completed | Self::Failed | Self::Cancelled => true,
         }
     }
@@ -53,6 +56,7 @@ impl Status {
         match self {
             Self::Pending => "pending",
             Self::InProgress => "in_progress",
+            Self::HandedOff => "handed_off",
             Self::WaitingReview => "waiting_review",
             Self::Completed => "completed",
             Self::Failed => "failed",
@@ -65,6 +69,7 @@ impl Status {
         match self {
             Self::Pending => "pending",
             Self::InProgress => "in progress",
+            Self::HandedOff => "handed off",
             Self::WaitingReview => "waiting for review",
             Self::Completed => "completed",
             Self::Failed => "failed",
@@ -123,6 +128,9 @@ pub struct Lease {
     pub expires_at: Timestamp,
     /// How long a renewal lasts.
     pub lease_ms: u64,
+    /// It is offered to another by this hand-off: until that is settled it does not end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handoff: Option<HandoffId>,
 }
 
 /// How far the work is.

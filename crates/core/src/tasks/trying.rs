@@ -1,9 +1,49 @@
 //! What becomes of a task after a try has failed, and when it is tried again.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Backoff, OnExhausted, Record};
-use crate::names::TaskId;
-use crate::task::Outcome;
+use crate::names::{AgentId, TaskId};
 use crate::time::Timestamp;
+
+/// Who says that a try has failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// The worker.
+    Reported,
+    /// Nobody renewed the lease.
+    LeaseExpired,
+    /// The worker's session ended.
+    AgentGone,
+    /// The task was not finished in time.
+    Deadline,
+    /// Nobody it was handed to took it up.
+    NotTakenUp,
+    /// It was handed round in circles.
+    HandoffLoop,
+}
+
+/// What becomes of a task after a try has failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It is tried again.
+    Retry {
+        /// Not before then; at once if not given.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        not_before: Option<Timestamp>,
+    },
+    /// It has failed.
+    Failed,
+    /// A person decides.
+    Review,
+    /// Another agent tries.
+    Reassigned {
+        /// Which.
+        to: AgentId,
+    },
+}
 
 /// What becomes of a task whose try has failed. A task that is tried again waits for a while if
 /// `now` is given: whoever let it down by dying has taken its time already.

@@ -76,6 +76,10 @@ fn tree(asked: &str) -> Value {
         ("checkpoint", "save") => &["task", "state"],
         ("checkpoint", "restore" | "get" | "label") => &["checkpoint"],
         ("checkpoint", "fork") => &["checkpoint", "task"],
+        ("handoff", "offer" | "execute" | "validate") => &["to"],
+        ("handoff", "receive" | "list" | "stats") => &[],
+        ("handoff", "history") => &["task"],
+        ("handoff", _) => &["handoff"],
         _ => &[],
     };
     let fields = read_fields(names, words);
@@ -96,7 +100,7 @@ fn read_fields<'a>(names: &[&str], words: impl Iterator<Item = &'a str>) -> Map<
                 fields.insert("namespace".into(), json!(namespace));
                 fields.insert("key".into(), json!(key));
             }
-            Some(name @ (&"value" | &"state")) => {
+            Some(name) if matches!(*name, "value" | "state") || word.starts_with('{') => {
                 drop(fields.insert((*name).to_owned(), read_value(word)));
             }
             Some(name) => drop(fields.insert((*name).to_owned(), json!(word))),
@@ -123,17 +127,18 @@ pub(crate) fn read_command(asked: &str) -> Command {
 
 /// A query, if that is what it is.
 pub(super) fn read_query(asked: &str) -> Option<Query> {
-    const VERBS: [&str; 10] = [
-        ".get",
-        ".list",
-        ".history",
-        ".snapshot",
+    const VERBS: [&str; 11] = [
         ".diff",
+        ".export",
+        ".get",
+        ".history",
+        ".latest",
+        ".list",
+        ".output",
+        ".retention",
+        ".snapshot",
         ".stats",
         ".why",
-        ".output",
-        ".latest",
-        ".retention",
     ];
     let name = *words(asked).first()?;
     VERBS.iter().any(|verb| name.ends_with(verb)).then(|| {

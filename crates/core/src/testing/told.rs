@@ -5,14 +5,16 @@ mod joins;
 
 use std::fmt::Write;
 
+use super::handing::{shown_handoff, told_of_handoff};
+use super::stages::{shown_pipeline, told_of_pipeline};
 use crate::entry::Entry;
 use crate::event::Event;
 use crate::json::Json;
-use crate::names::{StageName, TaskId};
 use crate::reply::{Answer, Reply};
 use crate::task::{self, Outcome};
 use crate::{
-    agent, barrier, checkpoint, join, lock, namespace, pipeline, rule, semaphore, state, workspace,
+    agent, barrier, checkpoint, handoff, join, lock, namespace, pipeline, rule, semaphore, state,
+    workspace,
 };
 
 /// The answer to a request that changed nothing, perhaps because it was made before.
@@ -25,8 +27,9 @@ pub(super) fn told_again(answer: &Answer) -> String {
         | Reply::Barrier(barrier::Reply::Done)
         | Reply::Task(task::Reply::Done)
         | Reply::Join(join::Reply::Done)
-        | Reply::Pipeline(pipeline::Reply::Done) => "nothing".into(),
-        Reply::Checkpoint(checkpoint::Reply::Done) => "nothing".into(),
+        | Reply::Checkpoint(checkpoint::Reply::Done)
+        | Reply::Pipeline(pipeline::Reply::Done)
+        | Reply::Handoff(handoff::Reply::Done) => "nothing".into(),
         reply => format!("r{}: {}", answer.revision, shown(reply)),
     }
 }
@@ -81,6 +84,7 @@ pub(super) fn told(event: &Event) -> String {
         Event::Join(event) => joins::told(event),
         Event::Pipeline(event) => told_of_pipeline(event),
         Event::Checkpoint(event) => checkpoints::told(event),
+        Event::Handoff(event) => told_of_handoff(event),
         Event::Receipt(receipt) => format!("{kind} {}", receipt.key),
         Event::Awaited(keyed) => format!("{kind} {}", keyed.key),
     }
@@ -121,6 +125,16 @@ fn told_of_task(event: &task::Event) -> String {
         }
         task::Event::Queued { wait, until, .. } => format!("{line} call={wait} until {}", until.0),
         task::Event::GaveUp { wait, left, .. } => format!("{line} call={wait} {left:?}"),
+        task::Event::Offered { handoff, .. } | task::Event::TakenBack { handoff, .. } => {
+            format!("{line} by {handoff}")
+        }
+        task::Event::HandedOver { handoff, holder, token, .. } => {
+            format!("{line} to {holder} by {handoff} token={token}")
+        }
+        task::Event::HandedOff { handoff, to, returns, .. } => {
+            let back = returns.to.as_ref().map_or("a person", |agent| agent.as_str());
+            format!("{line} to {to} by {handoff}, at {} back to {back}", returns.at.0)
+        }
         task::Event::Renewed { lease_ms, .. } => format!("{line} lease={lease_ms}"),
         task::Event::Progressed { fraction, note, .. } => {
             format!("{line} {fraction}{}", said(note))
@@ -313,87 +327,7 @@ fn shown_barrier(reply: &barrier::Reply) -> String {
     }
 }
 
-fn told_of_pipeline(event: &pipeline::Event) -> String {
-    let mut line = format!("{} {}", event.kind(), event.pipeline());
-    if let Some(stage) = event.stage() {
-        write!(line, "/{stage}").unwrap();
-    }
-    match event {
-        pipeline::Event::Created(created) => {
-            let names: Vec<_> = created.stages.iter().map(|stage| stage.name.as_str()).collect();
-            let automatic = if created.automatic { " automatic" } else { "" };
-            format!("{line} [{}]{automatic}", names.join(", "))
-        }
-        pipeline::Event::StageReady { tasks, .. } => {
-            let tasks: Vec<_> = tasks.iter().map(TaskId::as_str).collect();
-            if tasks.is_empty() { line } else { format!("{line} [{}]", tasks.join(", ")) }
-        }
-        pipeline::Event::StageStarted { worker, input, .. } => {
-            let input = input.as_ref().map_or(String::new(), |it| format!(" on {}", brief(it)));
-            format!("{line} by {worker}{input}")
-        }
-        pipeline::Event::StageCompleted { output, .. } => {
-            output.as_ref().map_or(line.clone(), |it| format!("{line} = {}", brief(it)))
-        }
-        pipeline::Event::StageFailed { error, .. } => format!("{line} {}", brief(error)),
-        pipeline::Event::StageSkipped { reason, .. } | pipeline::Event::Aborted { reason, .. } => {
-            reason.as_ref().map_or(line.clone(), |reason| format!("{line} ({reason})"))
-        }
-        pipeline::Event::StageRetried { .. }
-        | pipeline::Event::Completed { .. }
-        | pipeline::Event::Failed { .. }
-        | pipeline::Event::Deleted { .. } => line,
-    }
-}
-
-fn shown_stage(stage: &pipeline::Stage) -> String {
-    let mut line = format!("{} {}", stage.name, stage.status.word());
-    for (name, value) in
-        [("input", &stage.input), ("output", &stage.output), ("error", &stage.error)]
-    {
-        if let Some(value) = value {
-            write!(line, " {name}={}", brief(value)).unwrap();
-        }
-    }
-    if stage.attempts + stage.retries > 0 {
-        write!(line, " attempts={} retries={}", stage.attempts, stage.retries).unwrap();
-    }
-    line
-}
-
-fn shown_pipeline(reply: &pipeline::Reply) -> String {
-    let names =
-        |names: &[StageName]| names.iter().map(StageName::as_str).collect::<Vec<_>>().join(", ");
-    match reply {
-        pipeline::Reply::Pipeline(found) => {
-            let stages: Vec<_> = found.stages.iter().map(shown_stage).collect();
-            format!("{} {} [{}]", found.name, found.status.word(), stages.join("; "))
-        }
-        pipeline::Reply::Stage(stage) => shown_stage(stage),
-        pipeline::Reply::Moved(moved) => {
-            let next = moved.next.as_ref().map_or("nothing".into(), shown_stage);
-            let (stage, ready) = (shown_stage(&moved.stage), names(&moved.ready));
-            format!("{stage}, then {next} of [{ready}], {}", moved.status.word())
-        }
-        pipeline::Reply::Output(output) => {
-            let value = output.output.as_ref().map_or("nothing".into(), brief);
-            format!("{} {}: {value}", output.stage, output.status.word())
-        }
-        pipeline::Reply::Pipelines { pipelines, cursor } => {
-            let line = |it: &pipeline::Summary| {
-                let (current, ready) = (names(&it.current), names(&it.ready));
-                let progress = format!("{}/{}", it.done, it.stages);
-                format!("{} {} {progress} [{current}] [{ready}]", it.name, it.status.word())
-            };
-            let lines: Vec<_> = pipelines.iter().map(line).collect();
-            let next = cursor.as_ref().map_or(String::new(), |cursor| format!(" next={cursor}"));
-            format!("{}{next}", lines.join("; "))
-        }
-        pipeline::Reply::Done => "nothing".into(),
-    }
-}
-
-fn brief(value: &Json) -> String {
+pub(super) fn brief(value: &Json) -> String {
     let text = value.as_str();
     if text.len() > 80 { format!("{} bytes", text.len()) } else { text.to_owned() }
 }
@@ -439,6 +373,7 @@ pub(super) fn shown(reply: &Reply) -> String {
         Reply::Barrier(reply) => shown_barrier(reply),
         Reply::Join(reply) => joins::shown(reply),
         Reply::Checkpoint(reply) => checkpoints::shown(reply),
+        Reply::Handoff(reply) => shown_handoff(reply),
         Reply::Task(reply) => shown_task(reply),
         Reply::Pipeline(reply) => shown_pipeline(reply),
         Reply::Workspace(workspace::Reply::Workspace {

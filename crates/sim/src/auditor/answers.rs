@@ -157,6 +157,7 @@ impl Ledger {
             Command::Barrier(command) => self.barrier_no_effect(command, reply, at),
             Command::Join(command) => self.join_no_effect(command, reply, at),
             Command::Checkpoint(command) => self.checkpoint_no_effect(command, reply, at),
+            Command::Handoff(_) => Ok(()),
             Command::State(state::Command::Transfer(transfer)) => {
                 let mut places = self.entries.iter().filter(|(place, timeline)| {
                     place.0 == transfer.from_namespace

@@ -111,6 +111,7 @@ impl<'a> Reading<'a> {
             Command::Task(command) => self.task(command),
             Command::Join(command) => self.join(command),
             Command::Checkpoint(command) => self.checkpoint(command),
+            Command::Handoff(_) => Err(Breach("hand-offs are not simulated".to_owned())),
             Command::Barrier(command) => self.barrier(command),
             Command::Pipeline(_) => match self.take()? {
                 Event::Pipeline(_) => Ok(()),

@@ -322,6 +322,7 @@ impl Ledger {
                     Ok(())
                 }
                 Event::Rule(event) => self.add_rule(&batch, event, coverage),
+                Event::Handoff(_) => Ok(()),
                 Event::Semaphore(event) => self.add_semaphore(&batch, event, &ended, coverage),
                 Event::Task(event) => self.add_task(&batch, event, &ended, coverage),
                 Event::Join(event) => self.add_join(&batch, event, &ended, coverage),
@@ -551,7 +552,8 @@ fn is_caused(event: &Event) -> bool {
         | Event::Semaphore(_)
         | Event::Barrier(_)
         | Event::Task(_)
-        | Event::Join(_) => {
+        | Event::Join(_)
+        | Event::Handoff(_) => {
             let (_, what) = event.kind().split_once('.').unwrap_or_default();
             matches!(event.wait(), Some(Step::Granted(_))) || CAUSED.contains(&what)
         }

@@ -118,6 +118,7 @@ impl Ledger {
                 | Event::Barrier(_)
                 | Event::Join(_)
                 | Event::Checkpoint(_)
+                | Event::Handoff(_)
                 | Event::Task(_)
                 | Event::Pipeline(_)
                 | Event::Workspace(_)

@@ -406,6 +406,10 @@ impl Ledger {
                 work.retries = if work.ready { 0 } else { work.retries };
                 coverage.met("task: reviewed");
             }
+            Event::Offered { .. }
+            | Event::TakenBack { .. }
+            | Event::HandedOver { .. }
+            | Event::HandedOff { .. } => {}
             Event::Created(_) | Event::Queued { .. } | Event::GaveUp { .. } => {}
         }
         let timeline = self.tasks.all.get_mut(id).expect("it was just there");
@@ -445,6 +449,7 @@ impl Ledger {
             claimed_at: batch.time,
             expires_at: batch.time.after(*lease_ms),
             lease_ms: *lease_ms,
+            handoff: None,
         });
         Ok(())
     }
@@ -488,6 +493,7 @@ impl Ledger {
                 coverage.met("task: agent gone");
                 work.retries += 1;
             }
+            Cause::NotTakenUp | Cause::HandoffLoop => drop(self.end_any_lease(batch, work)),
             Cause::Deadline => {
                 demand!(batch.agent == AgentId::engine(), "its time was over by an agent's hand");
                 self.end_any_lease(batch, work);

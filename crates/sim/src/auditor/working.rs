@@ -421,6 +421,7 @@ fn under(command: &TaskCommand) -> Option<(&TaskId, Token)> {
         | TaskCommand::Review(_)
         | TaskCommand::Assign { .. }
         | TaskCommand::CancelAll { .. }
+        | TaskCommand::Pass(_)
         | TaskCommand::LetGo { .. }
         | TaskCommand::GiveUp { .. }
         | TaskCommand::Expire => return None,

@@ -224,6 +224,7 @@ impl<L: Log> Past<'_, L> {
             | Event::Barrier(_)
             | Event::Join(_)
             | Event::Checkpoint(_)
+            | Event::Handoff(_)
             | Event::Task(_)
             | Event::Pipeline(_)
             | Event::Workspace(_)

@@ -1,0 +1,87 @@
+//! A hand-off as other systems write it: the `transfer_context` block of a message between agents.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Handoff, Offer, Receiver};
+use crate::json::{Json, given};
+use crate::names::{HandoffId, TaskId};
+
+/// Where the work came from, what is known, and what was produced.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TransferContext {
+    /// The task that the work belongs to, where it came from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub originating_task_id: Option<String>,
+    /// Who had it: an id, or an address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub originating_agent: Option<String>,
+    /// The flat map.
+    #[serde(default)]
+    pub state: BTreeMap<String, Json>,
+    /// What was produced under which names.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    pub output_keys: Option<Json>,
+    /// The hand-off this was written from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handoff_id: Option<HandoffId>,
+    /// Why it was handed over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The trace that this is a part of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<String>,
+}
+
+impl From<&Handoff> for TransferContext {
+    fn from(handoff: &Handoff) -> Self {
+        Self {
+            originating_task_id: handoff.task.as_ref().map(|task| task.as_str().to_owned()),
+            originating_agent: Some(handoff.from.as_str().to_owned()),
+            state: handoff.state.clone(),
+            output_keys: handoff.output_keys.clone(),
+            handoff_id: Some(handoff.id.clone()),
+            reason: handoff.reason.clone(),
+            traceparent: handoff.traceparent.clone(),
+        }
+    }
+}
+
+impl TransferContext {
+    /// What to say to hand on here what came from elsewhere. Where it came from is kept as notes:
+    /// tasks and agents of elsewhere mean nothing here.
+    pub fn offer(self, to: Receiver) -> Offer {
+        let mut origin = serde_json::Map::new();
+        let mut note = |name: &str, text: Option<String>| {
+            if let Some(text) = text {
+                origin.insert(name.to_owned(), Value::String(text));
+            }
+        };
+        note("originating_task_id", self.originating_task_id);
+        note("originating_agent", self.originating_agent);
+        note("handoff_id", self.handoff_id.map(|id| id.as_str().to_owned()));
+        let notes = (!origin.is_empty())
+            .then(|| Json::of(&Value::Object(origin)).expect("an object of texts is JSON"));
+        Offer {
+            task: None::<TaskId>,
+            token: None,
+            to,
+            work_completed: None,
+            remaining_work: None,
+            notes,
+            reason: self.reason,
+            state: self.state,
+            output_keys: self.output_keys,
+            artifacts: None,
+            keys: Vec::new(),
+            traceparent: self.traceparent,
+            deadline_ms: None,
+            redeliver_ms: None,
+            approval: None,
+            on_loop: None,
+        }
+    }
+}

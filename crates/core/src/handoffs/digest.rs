@@ -1,0 +1,82 @@
+//! Fingerprints of what is proposed.
+//!
+//! An approval is bound to one, so it must not be possible to find another proposal that has the
+//! same: SHA-256.
+
+use sha2::{Digest, Sha256};
+
+use super::Handoff;
+use crate::json::Json;
+use crate::numbers::Version;
+
+/// Parts one after the other, each with its length, so that no two lists of parts run together.
+struct Parts(Sha256);
+
+impl Parts {
+    fn new(purpose: &str) -> Self {
+        let mut parts = Self(Sha256::new());
+        parts.add(purpose.as_bytes());
+        parts
+    }
+
+    fn add(&mut self, part: &[u8]) {
+        self.0.update((part.len() as u64).to_le_bytes());
+        self.0.update(part);
+    }
+
+    fn maybe(&mut self, part: Option<&[u8]>) {
+        self.0.update([u8::from(part.is_some())]);
+        self.add(part.unwrap_or_default());
+    }
+
+    fn hex(self) -> String {
+        // Half of it is still beyond anybody's reach, and can be read aloud.
+        self.0.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// Of what the receiver is told, of the keys as they are, and of how far the task is.
+pub fn content(
+    handoff: &Handoff,
+    versions: &[Option<Version>],
+    progress: &[Option<&Json>],
+) -> String {
+    let mut parts = Parts::new("content");
+    let told = [
+        &handoff.work_completed,
+        &handoff.remaining_work,
+        &handoff.notes,
+        &handoff.output_keys,
+        &handoff.artifacts,
+    ];
+    for json in told {
+        parts.maybe(json.as_ref().map(Json::as_bytes));
+    }
+    parts.maybe(handoff.reason.as_ref().map(String::as_bytes));
+    for (name, value) in &handoff.state {
+        parts.add(name.as_bytes());
+        parts.add(value.as_bytes());
+    }
+    for (selected, version) in handoff.keys.iter().zip(versions) {
+        parts.add(selected.name().as_bytes());
+        parts.maybe(
+            version.map(|version| version.0.to_le_bytes()).as_ref().map(<[u8; 8]>::as_slice),
+        );
+    }
+    for json in progress {
+        parts.maybe(json.map(Json::as_bytes));
+    }
+    parts.hex()
+}
+
+/// Of all that is proposed: the content, who gives what to whom, and until when.
+pub fn fingerprint(handoff: &Handoff) -> String {
+    let mut parts = Parts::new("proposal");
+    parts.add(handoff.id.as_str().as_bytes());
+    parts.add(handoff.from.as_str().as_bytes());
+    parts.add(handoff.to.to_string().as_bytes());
+    parts.maybe(handoff.task.as_ref().map(|task| task.as_str().as_bytes()));
+    parts.add(&handoff.deadline.0.to_le_bytes());
+    parts.add(handoff.content.as_bytes());
+    parts.hex()
+}

@@ -1,0 +1,179 @@
+//! How many hand-offs there were, how they ended, and how long they took: counted as it happens.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Handoff, Pair, Statistics, Status};
+use crate::histogram::{Extremes, Histogram};
+use crate::limits;
+use crate::names::AgentId;
+
+/// Everything that is counted, of all and of each pair of agents.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    total: Past,
+    // Those that came when there were too many pairs are counted in the total alone.
+    by_pair: BTreeMap<(AgentId, String), Past>,
+}
+
+/// What is counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+struct Past {
+    // By the number of the status.
+    by_status: [u64; Status::ALL.len()],
+    validation_errors: u64,
+    durations: Histogram,
+    acceptance: Histogram,
+}
+
+/// What one event has added, to be taken back.
+pub struct Added {
+    pair: (AgentId, String),
+    is_new_pair: bool,
+    before: Option<Status>,
+    after: Status,
+    is_invalid: bool,
+    ended: Option<(u64, [Option<Extremes>; 2])>,
+    accepted: Option<(u64, [Option<Extremes>; 2])>,
+}
+
+impl Tally {
+    /// A hand-off has changed, or come.
+    pub fn add(&mut self, before: Option<&Handoff>, after: &Handoff) -> Option<Added> {
+        let was = before.map(|handoff| handoff.status);
+        if was == Some(after.status) {
+            return None;
+        }
+        let pair = (after.from.clone(), pair_name(after));
+        let is_new_pair = !self.by_pair.contains_key(&pair)
+            && self.by_pair.len() < limits::HANDOFF_PAIRS_MAX
+            && was.is_none();
+        if is_new_pair {
+            self.by_pair.insert(pair.clone(), Past::default());
+        }
+        let spent_ms = after.updated_at.since(after.created_at);
+        let is_invalid = after.is_invalid() && was.is_none();
+        let mut added = Added {
+            pair,
+            is_new_pair,
+            before: was,
+            after: after.status,
+            is_invalid,
+            ended: after.status.is_finished().then_some((spent_ms, [None; 2])),
+            accepted: (after.status == Status::Accepted).then_some((spent_ms, [None; 2])),
+        };
+        for (place, past) in self.pasts(&added.pair.clone()).into_iter().enumerate() {
+            let Some(past) = past else { continue };
+            if let Some(was) = was {
+                past.by_status[was as usize] -= 1;
+            }
+            past.by_status[after.status as usize] += 1;
+            past.validation_errors += u64::from(is_invalid);
+            if let Some((spent_ms, extremes)) = &mut added.ended {
+                extremes[place] = Some(past.durations.add(*spent_ms));
+            }
+            if let Some((spent_ms, extremes)) = &mut added.accepted {
+                extremes[place] = Some(past.acceptance.add(*spent_ms));
+            }
+        }
+        Some(added)
+    }
+
+    /// Takes back what was added; the latest must be taken back first.
+    pub fn take_back(&mut self, added: Added) {
+        let Added { pair, is_new_pair, before, after, is_invalid, ended, accepted } = added;
+        for (place, past) in self.pasts(&pair).into_iter().enumerate() {
+            let Some(past) = past else { continue };
+            if let Some((spent_ms, extremes)) = accepted {
+                let extremes = extremes[place].expect("it was counted here");
+                past.acceptance.take_back(spent_ms, extremes);
+            }
+            if let Some((spent_ms, extremes)) = ended {
+                let extremes = extremes[place].expect("it was counted here");
+                past.durations.take_back(spent_ms, extremes);
+            }
+            past.validation_errors -= u64::from(is_invalid);
+            past.by_status[after as usize] -= 1;
+            if let Some(before) = before {
+                past.by_status[before as usize] += 1;
+            }
+        }
+        if is_new_pair {
+            self.by_pair.remove(&pair);
+        }
+    }
+
+    fn pasts(&mut self, pair: &(AgentId, String)) -> [Option<&mut Past>; 2] {
+        [Some(&mut self.total), self.by_pair.get_mut(pair)]
+    }
+
+    /// What callers see.
+    pub fn shown(&self) -> Statistics {
+        let mut pairs: Vec<Pair> =
+            self.by_pair.iter().map(|(pair, past)| past.pair(pair)).collect();
+        pairs.sort_by_key(|pair| std::cmp::Reverse(pair.count));
+        pairs.truncate(limits::PAGE_DEFAULT);
+        Statistics { pairs, ..self.total.shown() }
+    }
+}
+
+/// To whom, as it was said.
+fn pair_name(handoff: &Handoff) -> String {
+    match (handoff.to.agent(), handoff.to.capability()) {
+        (Some(agent), _) => agent.as_str().to_owned(),
+        (None, capability) => capability.unwrap_or_default().to_owned(),
+    }
+}
+
+impl Past {
+    fn of(&self, status: Status) -> u64 {
+        self.by_status[status as usize]
+    }
+
+    fn count(&self) -> u64 {
+        self.by_status.iter().sum()
+    }
+
+    fn shown(&self) -> Statistics {
+        let ended: u64 = Status::ALL
+            .into_iter()
+            .filter(|status| status.is_finished())
+            .map(|it| self.of(it))
+            .sum();
+        let open = Status::ALL.into_iter().filter(|status| status.is_open());
+        #[expect(clippy::cast_precision_loss, reason = "a rate need not be exact")]
+        let success_rate =
+            if ended == 0 { 0.0 } else { self.of(Status::Completed) as f64 / ended as f64 };
+        Statistics {
+            count: self.count(),
+            open: open.map(|status| self.of(status)).sum(),
+            accepted: self.of(Status::Accepted),
+            completed: self.of(Status::Completed),
+            failed: self.of(Status::Failed),
+            rejected: self.of(Status::Rejected),
+            expired: self.of(Status::Expired),
+            cancelled: self.of(Status::Cancelled),
+            validation_errors: self.validation_errors,
+            success_rate,
+            durations: self.durations.shown(),
+            acceptance: self.acceptance.shown(),
+            pairs: Vec::new(),
+        }
+    }
+
+    fn pair(&self, (from, to): &(AgentId, String)) -> Pair {
+        let ended = Status::ALL.into_iter().filter(|status| status.is_finished());
+        let ended: u64 = ended.map(|status| self.of(status)).sum();
+        let completed = self.of(Status::Completed);
+        Pair {
+            from: from.clone(),
+            to: to.clone(),
+            count: self.count(),
+            completed,
+            ended_otherwise: ended - completed,
+            durations: self.durations.shown(),
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! What happens to a hand-off happens to its task, in the same commit.
+
+use crate::command::Command;
+use crate::handoff::Event;
+use crate::handoffs::{Handoff, Status};
+use crate::names::{HandoffId, TaskId};
+use crate::space::Space;
+use crate::task;
+use crate::tasks::{Passing, Returns};
+
+/// Offered, accepted or given back: the task is never in two hands, and never in none.
+pub(super) fn a_handoff_moves_its_task(space: &Space, event: &Event) -> Vec<Command> {
+    #[cfg(feature = "planted")]
+    if crate::planted::is("policy.task_stays_behind") && matches!(event, Event::Accepted { .. }) {
+        return Vec::new();
+    }
+    if let Event::Completed { handoff, .. } = event {
+        return completed(space, handoff).into_iter().map(Command::from).collect();
+    }
+    let passing = match event {
+        Event::Offered(handoff) => {
+            handoff.task.clone().map(|task| Passing::Offer { task, handoff: handoff.id.clone() })
+        }
+        Event::Executed(handoff) => handed_off(handoff),
+        Event::Refused(handoff) => escalated(handoff),
+        Event::Accepted { handoff, receiver, lease_ms, .. } => {
+            of_task(space, handoff).map(|(handoff, task)| Passing::HandOver {
+                task,
+                handoff: handoff.id.clone(),
+                to: receiver.clone(),
+                lease_ms: *lease_ms,
+            })
+        }
+        Event::Rejected { handoff, .. }
+        | Event::Expired { handoff, .. }
+        | Event::Cancelled { handoff, .. } => of_task(space, handoff)
+            .map(|(handoff, task)| Passing::TakeBack { task, handoff: handoff.id.clone() }),
+        Event::Completed { .. }
+        | Event::Approved { .. }
+        | Event::Delivered { .. }
+        | Event::Undelivered { .. }
+        | Event::Failed { .. }
+        | Event::Queued { .. }
+        | Event::GaveUp { .. } => None,
+    };
+    passing.into_iter().map(|passing| task::Command::Pass(passing).into()).collect()
+}
+
+/// Whether this may concern a task.
+pub(super) fn may_move_a_task(event: &Event) -> bool {
+    match event {
+        Event::Offered(_)
+        | Event::Executed(_)
+        | Event::Refused(_)
+        | Event::Accepted { .. }
+        | Event::Rejected { .. }
+        | Event::Expired { .. }
+        | Event::Cancelled { .. }
+        | Event::Completed { .. } => true,
+        Event::Approved { .. }
+        | Event::Delivered { .. }
+        | Event::Undelivered { .. }
+        | Event::Failed { .. }
+        | Event::Queued { .. }
+        | Event::GaveUp { .. } => false,
+    }
+}
+
+fn of_task<'a>(space: &'a Space, handoff: &HandoffId) -> Option<(&'a Handoff, TaskId)> {
+    let handoff = space.handoff.get(handoff)?;
+    Some((handoff, handoff.task.clone()?))
+}
+
+fn handed_off(handoff: &Handoff) -> Option<Passing> {
+    let within_ms = handoff.deadline.since(handoff.created_at);
+    let returns = Returns { to: Some(handoff.from.clone()), at: handoff.deadline, within_ms };
+    Some(Passing::HandOff {
+        task: handoff.task.clone()?,
+        handoff: handoff.id.clone(),
+        to: handoff.receiver.clone()?,
+        returns,
+    })
+}
+
+/// A task that goes round in circles, if its giver wants a person to look at it then.
+fn escalated(handoff: &Handoff) -> Option<Passing> {
+    let is_loop = handoff.steps.last().is_some_and(|step| step.step == "brakes");
+    let (task, error) = (handoff.task.clone()?, handoff.error.clone()?);
+    is_loop.then_some(Passing::Escalate { task, error })
+}
+
+/// Whoever completes a hand-off has done what the task was about.
+fn completed(space: &Space, handoff: &HandoffId) -> Option<task::Command> {
+    let (handoff, task) = of_task(space, handoff)?;
+    assert_eq!(handoff.status, Status::Completed, "the event has happened");
+    let lease = space.task.get(&task)?.lease.as_ref()?;
+    let is_receiver = handoff.receiver.as_ref() == Some(&lease.holder);
+    let complete = task::Complete {
+        task,
+        token: lease.token,
+        result: handoff.result.clone(),
+        artifacts: None,
+        then_claim: None,
+    };
+    is_receiver.then(|| task::Command::Complete(Box::new(complete)))
+}

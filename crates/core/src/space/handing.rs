@@ -1,0 +1,114 @@
+//! What hand-offs may know of the rest of a space: nearly everything, since they move it.
+
+use super::Space;
+use super::plan::Plan;
+use super::tables::Neighbours;
+use crate::agent::Status;
+use crate::entry::Entry;
+use crate::event::Event;
+use crate::handoff::{Moved, Surroundings};
+use crate::names::{AgentId, Key, NamespaceName, TaskId};
+use crate::rejection::Rejection;
+use crate::rule::{Judgement, Proposal, Receiver};
+use crate::rules::Rules;
+use crate::stamp::Stamp;
+use crate::tasks::{Record, Task};
+use crate::{handoff, namespace, state};
+
+/// The whole space.
+pub(super) struct Whole<'a>(pub(super) &'a Space);
+
+impl Surroundings for Whole<'_> {
+    fn task(&self, task: &TaskId) -> Option<&Record> {
+        self.0.task.get(task)
+    }
+
+    fn shown(&self, task: &TaskId) -> Option<Task> {
+        self.0.task.shown(task, Vec::new())
+    }
+
+    fn agent(&self, agent: &AgentId) -> Option<Receiver<'_>> {
+        let agent = self.0.agent.get(agent)?;
+        let (is_active, capabilities) = (agent.status == Status::Active, &agent.capabilities);
+        Some(Receiver { is_active, capabilities })
+    }
+
+    fn has_capable(&self, capability: &str) -> bool {
+        let mut agents = self.0.agent.after(None);
+        agents
+            .any(|agent| agent.status == Status::Active && agent.capabilities.contains(capability))
+    }
+
+    fn entry(&self, namespace: &NamespaceName, key: &Key) -> Option<Entry> {
+        self.0.state.entry(namespace, key)
+    }
+
+    fn has_rules(&self) -> bool {
+        !self.0.rule.is_empty()
+    }
+
+    fn judge(&self, proposal: &Proposal<'_>) -> Judgement {
+        self.0.rule.judge(proposal)
+    }
+
+    fn transfer(
+        &self,
+        from: &AgentId,
+        to: &AgentId,
+        keys: Vec<Key>,
+        overwrite: bool,
+        stamp: &Stamp,
+    ) -> Result<Moved, state::Rejection> {
+        let to_namespace = NamespaceName::of_agent(to);
+        let ensure = namespace::Command::Ensure { name: to_namespace.clone() };
+        let full = || state::Rejection::UnknownNamespace { namespace: to_namespace.clone() };
+        let ensured = namespace::decide(&self.0.namespace, ensure).map_err(|_| full())?;
+        let around = Neighbours { namespace: &self.0.namespace, agent: &self.0.agent };
+        let around = Arriving { around, namespace: &to_namespace, rules: Rules::default() };
+        let mut entries = Vec::with_capacity(2 * keys.len());
+        let transfer = state::Transfer {
+            from_namespace: NamespaceName::of_agent(from),
+            to_namespace: to_namespace.clone(),
+            keys: Some(keys),
+            overwrite,
+        };
+        let happen = &mut |event| entries.push(event);
+        state::decide(&self.0.state, &around, state::Command::Transfer(transfer), stamp, happen)?;
+        Ok(Moved { namespace: ensured.events, entries })
+    }
+}
+
+impl Space {
+    /// A hand-off moves entries of shared state along with it.
+    pub(super) fn decide_handoff(
+        &self,
+        command: handoff::Command,
+        stamp: &Stamp,
+        events: &mut Vec<Event>,
+    ) -> Result<Plan, Rejection> {
+        let decided = handoff::decide(&self.handoff, &Whole(self), command, stamp)?;
+        events.extend(decided.events.into_iter().map(Event::Handoff));
+        let Moved { namespace, entries } = decided.moved;
+        events.extend(namespace.into_iter().map(Event::Namespace));
+        events.extend(entries.into_iter().map(Event::State));
+        Ok(decided.about.into())
+    }
+}
+
+/// As if the receiver's namespace were there already: it will be, in the same commit.
+struct Arriving<'a> {
+    around: Neighbours<'a>,
+    namespace: &'a NamespaceName,
+    rules: Rules,
+}
+
+impl state::Surroundings for Arriving<'_> {
+    fn rules(&self, namespace: &NamespaceName) -> Option<&Rules> {
+        let there = self.around.rules(namespace);
+        there.or_else(|| (namespace == self.namespace).then_some(&self.rules))
+    }
+
+    fn has_session(&self, agent: &AgentId) -> bool {
+        self.around.has_session(agent)
+    }
+}
