@@ -162,6 +162,10 @@ pub type Semaphores = baton_handle::Semaphores<Client>;
 pub type Setting = baton_handle::Setting<Client>;
 /// Shared state in one namespace, as one agent sees it.
 pub type State = baton_handle::State<Client>;
+/// Hand-offs of a workspace, as one agent sees them.
+pub type Handoffs = baton_handle::Handoffs<Client>;
+/// A hand-off that is offered when this is awaited.
+pub type Offering = baton_handle::Offering<Client>;
 /// Pipelines of a workspace, as one agent sees them.
 pub type Pipelines = baton_handle::Pipelines<Client>;
 /// A pipeline that comes to be when this is awaited.

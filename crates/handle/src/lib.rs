@@ -5,6 +5,7 @@
 //!    a program  ─────▶     (agent,    ├─ Namespaces, CreateNamespace
 //!                          once,      ├─ Agents, Registration, HandoffRules
 //!                          under)     ├─ Tasks, Creating, Claiming …, Joins
+//!                                     ├─ Handoffs, Offering
 //!                                     ├─ Pipelines, CreatePipeline
 //!                                     ├─ Checkpoints, Saving
 //!                                     ├─ Locks, Semaphores, Barriers
@@ -32,6 +33,7 @@ mod agents;
 mod barriers;
 mod carrier;
 mod checkpoints;
+mod handoffs;
 mod joins;
 mod locks;
 mod namespaces;
@@ -48,6 +50,7 @@ pub use agents::{Agents, Registration};
 pub use barriers::{Arriving, Barriers};
 pub use carrier::{Caller, Carrier, Failure};
 pub use checkpoints::{Checkpoints, Saving};
+pub use handoffs::{Accepted, Check, Handoffs, Offering};
 pub use joins::{Joining, Joins};
 pub use locks::{Acquiring, Held, Locks};
 pub use namespaces::{CreateNamespace, Namespaces};

@@ -7,8 +7,8 @@ use baton_core::{
 
 use crate::carrier::{Caller, Carrier};
 use crate::{
-    Agents, Barriers, Checkpoints, HandoffRules, Joins, Locks, Namespaces, Pipelines, Semaphores,
-    State, Tasks, Transaction, Watching,
+    Agents, Barriers, Checkpoints, HandoffRules, Handoffs, Joins, Locks, Namespaces, Pipelines,
+    Semaphores, State, Tasks, Transaction, Watching,
 };
 
 /// A workspace as one agent sees it. Cheap to clone.
@@ -114,6 +114,11 @@ impl<C: Carrier> Workspace<C> {
     /// The barriers.
     pub fn barriers(&self) -> Barriers<C> {
         Barriers::new(self.clone())
+    }
+
+    /// The hand-offs.
+    pub fn handoffs(&self) -> Handoffs<C> {
+        Handoffs::new(self.clone())
     }
 
     /// The pipelines.

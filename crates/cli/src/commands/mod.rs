@@ -5,6 +5,7 @@ mod barrier;
 mod bench;
 mod checkpoint;
 mod completions;
+mod handoff;
 mod join;
 mod lock;
 mod log;
@@ -36,6 +37,7 @@ pub(crate) enum Command {
     Rule(rule::Rule),
     Task(task::Task),
     Join(join::Join),
+    Handoff(handoff::Handoff),
     Pipeline(pipeline::Pipeline),
     Checkpoint(checkpoint::Checkpoint),
     Lock(lock::Lock),
@@ -61,6 +63,7 @@ impl Command {
             Self::Rule(rule) => rule.run(context, output).await,
             Self::Task(task) => task.run(context, output).await,
             Self::Join(join) => join.run(context, output).await,
+            Self::Handoff(handoff) => handoff.run(context, output).await,
             Self::Pipeline(pipeline) => pipeline.run(context, output).await,
             Self::Checkpoint(checkpoint) => checkpoint.run(context, output).await,
             Self::Lock(lock) => lock.run(context, output).await,

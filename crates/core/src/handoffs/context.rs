@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{Handoff, Offer, Receiver};
 use crate::json::{Json, given};
-use crate::names::{HandoffId, TaskId};
+use crate::names::HandoffId;
 
 /// Where the work came from, what is known, and what was produced.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -66,22 +66,12 @@ impl TransferContext {
         let notes = (!origin.is_empty())
             .then(|| Json::of(&Value::Object(origin)).expect("an object of texts is JSON"));
         Offer {
-            task: None::<TaskId>,
-            token: None,
-            to,
-            work_completed: None,
-            remaining_work: None,
             notes,
             reason: self.reason,
             state: self.state,
             output_keys: self.output_keys,
-            artifacts: None,
-            keys: Vec::new(),
             traceparent: self.traceparent,
-            deadline_ms: None,
-            redeliver_ms: None,
-            approval: None,
-            on_loop: None,
+            ..Offer::to(to)
         }
     }
 }

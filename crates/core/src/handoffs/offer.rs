@@ -64,6 +64,30 @@ pub struct Offer {
     pub on_loop: Option<OnLoop>,
 }
 
+impl Offer {
+    /// An offer to somebody, of nothing yet.
+    pub fn to(to: Receiver) -> Self {
+        Self {
+            task: None,
+            token: None,
+            to,
+            work_completed: None,
+            remaining_work: None,
+            notes: None,
+            reason: None,
+            state: BTreeMap::new(),
+            output_keys: None,
+            artifacts: None,
+            keys: Vec::new(),
+            traceparent: None,
+            deadline_ms: None,
+            redeliver_ms: None,
+            approval: None,
+            on_loop: None,
+        }
+    }
+}
+
 /// What becomes of a task that is handed round in circles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -74,6 +74,10 @@ pub type Semaphores = baton_handle::Semaphores<Baton>;
 pub type Setting = baton_handle::Setting<Baton>;
 /// Shared state in one namespace, as one agent sees it.
 pub type State = baton_handle::State<Baton>;
+/// Hand-offs of a workspace, as one agent sees them.
+pub type Handoffs = baton_handle::Handoffs<Baton>;
+/// A hand-off that is offered when this is awaited.
+pub type Offering = baton_handle::Offering<Baton>;
 /// Pipelines of a workspace, as one agent sees them.
 pub type Pipelines = baton_handle::Pipelines<Baton>;
 /// A pipeline that comes to be when this is awaited.

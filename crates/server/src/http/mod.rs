@@ -14,6 +14,7 @@ mod agents;
 mod barriers;
 mod checkpoints;
 mod commands;
+mod handoffs;
 mod joins;
 mod locks;
 mod namespaces;
@@ -58,6 +59,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .merge(joins::routes())
         .merge(checkpoints::routes())
         .merge(tasks::routes())
+        .merge(handoffs::routes())
         .merge(pipelines::routes())
         .merge(watch::routes())
         .route("/v1/ws", get(ws::open))

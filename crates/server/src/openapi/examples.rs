@@ -87,7 +87,29 @@ fn own(name: &str) -> Option<Value> {
         "barrier.reset" | "barrier.get" => json!({"name": "start"}),
         "semaphore.get" => json!({"name": "models"}),
         "workspace.configure" => json!({"history_count": 1_000_000}),
-        name => return of_task(name).or_else(|| of_pipeline(name)).or_else(|| of_checkpoint(name)),
+        name => {
+            let later = of_pipeline(name).or_else(|| of_checkpoint(name));
+            return of_task(name).or(later).or_else(|| of_handoff(name));
+        }
+    })
+}
+
+fn of_handoff(name: &str) -> Option<Value> {
+    Some(match name {
+        "handoff.offer" | "handoff.execute" | "handoff.validate" => json!({
+            "to": "bob", "task": "t-7", "token": 12, "reason": "the sources are in",
+            "work_completed": ["read"], "remaining_work": ["write"],
+            "state": {"tone": "dry"}, "keys": ["agent:ada/plan"],
+        }),
+        "handoff.receive" => json!({"wait_ms": 30_000}),
+        "handoff.accept" => json!({"handoff": "h-9", "lease_ms": 300_000}),
+        "handoff.reject" | "handoff.cancel" => json!({"handoff": "h-9", "reason": "not now"}),
+        "handoff.complete" => json!({"handoff": "h-9", "result": {"words": 900}}),
+        "handoff.approve" => json!({"handoff": "h-9", "reason": "go ahead"}),
+        "handoff.get" | "handoff.export" => json!({"handoff": "h-9"}),
+        "handoff.list" => json!({"to": "bob", "status": "offered", "limit": 10}),
+        "handoff.history" => json!({"task": "t-7"}),
+        _ => return None,
     })
 }
 

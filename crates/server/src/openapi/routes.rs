@@ -42,6 +42,7 @@ const SEMAPHORE: &str = "/v1/{workspace}/semaphores/{name}";
 const TASK: &str = "/v1/{workspace}/tasks/{task}";
 const BARRIER: &str = "/v1/{workspace}/barriers/{name}";
 const JOIN: &str = "/v1/{workspace}/joins/{join}";
+const HANDOFF: &str = "/v1/{workspace}/handoffs/{handoff}";
 const PIPELINE: &str = "/v1/{workspace}/pipelines/{pipeline}";
 const CHECKPOINT: &str = "/v1/{workspace}/checkpoints/{checkpoint}";
 const LOCK: &str = "/v1/{workspace}/locks/{name}";
@@ -154,6 +155,32 @@ pub(super) const ROUTES: &[Route] = &[
         "Cancel a task and everything below it"),
     route("post",   "/v1/{workspace}/tasks/{task}/review", "task.review", Rest::Body,
         "Decide about a task that waits for a person"),
+    route("get",    "/v1/{workspace}/handoffs", "handoff.list", Rest::Query, "List hand-offs"),
+    route("post",   "/v1/{workspace}/handoffs", "handoff.offer", Rest::Body,
+        "Offer work to an agent, or to whoever can do it"),
+    route("post",   "/v1/{workspace}/executions", "handoff.execute", Rest::Body,
+        "Hand over state and task together, without asking"),
+    route("post",   "/v1/{workspace}/validations", "handoff.validate", Rest::Body,
+        "Ask the rules about an offer without making it"),
+    route("post",   "/v1/{workspace}/receptions", "handoff.receive", Rest::Body,
+        "Get the next hand-off, or wait for one"),
+    route("get",    "/v1/{workspace}/stats/handoffs", "handoff.stats", Rest::Query,
+        "Count hand-offs: how they ended, how long they took"),
+    route("get",    "/v1/{workspace}/tasks/{task}/handoffs", "handoff.history", Rest::Query,
+        "How a task went from hand to hand"),
+    route("get",    HANDOFF,    "handoff.get",     Rest::Query, "Read a hand-off"),
+    route("get",    "/v1/{workspace}/handoffs/{handoff}/context", "handoff.export", Rest::Query,
+        "A hand-off as other systems write it"),
+    route("post",   "/v1/{workspace}/handoffs/{handoff}/accept", "handoff.accept", Rest::Body,
+        "Take what is offered"),
+    route("post",   "/v1/{workspace}/handoffs/{handoff}/reject", "handoff.reject", Rest::Body,
+        "Say no to a hand-off"),
+    route("post",   "/v1/{workspace}/handoffs/{handoff}/complete", "handoff.complete", Rest::Body,
+        "Say that what was handed over is done"),
+    route("post",   "/v1/{workspace}/handoffs/{handoff}/cancel", "handoff.cancel", Rest::Body,
+        "Withdraw a hand-off"),
+    route("post",   "/v1/{workspace}/handoffs/{handoff}/approve", "handoff.approve", Rest::Body,
+        "Let a hand-off pass"),
     route("get",    "/v1/{workspace}/pipelines", "pipeline.list", Rest::Query, "List pipelines"),
     route("post",   "/v1/{workspace}/pipelines", "pipeline.create", Rest::Body,
         "Have stages done one after the other"),
