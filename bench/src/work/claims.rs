@@ -114,7 +114,7 @@ impl Pending {
 }
 
 /// Every answer must have this text.
-fn check(answers: &[Answer], wanted: &str) -> Outcome<()> {
+pub(crate) fn check(answers: &[Answer], wanted: &str) -> Outcome<()> {
     let mut text = Vec::new();
     for answer in answers {
         text.clear();
@@ -127,7 +127,7 @@ fn check(answers: &[Answer], wanted: &str) -> Outcome<()> {
 }
 
 /// A request from its text, as a door reads it.
-fn request(command: &str) -> Outcome<Request> {
+pub(crate) fn request(command: &str) -> Outcome<Request> {
     match Frame::parse(&format!(r#"{{"command":{command}}}"#))?.call()? {
         Call::Command(command) => Ok(Request::from(command)),
         other => Err(format!("`{other:?}` is not a command").into()),

@@ -4,7 +4,9 @@
 //! |---|---|---|
 //! | task: create, claim, complete, 16 workers | Redis Streams, Postgres, `BullMQ` | of rates |
 //! | lock: acquire, release, 16 clients with one each | Redis, etcd | of rates |
+//! | hand-off: a task and 20 keys, 16 clients | one statement of Postgres | of rates |
 //! | one lock, 16 clients, held for 1 ms | Postgres advisory locks | of times of hand-over |
+//! | offer and accept after 1 M hand-offs | after none | of times, in process |
 //! | claim one of 1 M pending tasks of 1,000 types | one of 1,000 | of times, in process |
 //!
 //! Servers, turns and the driver are those of [`crate::peers`], and so are the rules:
@@ -27,6 +29,8 @@ mod claims;
 mod contended;
 mod cycle;
 mod etcd;
+mod finished;
+mod handoffs;
 mod postgres;
 mod rates;
 mod redis;
@@ -70,6 +74,9 @@ fn run_loads(options: &Options, report: &mut Report) -> Outcome<()> {
     }
     if options.wants(claims::NAME) && options.includes(Kind::Baton.word()) {
         claims::run(options, report)?;
+    }
+    if options.wants(finished::NAME) && options.includes(Kind::Baton.word()) {
+        finished::run(options, report)?;
     }
     Ok(())
 }

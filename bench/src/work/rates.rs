@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::bullmq::{self, BullMq};
-use super::{BULLMQ, baton, etcd, postgres, redis};
+use super::{BULLMQ, baton, etcd, handoffs, postgres, redis};
 use crate::Outcome;
 use crate::peers::driver::Served;
 use crate::peers::processes::Server;
@@ -17,6 +17,8 @@ pub(crate) enum Cycle {
     Task,
     /// Acquires a lock and releases it.
     Lock,
+    /// Hands a task and its keys to another agent.
+    Handoff,
 }
 
 /// Who else does it.
@@ -43,7 +45,7 @@ pub(crate) struct Load {
     against: &'static [Rival],
 }
 
-pub(crate) const LOADS: [Load; 2] = [
+pub(crate) const LOADS: [Load; 3] = [
     Load {
         name: "task create + claim + complete, 16 workers",
         cycle: Cycle::Task,
@@ -64,6 +66,15 @@ pub(crate) const LOADS: [Load; 2] = [
             Rival { peer: Peer::Server(Kind::Redis), name: "Redis SET NX + Lua", least: 1.5 },
             Rival { peer: Peer::Server(Kind::Etcd), name: "etcd", least: 10.0 },
         ],
+    },
+    Load {
+        name: "hand-off of a task and 20 keys, 16 clients",
+        cycle: Cycle::Handoff,
+        against: &[Rival {
+            peer: Peer::Server(Kind::Postgres),
+            name: "PostgreSQL, one statement",
+            least: 5.0,
+        }],
     },
 ];
 
@@ -139,6 +150,9 @@ impl Side {
             Self::Server(server) if (server.kind(), cycle) == (Kind::Postgres, Cycle::Task) => {
                 server.blame(postgres::prepare_tasks(server))
             }
+            Self::Server(server) if (server.kind(), cycle) == (Kind::Postgres, Cycle::Handoff) => {
+                server.blame(handoffs::prepare(server))
+            }
             Self::Server(_) | Self::BullMq(_) => Ok(()),
         }
     }
@@ -151,11 +165,13 @@ impl Side {
         let served = match (server.kind(), cycle) {
             (Kind::Baton, Cycle::Task) => baton::tasks(server, turn),
             (Kind::Baton, Cycle::Lock) => baton::locks(server, turn),
+            (Kind::Baton, Cycle::Handoff) => handoffs::ours(server, turn, number),
+            (Kind::Postgres, Cycle::Handoff) => handoffs::theirs(server, turn),
             (Kind::Redis, Cycle::Task) => redis::tasks(server, turn, number),
             (Kind::Redis, Cycle::Lock) => redis::locks(server, turn),
             (Kind::Postgres, Cycle::Task) => postgres::tasks(server, turn),
             (Kind::Etcd, Cycle::Lock) => etcd::locks(server, turn, number),
-            (kind @ (Kind::Postgres | Kind::Etcd), cycle) => {
+            (kind @ (Kind::Redis | Kind::Postgres | Kind::Etcd), cycle) => {
                 Err(format!("no load asks {} for a {cycle:?}", kind.name()).into())
             }
         };

@@ -278,7 +278,7 @@ async fn accepted(output: &mut Output, handoffs: &Handoffs, accept: Accept) -> R
 }
 
 /// What happened, hand by hand.
-fn story(task: &str, handoffs: &[Record]) -> String {
+pub(super) fn story(task: &str, handoffs: &[Record]) -> String {
     let mut text = String::new();
     if handoffs.is_empty() {
         return format!("nobody has handed over task {}\n", plain(task));

@@ -5,6 +5,7 @@ mod barrier;
 mod bench;
 mod checkpoint;
 mod completions;
+mod demo;
 mod handoff;
 mod join;
 mod lock;
@@ -38,6 +39,7 @@ pub(crate) enum Command {
     Task(task::Task),
     Join(join::Join),
     Handoff(handoff::Handoff),
+    Demo(demo::Demo),
     Pipeline(pipeline::Pipeline),
     Checkpoint(checkpoint::Checkpoint),
     Lock(lock::Lock),
@@ -64,6 +66,7 @@ impl Command {
             Self::Task(task) => task.run(context, output).await,
             Self::Join(join) => join.run(context, output).await,
             Self::Handoff(handoff) => handoff.run(context, output).await,
+            Self::Demo(demo) => demo.run(output).await,
             Self::Pipeline(pipeline) => pipeline.run(context, output).await,
             Self::Checkpoint(checkpoint) => checkpoint.run(context, output).await,
             Self::Lock(lock) => lock.run(context, output).await,

@@ -1,0 +1,215 @@
+//! Coordinated hand-offs: a task and twenty keys change hands, back and forth between two agents of
+//! every client.
+//!
+//! | side | one hand-off is | a success |
+//! |---|---|---|
+//! | Baton | `handoff.execute`, which also checks rules and loops, and keeps both histories | completed |
+//! | Postgres | one statement: state rows, task row, a history row for each, one commit | one row |
+//!
+//! A task of Baton may not be handed round in circles, so each is handed over once: tasks are made
+//! and claimed before the clock runs. Postgres hands the same task to and fro.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use super::CLIENTS;
+use super::cycle::{Cycles, Script, Then, refused};
+use crate::Outcome;
+use crate::peers::baton::Json;
+use crate::peers::driver::{self, Requests, Served};
+use crate::peers::processes::Server;
+use crate::peers::{baton, postgres, websocket};
+
+/// Keys that change hands with the task.
+const KEYS: usize = 20;
+/// Bytes of each value.
+const VALUE_BYTES: usize = 200;
+/// Tasks that each agent holds before a turn: no turn hands over more.
+const TASKS: usize = 900;
+
+const TABLES: &str = "CREATE TABLE state (owner text, key text, value text NOT NULL, version bigint \
+    NOT NULL DEFAULT 1, PRIMARY KEY (owner, key)); \
+    CREATE TABLE task (id text PRIMARY KEY, holder text NOT NULL, status text NOT NULL); \
+    CREATE TABLE state_history (id bigserial PRIMARY KEY, owner text, key text, value text, \
+    at timestamptz NOT NULL DEFAULT now()); \
+    CREATE TABLE handoff (id bigserial PRIMARY KEY, task text, giver text, receiver text, \
+    reason text, at timestamptz NOT NULL DEFAULT now())";
+const HAND_OFF: &str = "WITH t AS (UPDATE task SET holder = $2, status = 'handed_off' \
+    WHERE id = $3 AND holder = $1 RETURNING id), \
+    s AS (UPDATE state SET owner = $2, version = version + 1 WHERE owner = $1 \
+    AND EXISTS (SELECT 1 FROM t) RETURNING key, value), \
+    h AS (INSERT INTO state_history (owner, key, value) SELECT $2, key, value FROM s) \
+    INSERT INTO handoff (task, giver, receiver, reason) SELECT id, $1, $2, 'done' FROM t";
+
+fn value(client: usize, key: usize) -> String {
+    format!("{:x<VALUE_BYTES$}", format!("client {client} key {key} "))
+}
+
+/// Requests that were made before, in order.
+struct Prepared(VecDeque<Vec<u8>>);
+
+impl Requests for Prepared {
+    fn next(&mut self, out: &mut Vec<u8>) {
+        match self.0.pop_front() {
+            Some(request) => out.extend_from_slice(&request),
+            // Refused, which ends the run: a turn must not be longer than what was prepared for it.
+            None => out.extend_from_slice(&frame("nobody", r#""no.more.prepared""#)),
+        }
+    }
+}
+
+fn frame(agent: &str, command: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    let text = format!(r#"{{"id":1,"workspace":"bench","agent":"{agent}","command":{command}}}"#);
+    websocket::text(text.as_bytes(), &mut out);
+    out
+}
+
+/// An execution is over when it is answered, and must be completed.
+struct Executed;
+
+impl Script for Executed {
+    fn hear(&mut self, element: &[u8], is_answer: bool, _: &mut Vec<u8>) -> Result<Then, String> {
+        const DONE: &[u8] = br#""status":"completed""#;
+        match is_answer {
+            false => Ok(Then::GoesOn),
+            true if element.windows(DONE.len()).any(|window| window == DONE) => Ok(Then::Over),
+            true => Err(refused(element)),
+        }
+    }
+}
+
+/// One turn of Baton's side.
+pub(crate) fn ours(server: &Server, turn: Duration, number: usize) -> Outcome<Served> {
+    let open = |client: usize| {
+        let mut stream = baton::connect(server.port())?;
+        let agents = [0, 1].map(|side| format!("agent-{number}-{client}-{side}"));
+        let kind = format!("type-{number}-{client}");
+        let mut requests = Vec::new();
+        for agent in &agents {
+            requests.extend(frame(
+                agent,
+                &format!(r#""agent.register","agent":"{agent}","ttl_ms":3600000"#),
+            ));
+        }
+        for key in 0..KEYS {
+            let (namespace, value) = (format!("agent:{}", agents[0]), value(client, key));
+            let set = format!(
+                r#""state.set","namespace":"{namespace}","key":"key-{key}","value":"{value}""#
+            );
+            requests.extend(frame(&agents[0], &set));
+        }
+        driver::ask(&mut stream, &requests, &mut Json, agents.len() + KEYS)?;
+        let mut tokens = Vec::new();
+        for (side, agent) in agents.iter().enumerate() {
+            let create = format!(r#""task.create","type":"{kind}-{side}""#);
+            driver::ask(&mut stream, &frame(agent, &create).repeat(TASKS), &mut Json, TASKS)?;
+            let claim = format!(r#""task.claim","types":["{kind}-{side}"],"lease_ms":3600000"#);
+            let claims = frame(agent, &claim).repeat(TASKS);
+            tokens.push(claimed(&driver::ask(&mut stream, &claims, &mut Json, TASKS)?)?);
+        }
+        let executions = (0..TASKS).flat_map(|task| [(0, task), (1, task)]).map(|(side, task)| {
+            let (giver, receiver) = (&agents[side], &agents[1 - side]);
+            execute(giver, receiver, &tokens[side][task])
+        });
+        let requests = Prepared(executions.collect());
+        Ok((stream, requests, Cycles { protocol: Json, script: Executed }))
+    };
+    let opened = (0..CLIENTS).map(open).collect::<Outcome<Vec<_>>>()?;
+    driver::measure(opened, 1, turn, server.pid())
+}
+
+fn execute(giver: &str, receiver: &str, (task, token): &(String, String)) -> Vec<u8> {
+    let keys = (0..KEYS).map(|key| format!(r#""agent:{giver}/key-{key}""#));
+    let keys = keys.collect::<Vec<_>>().join(",");
+    frame(
+        giver,
+        &format!(
+            r#""handoff.execute","to":"{receiver}","task":{task},"token":{token},"reason":"done","keys":[{keys}]"#
+        ),
+    )
+}
+
+/// The ids and tokens of claimed tasks, as the bytes that came.
+fn claimed(answers: &[u8]) -> Outcome<Vec<(String, String)>> {
+    let text = String::from_utf8_lossy(answers);
+    let after = |text: &str, name: &str| -> Option<String> {
+        let rest = &text[text.find(name)? + name.len()..];
+        Some(rest[..rest.find([',', '}'])?].to_owned())
+    };
+    let claims = text.split(r#""result":{"#).skip(1);
+    let found = claims.map(|claim| {
+        let (id, token) = (after(claim, r#""id":"#), after(claim, r#""token":"#));
+        id.zip(token).ok_or_else(|| refused(claim.as_bytes()).into())
+    });
+    found.collect()
+}
+
+/// Makes the tables that Postgres's side needs.
+pub(crate) fn prepare(server: &Server) -> Outcome<()> {
+    let mut stream = postgres::connect(server.port())?;
+    driver::ask(&mut stream, &postgres::query(TABLES), &mut postgres::Messages, 1)?;
+    for client in 0..CLIENTS {
+        let mut fill =
+            format!("INSERT INTO task VALUES ('t-{client}', 'agent-{client}-0', 'in_progress');");
+        for key in 0..KEYS {
+            let value = value(client, key);
+            fill += &format!(
+                "INSERT INTO state (owner, key, value) \
+                 VALUES ('agent-{client}-0', 'key-{key}', '{value}');"
+            );
+        }
+        driver::ask(&mut stream, &postgres::query(&fill), &mut postgres::Messages, 1)?;
+    }
+    Ok(())
+}
+
+/// A statement must have handed over exactly one task.
+struct Row;
+
+impl Script for Row {
+    fn hear(&mut self, element: &[u8], is_answer: bool, _: &mut Vec<u8>) -> Result<Then, String> {
+        match element.first() {
+            Some(b'C') if !element.ends_with(b" 1\0") => Err(refused(element)),
+            Some(_) if is_answer => Ok(Then::Over),
+            Some(_) | None => Ok(Then::GoesOn),
+        }
+    }
+}
+
+/// To and fro.
+struct Alternating {
+    calls: [Vec<u8>; 2],
+    next: usize,
+}
+
+impl Requests for Alternating {
+    fn next(&mut self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.calls[self.next]);
+        self.next = 1 - self.next;
+    }
+}
+
+/// One turn of Postgres's side.
+pub(crate) fn theirs(server: &Server, turn: Duration) -> Outcome<Served> {
+    let open = |client: usize| {
+        let mut stream = postgres::connect(server.port())?;
+        let agents = [0, 1].map(|side| format!("agent-{client}-{side}"));
+        let task = format!("t-{client}");
+        let prepare = postgres::prepare("handoff", HAND_OFF);
+        driver::ask(&mut stream, &prepare, &mut postgres::Messages, 1)?;
+        let call =
+            |from: usize| postgres::call("handoff", &[&agents[from], &agents[1 - from], &task]);
+        // A turn ends with the task in either hand: it begins in the first.
+        let back = format!(
+            "UPDATE task SET holder = '{0}' WHERE id = '{task}'; \
+             UPDATE state SET owner = '{0}' WHERE owner = '{1}'",
+            agents[0], agents[1]
+        );
+        driver::ask(&mut stream, &postgres::query(&back), &mut postgres::Messages, 1)?;
+        let requests = Alternating { calls: [call(0), call(1)], next: 0 };
+        Ok((stream, requests, Cycles { protocol: postgres::Messages, script: Row }))
+    };
+    let opened = (0..CLIENTS).map(open).collect::<Outcome<Vec<_>>>()?;
+    driver::measure(opened, 1, turn, server.pid())
+}
