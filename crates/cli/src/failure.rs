@@ -65,6 +65,8 @@ pub(crate) enum Fault {
     NotString { key: String },
     #[error("{what}, and there was nothing to get in time")]
     NothingInTime { what: String },
+    #[error("{count} of the keys that somebody depends on are not as they should be")]
+    Broken { count: usize },
     #[error("{what} is lost: {reason}")]
     Lost { what: String, reason: String },
     #[error("`{program}` cannot be run: {reason}")]
@@ -85,6 +87,7 @@ impl Fault {
             Self::Unconfirmed { .. } => "cli.unconfirmed",
             Self::NotString { .. } => "cli.not_string",
             Self::NothingInTime { .. } => "cli.nothing_in_time",
+            Self::Broken { .. } => "cli.broken_contracts",
             Self::Lost { .. } => "cli.lost",
             Self::NoProgram { .. } => "cli.no_program",
             Self::System { .. } => "cli.system",
@@ -102,6 +105,7 @@ impl Fault {
             | Self::NotString { .. }
             | Self::NoProgram { .. } => Kind::Invalid,
             Self::TooLong { .. } => Kind::TooLarge,
+            Self::Broken { .. } => Kind::Conflict,
             Self::Lost { .. } => Kind::Stale,
             Self::NothingInTime { .. } | Self::System { .. } => Kind::Unavailable,
         }
@@ -120,6 +124,7 @@ impl Fault {
             Self::Unconfirmed { .. } => "if that is what you want, repeat with --yes",
             Self::NotString { .. } => "leave out --string to get it as JSON",
             Self::NothingInTime { .. } => "wait for longer with --wait, or see who has it",
+            Self::Broken { .. } => "put them back, or tell those who depend on them",
             Self::Lost { .. } => "what was begun is not finished: look at it, then begin again",
             Self::NoProgram { .. } => "name a program that is there and may be run",
             Self::System { .. } => "look at what it says, then repeat",

@@ -136,6 +136,8 @@ pub type Creating = baton_handle::Creating<Client>;
 pub type Failing = baton_handle::Failing<Client>;
 /// A rule that is added when this is awaited.
 pub type AddingRule = baton_handle::AddingRule<Client>;
+/// Who depends on which keys of a workspace.
+pub type Contracts = baton_handle::Contracts<Client>;
 /// Rules for hand-offs of a workspace, as one agent sees them.
 pub type HandoffRules = baton_handle::HandoffRules<Client>;
 /// Checkpoints of a workspace, as one agent sees them.

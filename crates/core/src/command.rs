@@ -6,8 +6,8 @@ use crate::names::IdempotencyKey;
 use crate::numbers::Token;
 use crate::transaction::Precondition;
 use crate::{
-    agent, barrier, checkpoint, handoff, join, lock, namespace, pipeline, rule, semaphore, state,
-    task, workspace,
+    agent, barrier, checkpoint, contracts, handoff, join, lock, namespace, pipeline, rule,
+    semaphore, state, task, workspace,
 };
 
 /// A wish to change something.
@@ -56,6 +56,8 @@ pub enum Query {
     Agent(agent::Query),
     /// About rules for hand-offs.
     Rule(rule::Query),
+    /// About who depends on which keys.
+    Contract(contracts::Query),
     /// About locks.
     Lock(lock::Query),
     /// About semaphores.
@@ -194,6 +196,7 @@ impl Query {
             Self::Namespace(_)
             | Self::Agent(_)
             | Self::Rule(_)
+            | Self::Contract(_)
             | Self::Lock(_)
             | Self::Semaphore(_)
             | Self::Barrier(_)
@@ -203,6 +206,12 @@ impl Query {
             | Self::Handoff(_)
             | Self::Workspace(_) => false,
         }
+    }
+}
+
+impl From<contracts::Query> for Query {
+    fn from(query: contracts::Query) -> Self {
+        Self::Contract(query)
     }
 }
 

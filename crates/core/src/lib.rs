@@ -24,6 +24,7 @@ pub mod checkpoint;
 pub mod checkpoints;
 mod circle;
 pub mod command;
+pub mod contracts;
 #[cfg(feature = "schema")]
 mod described;
 pub mod entries;

@@ -50,6 +50,11 @@ pub const EXPRESSION_DEPTH_MAX: usize = 32;
 pub const EXPRESSION_STEPS_MAX: usize = 20_000;
 /// Longest message of a rule in bytes: it is told to whoever breaks the rule, every time.
 pub const RULE_MESSAGE_BYTES_MAX: usize = 1 << 10;
+/// Most hand-offs, stages and keys that one question about contracts looks at, while nobody else is
+/// served.
+pub const CONTRACT_FACTS_MAX: usize = 200_000;
+/// Most entries of a namespace that such a question looks into.
+pub const CONTRACT_ENTRIES_MAX: usize = 10_000;
 /// Most ephemeral entries of one agent: its death removes them all in one batch.
 pub const EPHEMERAL_PER_AGENT_MAX: usize = 1_000;
 /// Longest name of a lock, a semaphore or a barrier, in bytes.

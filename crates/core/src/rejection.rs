@@ -9,8 +9,8 @@ use crate::names::{IdempotencyKey, NameError};
 use crate::numbers::{Revision, Token};
 use crate::transaction::Precondition;
 use crate::{
-    agent, barrier, checkpoint, handoff, join, lock, namespace, pipeline, rule, semaphore, state,
-    task, workspace,
+    agent, barrier, checkpoint, contracts, handoff, join, lock, namespace, pipeline, rule,
+    semaphore, state, task, workspace,
 };
 
 /// The rules said no. Refusals are answers, not failures: nothing was written.
@@ -29,6 +29,9 @@ pub enum Rejection {
     /// By rules for hand-offs.
     #[error(transparent)]
     Rule(#[from] rule::Rejection),
+    /// By contracts.
+    #[error(transparent)]
+    Contract(#[from] contracts::Rejection),
     /// By locks.
     #[error(transparent)]
     Lock(#[from] lock::Rejection),
@@ -134,6 +137,7 @@ impl Rejection {
             Self::Namespace(rejection) => rejection.code(),
             Self::Agent(rejection) => rejection.code(),
             Self::Rule(rejection) => rejection.code(),
+            Self::Contract(rejection) => rejection.code(),
             Self::Lock(rejection) => rejection.code(),
             Self::Semaphore(rejection) => rejection.code(),
             Self::Barrier(rejection) => rejection.code(),
@@ -165,6 +169,7 @@ impl Rejection {
             Self::Namespace(rejection) => rejection.kind(),
             Self::Agent(rejection) => rejection.kind(),
             Self::Rule(rejection) => rejection.kind(),
+            Self::Contract(rejection) => rejection.kind(),
             Self::Lock(rejection) => rejection.kind(),
             Self::Semaphore(rejection) => rejection.kind(),
             Self::Barrier(rejection) => rejection.kind(),
@@ -195,6 +200,7 @@ impl Rejection {
             Self::Namespace(rejection) => rejection.hint(),
             Self::Agent(rejection) => rejection.hint(),
             Self::Rule(rejection) => rejection.hint(),
+            Self::Contract(rejection) => rejection.hint(),
             Self::Lock(rejection) => rejection.hint(),
             Self::Semaphore(rejection) => rejection.hint(),
             Self::Barrier(rejection) => rejection.hint(),

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::numbers::Revision;
 use crate::{
-    agent, barrier, checkpoint, handoff, join, lock, namespace, pipeline, rule, semaphore, state,
-    task, workspace,
+    agent, barrier, checkpoint, contracts, handoff, join, lock, namespace, pipeline, rule,
+    semaphore, state, task, workspace,
 };
 
 /// The answer to one command or query.
@@ -23,6 +23,8 @@ pub enum Reply {
     Agent(agent::Reply),
     /// About rules for hand-offs.
     Rule(rule::Reply),
+    /// About who depends on which keys.
+    Contract(contracts::Reply),
     /// About locks.
     Lock(lock::Reply),
     /// About semaphores.

@@ -348,6 +348,7 @@ impl World {
             | Rejection::Namespace(_)
             | Rejection::Agent(_)
             | Rejection::Rule(_)
+            | Rejection::Contract(_)
             | Rejection::Lock(_)
             | Rejection::Semaphore(_)
             | Rejection::Barrier(_)

@@ -67,9 +67,9 @@ pub use crank::Submitted;
 pub use error::Error;
 pub use handle::{
     Acquiring, AcquiringPermit, AddingRule, Agents, Arriving, Barriers, Baton, Checkpoints,
-    Claiming, Completing, CreateNamespace, CreatePipeline, Creating, Failing, HandoffRules,
-    Handoffs, Item, Joining, Joins, Locks, Namespaces, Offering, Patching, Pipelines, Registration,
-    Reviewing, Saving, Semaphores, Setting, State, Tasks, Transaction, Watch, Watching, Workspace,
-    open, open_with,
+    Claiming, Completing, Contracts, CreateNamespace, CreatePipeline, Creating, Failing,
+    HandoffRules, Handoffs, Item, Joining, Joins, Locks, Namespaces, Offering, Patching, Pipelines,
+    Registration, Reviewing, Saving, Semaphores, Setting, State, Tasks, Transaction, Watch,
+    Watching, Workspace, open, open_with,
 };
 pub use options::Options;

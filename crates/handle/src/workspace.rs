@@ -7,8 +7,8 @@ use baton_core::{
 
 use crate::carrier::{Caller, Carrier};
 use crate::{
-    Agents, Barriers, Checkpoints, HandoffRules, Handoffs, Joins, Locks, Namespaces, Pipelines,
-    Semaphores, State, Tasks, Transaction, Watching,
+    Agents, Barriers, Checkpoints, Contracts, HandoffRules, Handoffs, Joins, Locks, Namespaces,
+    Pipelines, Semaphores, State, Tasks, Transaction, Watching,
 };
 
 /// A workspace as one agent sees it. Cheap to clone.
@@ -79,6 +79,11 @@ impl<C: Carrier> Workspace<C> {
     /// The agents.
     pub fn agents(&self) -> Agents<C> {
         Agents::new(self.clone())
+    }
+
+    /// Who depends on which keys.
+    pub fn contracts(&self) -> Contracts<C> {
+        Contracts::new(self.clone())
     }
 
     /// The rules for hand-offs.

@@ -101,6 +101,8 @@ fn of_agents_and_state() -> Steps {
         (with("rule.add", json!({"name": "far", "check": {"hops_max": 3}})), "/check/hops_max"),
         (with("rule.list", json!({})), "/rules/0/name"),
         (with("rule.remove", json!({"name": "far"})), "/name"),
+        (with("contract.show", json!({})), "/contracts"),
+        (with("contract.check", json!({"namespace": "shared"})), "/problems"),
         (
             with("state.set", json!({"namespace": "shared", "key": "plan", "value": {"n": 1}})),
             "/version",

@@ -142,6 +142,7 @@ fn asked(query: &Query) -> String {
         Query::Namespace(_) => "asks for namespaces".to_owned(),
         Query::Agent(_) => "asks for agents".to_owned(),
         Query::Rule(_) => "asks for rules".to_owned(),
+        Query::Contract(_) => "asks for contracts".to_owned(),
         Query::Lock(_) => "asks for locks".to_owned(),
         Query::Semaphore(_) => "asks for semaphores".to_owned(),
         Query::Barrier(_) => "asks for a barrier".to_owned(),
@@ -179,6 +180,7 @@ fn shown(reply: &Reply) -> String {
             format!("{} namespaces", namespaces.len())
         }
         Reply::Rule(reply) => format!("{reply:?}"),
+        Reply::Contract(reply) => format!("{reply:?}"),
         Reply::Lock(reply) => format!("{reply:?}"),
         Reply::Semaphore(reply) => format!("{reply:?}"),
         Reply::Barrier(reply) => format!("{reply:?}"),

@@ -6,6 +6,7 @@ mod bench;
 mod checkpoint;
 mod completions;
 mod demo;
+mod contract;
 mod handoff;
 mod join;
 mod lock;
@@ -36,6 +37,7 @@ pub(crate) enum Command {
     Namespace(namespace::Namespace),
     Agent(agent::Agent),
     Rule(rule::Rule),
+    Contract(contract::Contract),
     Task(task::Task),
     Join(join::Join),
     Handoff(handoff::Handoff),
@@ -63,6 +65,7 @@ impl Command {
             Self::Namespace(namespace) => namespace.run(context, output).await,
             Self::Agent(agent) => agent.run(context, output).await,
             Self::Rule(rule) => rule.run(context, output).await,
+            Self::Contract(contract) => contract.run(context, output).await,
             Self::Task(task) => task.run(context, output).await,
             Self::Join(join) => join.run(context, output).await,
             Self::Handoff(handoff) => handoff.run(context, output).await,

@@ -141,7 +141,7 @@ pub fn receipt(handoff: &Handoff, entries: &[Option<Entry>]) -> (Receipt, BTreeM
 }
 
 /// What kind of value this is, as JSON names it.
-fn kind_of(value: &[u8]) -> &'static str {
+pub fn kind_of(value: &[u8]) -> &'static str {
     match value.first() {
         Some(b'{') => "object",
         Some(b'[') => "array",

@@ -18,8 +18,8 @@ use crate::stamp::Stamp;
 use crate::state::Surroundings;
 use crate::transaction::Precondition;
 use crate::{
-    agent, barrier, checkpoint, handoff, join, lock, namespace, pipeline, rule, semaphore, state,
-    task, workspace,
+    agent, barrier, checkpoint, contracts, handoff, join, lock, namespace, pipeline, rule,
+    semaphore, state, task, workspace,
 };
 
 /// How to take back one change.
@@ -419,6 +419,10 @@ impl Space {
                 let reply = agent::query(&self.agent, query);
                 Some(reply.map(Reply::Agent).map_err(Rejection::Agent))
             }
+            Query::Contract(query) => {
+                let reply = self.contracts(query);
+                Some(reply.map(Reply::Contract).map_err(Rejection::Contract))
+            }
             Query::Rule(query) => {
                 let reply = rule::query(&self.rule, query);
                 Some(reply.map(Reply::Rule).map_err(Rejection::Rule))
@@ -454,6 +458,20 @@ impl Space {
                 Some(reply.map(Reply::Handoff).map_err(Rejection::Handoff))
             }
             Query::Workspace(query) => Some(Ok(self.about_itself(query))),
+        }
+    }
+
+    fn contracts(
+        &self,
+        query: &contracts::Query,
+    ) -> Result<contracts::Reply, contracts::Rejection> {
+        match query {
+            contracts::Query::Show { pattern, limit, cursor } => {
+                contracts::show(self, pattern.as_ref(), *limit, cursor.as_deref())
+            }
+            contracts::Query::Check { namespace, schema } => {
+                contracts::check(self, namespace.as_ref(), schema.as_ref())
+            }
         }
     }
 

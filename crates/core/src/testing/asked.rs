@@ -127,7 +127,8 @@ pub(crate) fn read_command(asked: &str) -> Command {
 
 /// A query, if that is what it is.
 pub(super) fn read_query(asked: &str) -> Option<Query> {
-    const VERBS: [&str; 11] = [
+    const VERBS: [&str; 13] = [
+        ".check",
         ".diff",
         ".export",
         ".get",
@@ -136,6 +137,7 @@ pub(super) fn read_query(asked: &str) -> Option<Query> {
         ".list",
         ".output",
         ".retention",
+        ".show",
         ".snapshot",
         ".stats",
         ".why",

@@ -361,6 +361,7 @@ pub(super) fn shown(reply: &Reply) -> String {
             let names = agents.iter().map(|found| found.id.to_string());
             page(names.collect(), cursor.as_ref().map(ToString::to_string))
         }
+        Reply::Contract(reply) => serde_json::to_string(reply).unwrap(),
         Reply::Rule(rule::Reply::Rule(found)) => {
             format!("rule {} by {} r{}", found.name, found.added_by, found.revision)
         }

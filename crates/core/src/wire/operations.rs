@@ -89,6 +89,8 @@ pub const OPERATIONS: &[Operation] = &[
     changes("rule.add", "rule"),
     changes("rule.remove", "rule"),
     asks("rule.list", "rules"),
+    asks("contract.show", "contracts"),
+    asks("contract.check", "problems"),
     changes("lock.acquire", "hold"),
     with_token(changes("lock.renew", "hold")),
     with_token(changes("lock.release", "lock")),

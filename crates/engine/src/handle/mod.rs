@@ -48,6 +48,8 @@ pub type Creating = baton_handle::Creating<Baton>;
 pub type Failing = baton_handle::Failing<Baton>;
 /// A rule that is added when this is awaited.
 pub type AddingRule = baton_handle::AddingRule<Baton>;
+/// Who depends on which keys of a workspace.
+pub type Contracts = baton_handle::Contracts<Baton>;
 /// Rules for hand-offs of a workspace, as one agent sees them.
 pub type HandoffRules = baton_handle::HandoffRules<Baton>;
 /// Checkpoints of a workspace, as one agent sees them.

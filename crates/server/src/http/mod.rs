@@ -14,6 +14,7 @@ mod agents;
 mod barriers;
 mod checkpoints;
 mod commands;
+mod contracts;
 mod handoffs;
 mod joins;
 mod locks;
@@ -53,6 +54,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .merge(namespaces::routes())
         .merge(agents::routes())
         .merge(rules::routes())
+        .merge(contracts::routes())
         .merge(locks::routes())
         .merge(semaphores::routes())
         .merge(barriers::routes())

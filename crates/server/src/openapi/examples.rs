@@ -72,6 +72,8 @@ fn own(name: &str) -> Option<Value> {
             "check": {"expression": "state.tests.failed == 0"},
             "message": "run the tests first",
         }),
+        "contract.show" => json!({"pattern": "shared/**"}),
+        "contract.check" => json!({"namespace": "shared", "schema": {"type": "object"}}),
         "rule.remove" => json!({"name": "green"}),
         "lock.acquire" => json!({"name": "release", "ttl_ms": 60_000, "wait_ms": 1_000}),
         "lock.renew" | "lock.release" => json!({"name": "release", "token": 42}),

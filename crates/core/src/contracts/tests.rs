@@ -1,0 +1,57 @@
+//! What is known of who depends on what. `spec/scenarios/contracts.txt` tells the whole story.
+
+use crate::limits;
+use crate::testing::{World, check, check_coverage, scenarios};
+
+scenarios! {
+    a_key_that_is_demanded_and_not_there_is_told_in_words => [
+        (0, "ada", r#"rule.add plan check={"required_keys":["shared/plan","tone"]}"#,
+            r#"rule.added plan error {"required_keys":["shared/plan","tone"]}"#),
+        (0, "ada", "contract.check", concat!(r#"{"problems":{"problems":[{"key":"shared/plan","#,
+            r#""problem":"vanished","detail":"`shared/plan` is not there","#,
+            r#""depended_on_by":["rule:plan"]}]}}"#)),
+        (0, "ada", "state.set shared/plan 1", "state.set shared/plan v1 = 1"),
+        (0, "ada", "contract.check", r#"{"problems":{"problems":[]}}"#),
+    ]
+
+    a_schema_that_promises_less_is_told_in_words => [
+        (0, "ada", r#"namespace.create n rules={"schema":{"required":["a","b"],
+            "properties":{"a":{"type":"string"}}}}"#, "namespace.created n"),
+        (0, "ada", r#"state.set n/k {"a":"x","b":1}"#, r#"state.set n/k v1 = {"a":"x","b":1}"#),
+        (0, "ada", r#"rule.add k check={"required_keys":["n/k"]}"#,
+            r#"rule.added k error {"required_keys":["n/k"]}"#),
+        (0, "ada", r#"contract.check namespace="n" schema={"required":["a"]}"#, concat!(
+            r#"{"problems":{"problems":[{"key":"n/k","problem":"schema","#,
+            r#""detail":"`b` would no longer be required","depended_on_by":["rule:k"]},"#,
+            r#"{"key":"n/k","problem":"schema","#,
+            r#""detail":"`a` was of type \"string\" and could be anything","#,
+            r#""depended_on_by":["rule:k"]}]}}"#)),
+    ]
+
+    questions_that_make_no_sense_are_refused => [
+        (0, "ada", r#"contract.check schema={"type":"object"}"#,
+            "refused contract.schema_without_namespace"),
+        (0, "ada", r#"contract.check namespace="nowhere""#, "refused contract.unknown_namespace"),
+        (0, "ada", "contract.show limit=0", "refused contract.limit_out_of_range"),
+        (0, "ada", "contract.show limit=10001", "refused contract.limit_out_of_range"),
+    ]
+}
+
+#[test]
+fn every_refusal_is_reached() {
+    let elsewhere = ["contract.too_much"];
+    check_coverage(include_str!("mod.rs"), "code", SCENARIOS, World::codes, &elsewhere);
+}
+
+#[test]
+fn a_namespace_that_is_too_large_is_not_looked_through() {
+    let mut world = check(&[]);
+    let batch = 1_000;
+    for number in 0..limits::CONTRACT_ENTRIES_MAX / batch {
+        world.run(0, "ada", &format!("many {batch} state.set shared/k{number}-{{}} 1"));
+    }
+    let asked = r#"contract.check namespace="shared" schema={"type":"number"}"#;
+    assert_eq!(world.run(0, "ada", asked), r#"{"problems":{"problems":[]}}"#);
+    world.run(0, "ada", "state.set shared/one-more 1");
+    assert_eq!(world.run(0, "ada", asked), "refused contract.too_much");
+}
