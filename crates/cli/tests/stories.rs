@@ -305,6 +305,44 @@ fn checkpoints() {
 }
 
 #[test]
+fn pipelines() {
+    story(
+        "pipeline",
+        &[
+            "pipeline create article --stage research:ada --stage write --input '{\"topic\": 1}'",
+            "pipeline create article --stage research",
+            "pipeline create odd --stage a --stage a",
+            "pipeline create none",
+            "pipeline start article write",
+            "pipeline start article research",
+            "pipeline start article research --agent ada",
+            "pipeline complete article research '{\"found\": 3}' --agent ada",
+            "pipeline output article research",
+            "pipeline output article write",
+            "pipeline show article",
+            "pipeline start article write",
+            "pipeline fail article write '\"no model\"'",
+            "pipeline show article",
+            "pipeline retry article write",
+            "pipeline skip article write --reason short",
+            "pipeline ls",
+            "pipeline ls --status running",
+            "pipeline create each --automatic --input '[1,2]' \
+             -f - < [{\"name\": \"a\", \"each\": true}, {\"name\": \"sum\"}]",
+            "pipeline create whole \
+             -f - < {\"automatic\": true, \"stages\": [{\"name\": \"only\"}]}",
+            "pipeline create bad -f - < {\"steps\": []}",
+            "pipeline complete each a",
+            "pipeline show each",
+            "pipeline rm each",
+            "pipeline abort each --reason late",
+            "pipeline rm each",
+            "pipeline show each",
+        ],
+    );
+}
+
+#[test]
 fn semaphores_and_barriers() {
     story(
         "semaphore",
@@ -403,6 +441,7 @@ fn help() {
         "task",
         "join",
         "checkpoint",
+        "pipeline",
         "lock",
         "semaphore",
         "barrier",

@@ -17,7 +17,7 @@ use baton_client::core::state::{Command, History, List as Entries, Set, Snapshot
 use baton_client::core::task::{Backoff, List, Next, OnExhausted, Verdict};
 use baton_client::core::{
     Json, Key, NamespaceName, Pattern, Precondition, Revision, Rules, TaskId, Timestamp, Token,
-    Version, checkpoint,
+    Version, checkpoint, pipeline,
 };
 use baton_client::{Client, Item, Options};
 use baton_handle::{Carrier, Failure, Workspace};
@@ -307,6 +307,31 @@ async fn checkpoint_story<C: Carrier>(ada: &Workspace<C>, told: &mut Transcript)
     told.add(ada.under(Token(99)).checkpoints().save("thread", 3).await);
 }
 
+async fn pipeline_story<C: Carrier>(ada: &Workspace<C>, told: &mut Transcript) {
+    let json = |text: &str| Json::parse(text).unwrap();
+    let (pipelines, bob) = (ada.pipelines(), ada.as_agent("bob").unwrap().pipelines());
+    told.add(pipelines.create("p").stage_for("a", "bob").stage("b").input(json("1")).await);
+    told.add(pipelines.create("p").stage("a").await);
+    told.add(pipelines.create("no good").stage("a").await);
+    told.add(pipelines.create("q").await);
+    told.add(pipelines.start("p", "a", None).await);
+    told.add(bob.start("p", "a", None).await);
+    told.add(bob.fail("p", "a", json("\"no\"")).await);
+    told.add(bob.retry("p", "a").await);
+    told.add(bob.start("p", "a", Some(json("{}"))).await);
+    told.add(bob.complete("p", "a", Some(json("null"))).await);
+    told.add(pipelines.output("p", "a").await);
+    told.add(pipelines.output("p", "z").await);
+    told.add(pipelines.skip("p", "b", Some("short".to_owned())).await);
+    told.add(pipelines.delete("p").await);
+    let metadata = json(r#"{"team":1}"#);
+    told.add(pipelines.create("q").automatic().metadata(metadata).stage("own").await);
+    told.add(pipelines.get("q").await);
+    told.add(pipelines.abort("q", None).await);
+    told.add(pipelines.list(pipeline::List::default()).await);
+    told.add(pipelines.list(pipeline::List { limit: Some(1), ..Default::default() }).await);
+}
+
 async fn whole_story<C: Carrier>(carrier: C) -> Vec<String> {
     let ada = Workspace::new(carrier, "lab").unwrap().as_agent("ada").unwrap();
     let mut told = Transcript::default();
@@ -315,6 +340,7 @@ async fn whole_story<C: Carrier>(carrier: C) -> Vec<String> {
     lock_story(&ada, &mut told).await;
     task_story(&ada, &mut told).await;
     checkpoint_story(&ada, &mut told).await;
+    pipeline_story(&ada, &mut told).await;
     told.0
 }
 

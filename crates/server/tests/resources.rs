@@ -256,6 +256,37 @@ async fn joins_are_paths() {
 }
 
 #[tokio::test]
+async fn pipelines_are_paths() {
+    let stage = Stage::new().await;
+    let mut http = stage.http().await;
+    let wish = json!({"pipeline": "p", "stages": [{"name": "a"}, {"name": "b"}], "input": 1});
+    let told = http.post("/v1/w/pipelines", &wish).await;
+    assert_eq!((told.status, told.json()["ready"].clone()), (200, json!(["a"])));
+    let path = |verb: &str| format!("/v1/w/pipelines/p/stages/{verb}");
+    let told = http.post(&path("b/start"), &json!({})).await;
+    assert_eq!(told.problem(), (409, "pipeline.wrong_order".to_owned()));
+    let told = http.post(&path("a/start"), &json!({})).await;
+    assert_eq!((told.status, told.json()["input"].clone()), (200, json!(1)));
+    let told = http.post(&path("a/fail"), &json!({"error": "no"})).await;
+    assert_eq!(told.json()["status"], "failed");
+    let told = http.post(&path("a/retry"), &json!({})).await;
+    assert_eq!(told.json()["status"], "ready");
+    http.post(&path("a/start"), &json!({})).await;
+    let told = http.post(&path("a/complete"), &json!({"output": {}})).await;
+    assert_eq!(told.json()["next"]["name"], "b", "{}", told.json());
+    assert_eq!(http.get(&path("a/output")).await.json()["output"], json!({}));
+    let told = http.post(&path("b/skip"), &json!({"reason": "short"})).await;
+    assert_eq!(told.json()["status"], "completed");
+    let told = http.get("/v1/w/pipelines?status=completed").await;
+    assert_eq!(told.json()["pipelines"][0]["done"], 2, "{}", told.json());
+    let told = http.post("/v1/w/pipelines/p/abort", &json!({})).await;
+    assert_eq!(told.problem(), (409, "pipeline.finished".to_owned()));
+    assert_eq!(http.request("DELETE", "/v1/w/pipelines/p", &[], "").await.status, 200);
+    let told = http.get("/v1/w/pipelines/p").await;
+    assert_eq!(told.problem(), (404, "pipeline.not_found".to_owned()));
+}
+
+#[tokio::test]
 async fn tasks_are_paths() {
     let stage = Stage::new().await;
     let mut http = stage.http().await;

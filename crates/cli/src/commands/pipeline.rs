@@ -1,8 +1,8 @@
 //! `baton pipeline`: stages of work that come after one another.
 
 use baton_client::Pipelines;
-use baton_core::pipeline::{Design, List, Moved, Pipeline as Record, Stage, Status};
-use baton_core::{AgentId, Json, StageName};
+use baton_core::pipeline::{Design, List, Moved, Pipeline as Record, Stage, Status, Summary};
+use baton_core::{AgentId, Json, PipelineName, StageName};
 use clap::{Args, Subcommand};
 use serde::{Deserialize, Serialize};
 
@@ -17,8 +17,8 @@ Examples:
   baton pipeline create article --automatic --input '\"tides\"' --stage research --stage write
   baton pipeline create article -f stages.json         stages side by side, one for each element …
   baton pipeline start article research                prints what the stage is given
-  baton pipeline complete article research --output '{\"found\":3}'
-  baton pipeline fail article write --error '\"no model\"' && baton pipeline retry article write
+  baton pipeline complete article research '{\"found\":3}'
+  baton pipeline fail article write '\"no model\"' && baton pipeline retry article write
   baton pipeline output article research
   baton pipeline show article
 
@@ -44,7 +44,7 @@ enum Verb {
         #[command(flatten)]
         stage: Which,
         /// What it is given, as JSON, `@file` or `-`; the output of the stages before unless given
-        #[arg(long, value_name = "JSON")]
+        #[arg(value_name = "INPUT")]
         input: Option<Source>,
     },
     /// Say that a stage is done
@@ -52,15 +52,15 @@ enum Verb {
         #[command(flatten)]
         stage: Which,
         /// What came of it, as JSON, `@file` or `-`
-        #[arg(long, value_name = "JSON")]
-        output: Option<Source>,
+        #[arg(value_name = "OUTPUT")]
+        made: Option<Source>,
     },
     /// Say that a stage could not be done
     Fail {
         #[command(flatten)]
         stage: Which,
         /// Why, as JSON, `@file` or `-`
-        #[arg(long, value_name = "JSON")]
+        #[arg(value_name = "ERROR")]
         error: Source,
     },
     /// Have a failed stage done again
@@ -168,7 +168,7 @@ impl Pipeline {
                 let stage = pipelines.start(&pipeline, &stage, input).await?;
                 output.one(&stage)
             }
-            Verb::Complete { stage: Which { pipeline, stage }, output: made } => {
+            Verb::Complete { stage: Which { pipeline, stage }, made } => {
                 let made = made.map(|made| made.json()).transpose()?;
                 moved(output, &pipeline, &pipelines.complete(&pipeline, &stage, made).await?)
             }
@@ -211,10 +211,9 @@ fn turned(output: &mut Output, pipeline: &str, stage: &Stage) -> Result<(), Fail
 
 fn moved(output: &mut Output, pipeline: &str, moved: &Moved) -> Result<(), Failure> {
     let (name, status) = (&moved.stage.name, moved.stage.status.word());
-    let ready: Vec<&str> = moved.ready.iter().map(StageName::as_str).collect();
-    let next = match ready.as_slice() {
+    let next = match moved.ready.as_slice() {
         [] => format!("the pipeline is {}", moved.status.word()),
-        ready => format!("next: {}", ready.join(", ")),
+        ready => format!("next: {}", listed(ready)),
     };
     output.said(moved, &format!("stage {name} of pipeline {pipeline} is {status}; {next}"))
 }
@@ -239,21 +238,20 @@ const COLUMNS: [&str; 7] = ["stage", "status", "after", "agent", "attempts", "ta
 
 impl<'a> Row<'a> {
     fn of(stage: &'a Stage) -> Self {
-        let after: Vec<&str> = stage.after.iter().map(StageName::as_str).collect();
         let said = stage.error.as_ref().or(stage.output.as_ref());
         let tasks = match stage.tasks.as_slice() {
             [] => None,
             [task] => Some(task.to_string()),
-            [first, ..] => Some(format!("{first} … {}", stage.tasks.len())),
+            [first, rest @ ..] => Some(format!("{first} and {} more", rest.len())),
         };
         Self {
             stage: &stage.name,
             status: stage.status.word(),
-            after: after.join(" "),
+            after: listed(&stage.after),
             agent: stage.worker.as_ref().or(stage.agent.as_ref()),
             attempts: Some(stage.attempts).filter(|attempts| *attempts > 0),
             tasks,
-            result: stage.reason.as_deref().or(said.map(|said| said.as_str())),
+            result: stage.reason.as_deref().or(said.map(Json::as_str)),
         }
     }
 }
@@ -286,8 +284,8 @@ impl Create {
             creating = creating.metadata(metadata);
         }
         let created = creating.await?;
-        let ready: Vec<&str> = created.ready.iter().map(StageName::as_str).collect();
-        let sentence = format!("pipeline {} is created; next: {}", created.name, ready.join(", "));
+        let (name, next) = (&created.name, listed(&created.ready));
+        let sentence = format!("pipeline {name} is created; next: {next}");
         output.said(&created, &sentence)
     }
 
@@ -315,6 +313,34 @@ fn design(text: &str) -> Result<Design, Failure> {
     Ok(Design { agent, ..Design::new(StageName::parse(stage)?) })
 }
 
+/// What people see of a pipeline in a list.
+#[derive(Serialize)]
+struct Line<'a> {
+    name: &'a PipelineName,
+    status: &'static str,
+    done: String,
+    current: String,
+    ready: String,
+    failed: String,
+}
+
+impl<'a> Line<'a> {
+    fn of(pipeline: &'a Summary) -> Self {
+        Self {
+            name: &pipeline.name,
+            status: pipeline.status.word(),
+            done: format!("{}/{}", pipeline.done, pipeline.stages),
+            current: listed(&pipeline.current),
+            ready: listed(&pipeline.ready),
+            failed: listed(&pipeline.failed),
+        }
+    }
+}
+
+fn listed(stages: &[StageName]) -> String {
+    stages.iter().map(StageName::as_str).collect::<Vec<_>>().join(" ")
+}
+
 impl Ls {
     async fn run(self, pipelines: &Pipelines, output: &mut Output) -> Result<(), Failure> {
         let enough = output.enough(SHOWN);
@@ -322,7 +348,10 @@ impl Ls {
             self.limit.or_else(|| u64::try_from(enough).ok().filter(|_| enough < usize::MAX));
         let list = List { status: self.status, limit, cursor: None };
         let found = pipelines.list(list).await?;
-        output.many(&found, &["name", "status", "done", "stages", "current", "ready", "failed"])?;
+        output.many_as(&found, |output| {
+            let lines: Vec<Line<'_>> = found.iter().map(Line::of).collect();
+            output.table(&lines, &["name", "status", "done", "current", "ready", "failed"])
+        })?;
         if self.limit.is_none() && found.len() == enough {
             output.note(&format!("these are the first {enough}; --limit shows more"));
         }
