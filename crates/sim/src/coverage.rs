@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use baton_core::wait::Left;
 
 /// Everything that a long run must have met.
-pub const SOMETIMES: [&str; 74] = [
+pub const SOMETIMES: [&str; 81] = [
     "answer: version conflict",
     "answer: idempotent replay",
     "answer: idempotency key reused",
@@ -64,6 +64,13 @@ pub const SOMETIMES: [&str; 74] = [
     "open: torn tail or lost cache",
     "open: unknown outcome was durable",
     "open: unknown outcome was lost",
+    "pipeline: a task for each",
+    "pipeline: aborted",
+    "pipeline: completed",
+    "pipeline: completed by its tasks",
+    "pipeline: failed",
+    "pipeline: retried",
+    "pipeline: skipped",
     "rule: removed",
     "rule: replaced",
     "task: agent gone",

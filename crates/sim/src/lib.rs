@@ -41,6 +41,7 @@ pub mod coverage;
 mod faults;
 pub mod locking;
 pub mod meeting;
+pub mod piping;
 pub mod plan;
 pub mod questions;
 mod reading;

@@ -17,6 +17,7 @@ use baton_core::{
 
 use crate::agents::Action;
 use crate::locking::fenced;
+use crate::piping::Piping;
 use crate::saving::Saving;
 use crate::things::Things;
 
@@ -35,6 +36,7 @@ pub struct Working {
     stale: Vec<Lease>,
     joins: Vec<JoinId>,
     saving: Saving,
+    piping: Piping,
 }
 
 impl Working {
@@ -75,6 +77,7 @@ impl Working {
             }
             (23 | 24, _, _, known) => return Action::Ask(question(things, known)),
             (25 | 26, ..) => return self.join(things),
+            (27..=30, ..) => return self.piping.act(things),
             (32..=37, lease, ..) => return self.saving.act(things, lease),
             (38..=40, _, stale, _) => return self.saving.act(things, stale),
             (_, _, _, known) => claim(things, known).into(),
@@ -144,6 +147,9 @@ impl Working {
     /// It is answered.
     pub fn learn(&mut self, id: &AgentId, answer: &Result<Answer, Rejection>) {
         self.saving.learn(answer);
+        if let Ok(answer) = answer {
+            self.piping.learn(answer);
+        }
         let reply = match answer {
             Ok(Answer { reply: Reply::Task(reply), .. }) => reply,
             Ok(Answer { reply: Reply::Join(join::Reply::Join(join)), .. }) => {

@@ -12,7 +12,7 @@ const SEEDS_MAX: u64 = 300;
 const SEEDS_CLEAN: u64 = 100;
 
 /// Every planted bug, and what goes wrong with it.
-const PLANTED: [(&str, &str); 57] = [
+const PLANTED: [(&str, &str); 61] = [
     ("state.version_stands_still", "a write does not raise the version"),
     ("state.ignore_expected_version", "a stale write wins"),
     ("state.expire_early", "entries go ten seconds too early"),
@@ -43,6 +43,10 @@ const PLANTED: [(&str, &str); 57] = [
     ("checkpoint.frees_twice", "a chunk goes although a checkpoint has it"),
     ("checkpoint.head_forgotten", "a task goes on from another checkpoint after a restart"),
     ("checkpoint.rule_prunes_one_more", "a rule prunes one too many"),
+    ("pipeline.completes_twice", "a stage is completed although it does not run"),
+    ("pipeline.overtaken", "a stage is ready before what it comes after is done"),
+    ("policy.finished_task_is_ignored", "a stage does not end with its task"),
+    ("policy.stage_keeps_its_tasks", "tasks go on although their stage has failed"),
     ("machine.gone_still_wait", "something is granted to a caller that is gone"),
     ("machine.forsakes_nobody", "calls of a process that is gone still wait"),
     ("task.any_token_will_do", "a stale holder completes another's task"),

@@ -212,6 +212,9 @@ impl Ledger {
             (Command::Checkpoint(command), Reply::Checkpoint(reply)) => {
                 self.checkpoint_reply(command, reply, revision)
             }
+            (Command::Pipeline(command), Reply::Pipeline(reply)) => {
+                self.pipeline_reply(command, reply, revision)
+            }
             (Command::Barrier(command), Reply::Barrier(reply)) => {
                 self.barrier_reply(command, reply, revision)
             }
@@ -275,6 +278,7 @@ impl Ledger {
             Rejection::Barrier(rejection) => self.refused_barrier(rejection, at),
             Rejection::Join(rejection) => self.refused_join(rejection, at),
             Rejection::Checkpoint(rejection) => self.refused_checkpoint(rejection, at, coverage),
+            Rejection::Pipeline(rejection) => self.refused_pipeline(asked, rejection, at),
             Rejection::CannotWait {} => self.refused_wait(&asked.request.wish, at),
             Rejection::StaleToken { given } => {
                 coverage.met("answer: stale fence refused");

@@ -113,10 +113,7 @@ impl<'a> Reading<'a> {
             Command::Checkpoint(command) => self.checkpoint(command),
             Command::Handoff(_) => Err(Breach("hand-offs are not simulated".to_owned())),
             Command::Barrier(command) => self.barrier(command),
-            Command::Pipeline(_) => match self.take()? {
-                Event::Pipeline(_) => Ok(()),
-                other => Err(Breach(format!("a pipeline was due, not {}", other.kind()))),
-            },
+            Command::Pipeline(command) => self.pipeline(command),
             Command::Workspace(WorkspaceCommand::Configure { history_count, .. }) => {
                 match self.take()? {
                     Event::Workspace(WorkspaceEvent::Configured { retention }) => demand!(
@@ -314,7 +311,7 @@ impl<'a> Reading<'a> {
             demand!(there, "`{id}` has no namespace of its own");
         }
         self.follow_grants();
-        Ok(())
+        self.follow_stages()
     }
 
     fn follow_end(&mut self) {

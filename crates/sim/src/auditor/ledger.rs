@@ -29,6 +29,7 @@ use baton_core::{
 use super::barriers::Barriers;
 use super::checkpoints::Checkpoints;
 use super::joins::Joins;
+use super::pipelines::{self, Pipelines};
 use super::pools::{Name, Pool};
 use super::rules::Rulebook;
 use super::tasks::Tasks;
@@ -113,6 +114,7 @@ pub struct Ledger {
     pub(super) joins: Joins,
     /// Whether the batch at hand may have settled a join.
     pub(super) joins_touched: bool,
+    pub(super) pipelines: Pipelines,
     pub(super) waits: Waits,
     pub(super) tokens: Tokens,
     pub(super) retention: Timeline<Retention>,
@@ -155,6 +157,7 @@ impl Ledger {
             checkpoints: Checkpoints::default(),
             joins: Joins::default(),
             joins_touched: false,
+            pipelines: Pipelines::default(),
             waits: Waits::default(),
             tokens: Tokens::default(),
             retention,
@@ -326,8 +329,8 @@ impl Ledger {
                 Event::Semaphore(event) => self.add_semaphore(&batch, event, &ended, coverage),
                 Event::Task(event) => self.add_task(&batch, event, &ended, coverage),
                 Event::Join(event) => self.add_join(&batch, event, &ended, coverage),
-                Event::Pipeline(_) => Ok(()),
                 Event::Checkpoint(event) => self.add_checkpoint(&batch, event, coverage),
+                Event::Pipeline(event) => self.add_pipeline(&batch, event, coverage),
                 Event::Barrier(event) => self.add_barrier(&batch, event, &ended, coverage),
                 Event::Receipt(receipt) => {
                     let agent = receipt.agent.as_ref().unwrap_or(&batch.agent);
@@ -352,6 +355,7 @@ impl Ledger {
         self.check_barriers(revision, &ended).map_err(named)?;
         self.check_tasks(revision, &ended).map_err(named)?;
         self.check_joins(revision, &ended).map_err(named)?;
+        self.check_pipelines(&batch).map_err(named)?;
         self.batches.push(batch);
         for agent in ended {
             let bound = |fact: &Arc<Fact>| fact.bound_to.as_ref() == Some(&agent);
@@ -562,7 +566,7 @@ fn is_caused(event: &Event) -> bool {
         }
         // An answer to somebody who waited.
         Event::Receipt(receipt) => receipt.agent.is_some(),
-        Event::Pipeline(_) => true,
+        Event::Pipeline(event) => pipelines::is_caused(event),
         Event::Namespace(_) | Event::Rule(_) | Event::Workspace(_) | Event::Awaited(_) => false,
     }
 }

@@ -19,10 +19,11 @@
 //! | `checkpoints` | states come back as they were saved, by whoever held the lease |
 //! | `joins` | each settles once, as what its tasks have made of it |
 //! | `rules` | what is said about hand-offs is what was asked for, and kept |
+//! | `pipelines` | stages begin in order, once, and go where their tasks go |
 //! | `tasks` | one lease at a time, one end for every task, nobody starves |
 //! | `explain` | a batch is all of what was asked for, and nothing else |
 //! | `answers` | every answer and every refusal was the truth when it was decided |
-//! | `holding`, `permits`, `working` | the same for whatever is held and waited for |
+//! | `holding`, `permits`, `working`, `piping` | the same for whatever is held and waited for |
 //! | `presents` | a read of the present shows a durable revision, exactly |
 //! | `pasts` | reads of the past, history and differences equal the ledger |
 //! | `watches` | a watcher gets what concerns it, in order, without gap or duplicate |
@@ -39,6 +40,8 @@ pub mod joins;
 pub mod ledger;
 pub mod pasts;
 pub mod permits;
+pub mod pipelines;
+pub mod piping;
 pub mod pools;
 pub mod presents;
 pub mod rules;

@@ -4,8 +4,8 @@ use baton_core::state::{
     Get, List, Page, Query as StateQuery, Rejection as StateRejection, Snapshot,
 };
 use baton_core::{
-    Answer, Query, Rejection, Reply, agent, checkpoint, join, namespace, semaphore, state, task,
-    workspace,
+    Answer, Query, Rejection, Reply, agent, checkpoint, join, namespace, pipeline, semaphore,
+    state, task, workspace,
 };
 
 use super::answers::same_entry;
@@ -55,6 +55,9 @@ impl Ledger {
             (Query::Checkpoint(query), Reply::Checkpoint(reply)) => {
                 self.checkpoints_shown(query, reply, at)
             }
+            (Query::Pipeline(query), Reply::Pipeline(reply)) => {
+                self.pipelines_shown(query, reply, at)
+            }
             (Query::Task(query), Reply::Task(reply)) => self.tasks_shown(query, reply, at),
             (Query::Barrier(query), Reply::Barrier(reply)) => self.barriers_shown(query, reply, at),
             (Query::Workspace(_), Reply::Workspace(reply)) => {
@@ -93,6 +96,10 @@ impl Ledger {
                 Query::Checkpoint(_),
                 Rejection::Checkpoint(checkpoint::Rejection::NotFound { checkpoint }),
             ) => !self.knows_checkpoint(checkpoint, at),
+            (
+                Query::Pipeline(_),
+                Rejection::Pipeline(pipeline::Rejection::NotFound { pipeline }),
+            ) => !self.knows_pipeline(pipeline, at),
             (Query::Task(_), Rejection::Task(task::Rejection::NotFound { task })) => {
                 self.tasks.at(task, at).is_none()
             }

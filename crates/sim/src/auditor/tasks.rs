@@ -384,8 +384,8 @@ impl Ledger {
                 self.failed(batch, &mut work, *cause, ended, coverage)?;
                 work.turn_out(outcome, coverage);
             }
-            Event::Cancelled { .. } => {
-                let doomed = self.tasks.is_doomed(&work);
+            Event::Cancelled { task, .. } => {
+                let doomed = self.tasks.is_doomed(&work) || self.pipelines.is_unwanted(task);
                 let by_engine = batch.agent == AgentId::engine();
                 demand!(doomed || !by_engine, "it was cancelled for no reason");
                 if doomed {

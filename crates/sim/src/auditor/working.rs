@@ -286,21 +286,19 @@ impl Reading<'_> {
                 demand!(fits, "{kind} of `{named}` was due, not {event:?}");
             }
         }
-        self.follow_tasks()?;
-        self.follow_grants();
-        Ok(())
+        self.follow_stages()
     }
 
     /// What becomes ready, and what will never be done.
-    fn follow_tasks(&mut self) -> Audit {
+    pub(super) fn follow_tasks(&mut self) -> Audit {
         while let Some(Event::Task(event)) = self.peek() {
             match event {
                 TaskEvent::Ready { .. } => {}
                 TaskEvent::Cancelled { task, .. } => {
                     let work = self.ledger.tasks.at(task, self.batch.revision.0);
                     let tasks = &self.ledger.tasks;
-                    let doomed =
-                        work.is_some_and(|work| tasks.is_doomed(work) || tasks.is_below(work));
+                    let doomed = self.ledger.pipelines.owns(task)
+                        || work.is_some_and(|work| tasks.is_doomed(work) || tasks.is_below(work));
                     demand!(doomed, "`{task}` was cancelled for no reason");
                 }
                 _ => return Ok(()),
