@@ -437,7 +437,7 @@ impl Reading<'_> {
                 }
             }
             (Command::Restore { checkpoint: asked, .. }, Event::Restored { checkpoint, .. }) => {
-                demand!(asked == checkpoint, "another was restored")
+                demand!(asked == checkpoint, "another was restored");
             }
             (
                 Command::Fork { checkpoint: asked, task: to, .. },
