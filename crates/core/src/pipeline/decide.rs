@@ -182,11 +182,11 @@ impl<'a, S: Surroundings> Desk<'a, S> {
     ) -> Result<Decided, Rejection> {
         let (record, number) = self.by_hand(&pipeline, &stage)?;
         self.check_agent(record, number)?;
-        self.check_status(record, number, "started", &[StageStatus::Ready])?;
+        check_status(record, number, "started", &[StageStatus::Ready])?;
         match &input {
             Some(input) => self.check_kept(record, "input", Some(input))?,
             // Whoever starts it is told what it is given.
-            None => drop(record.input(number).map_err(unfit)?),
+            None => drop(record.input(number).map_err(|misfit| unfit(&misfit))?),
         }
         let worker = self.stamp.agent.clone();
         let event = Event::StageStarted { pipeline, stage, worker, input };
@@ -201,7 +201,7 @@ impl<'a, S: Surroundings> Desk<'a, S> {
     ) -> Result<Decided, Rejection> {
         let (record, number) = self.by_hand(&pipeline, &stage)?;
         self.check_agent(record, number)?;
-        self.check_status(record, number, "completed", &[StageStatus::Running])?;
+        check_status(record, number, "completed", &[StageStatus::Running])?;
         self.check_kept(record, "output", output.as_ref())?;
         let output = Some(output.unwrap_or_else(Json::null));
         let about = About::Moved(pipeline.clone(), stage.clone());
@@ -216,7 +216,7 @@ impl<'a, S: Surroundings> Desk<'a, S> {
         error: Json,
     ) -> Result<Decided, Rejection> {
         let (record, number) = self.by_hand(&pipeline, &stage)?;
-        self.check_status(record, number, "failed", &[StageStatus::Running])?;
+        check_status(record, number, "failed", &[StageStatus::Running])?;
         check_json("error", Some(&error), limits::ERROR_BYTES_MAX)?;
         self.check_kept(record, "error", Some(&error))?;
         Ok(self.about_stage(record, Event::StageFailed { pipeline, stage, error }))
@@ -224,7 +224,7 @@ impl<'a, S: Surroundings> Desk<'a, S> {
 
     fn retry(&self, pipeline: PipelineName, stage: StageName) -> Result<Decided, Rejection> {
         let (record, number) = self.stage(&pipeline, &stage)?;
-        self.check_status(record, number, "retried", &[StageStatus::Failed])?;
+        check_status(record, number, "retried", &[StageStatus::Failed])?;
         let retries = record.stages[number].retries;
         let max = record.plan.stages[number].max_retries;
         // The tasks of an automatic stage have been tried so often already.
@@ -242,7 +242,7 @@ impl<'a, S: Surroundings> Desk<'a, S> {
     ) -> Result<Decided, Rejection> {
         let (record, number) = self.stage(&pipeline, &stage)?;
         let allowed = [StageStatus::Pending, StageStatus::Ready, StageStatus::Failed];
-        self.check_status(record, number, "skipped", &allowed)?;
+        check_status(record, number, "skipped", &allowed)?;
         check_reason(reason.as_ref())?;
         let about = About::Moved(pipeline.clone(), stage.clone());
         let event = Event::StageSkipped { pipeline, stage, reason };
@@ -370,38 +370,6 @@ impl<'a, S: Surroundings> Desk<'a, S> {
         }
     }
 
-    fn check_status(
-        &self,
-        record: &Record,
-        number: usize,
-        wish: &'static str,
-        allowed: &[StageStatus],
-    ) -> Result<(), Rejection> {
-        let stage_status = record.stages[number].status;
-        let pipeline_status = record.status;
-        #[cfg(feature = "planted")]
-        if crate::planted::is("pipeline.completes_twice") && wish == "completed" {
-            return Ok(());
-        }
-        if allowed.contains(&stage_status) && !pipeline_status.is_over() {
-            return Ok(());
-        }
-        let can = |status: StageStatus, is_by_hand: bool| {
-            let is_possible = !pipeline_status.is_over() && !(is_by_hand && record.plan.automatic);
-            if is_possible { record.in_status(status) } else { Vec::new() }
-        };
-        Err(Rejection::WrongOrder {
-            pipeline: record.name.clone(),
-            stage: record.plan.stages[number].name.clone(),
-            wish,
-            stage_status,
-            pipeline_status,
-            can_start: can(StageStatus::Ready, true),
-            can_complete: can(StageStatus::Running, true),
-            can_retry: can(StageStatus::Failed, false),
-        })
-    }
-
     /// Whether there is room for a value, by itself and beside all that is kept.
     fn check_kept(
         &self,
@@ -415,6 +383,38 @@ impl<'a, S: Surroundings> Desk<'a, S> {
     }
 }
 
+/// Whether a stage is where something can be done with it.
+fn check_status(
+    record: &Record,
+    number: usize,
+    wish: &'static str,
+    allowed: &[StageStatus],
+) -> Result<(), Rejection> {
+    let stage_status = record.stages[number].status;
+    let pipeline_status = record.status;
+    #[cfg(feature = "planted")]
+    if crate::planted::is("pipeline.completes_twice") && wish == "completed" {
+        return Ok(());
+    }
+    if allowed.contains(&stage_status) && !pipeline_status.is_over() {
+        return Ok(());
+    }
+    let can = |status: StageStatus, is_by_hand: bool| {
+        let is_out = pipeline_status.is_over() || is_by_hand && record.plan.automatic;
+        if is_out { Vec::new() } else { record.in_status(status) }
+    };
+    Err(Rejection::WrongOrder {
+        pipeline: record.name.clone(),
+        stage: record.plan.stages[number].name.clone(),
+        wish,
+        stage_status,
+        pipeline_status,
+        can_start: can(StageStatus::Ready, true),
+        can_complete: can(StageStatus::Running, true),
+        can_retry: can(StageStatus::Failed, false),
+    })
+}
+
 fn found(record: &Record, stage: &StageName) -> Result<usize, Rejection> {
     record.find(stage).ok_or_else(|| Rejection::UnknownStage {
         pipeline: record.name.clone(),
@@ -424,10 +424,10 @@ fn found(record: &Record, stage: &StageName) -> Result<usize, Rejection> {
 }
 
 /// Why a stage cannot be started without an input of its own.
-fn unfit(misfit: Misfit) -> Rejection {
+fn unfit(misfit: &Misfit) -> Rejection {
     match misfit {
         Misfit::TooLarge { bytes, bytes_max } => {
-            Rejection::TooLarge { field: "input", bytes, bytes_max }
+            Rejection::TooLarge { field: "input", bytes: *bytes, bytes_max: *bytes_max }
         }
         Misfit::TooDeep | Misfit::NoList | Misfit::TooMany { .. } => {
             bad(None, "the outputs of the stages before nest too deep to be put together")

@@ -62,7 +62,7 @@ impl Table {
             | Event::Aborted { .. } => Some(known().after(event, moment)),
             Event::Deleted { .. } => None,
         };
-        let before = self.replace(&pipeline, after.map(Shared::new));
+        let before = self.replace(&pipeline, after.map(Shared::new).as_ref());
         Undo { pipeline, before, created }
     }
 
@@ -72,7 +72,7 @@ impl Table {
         let record = self.records.get(&pipeline).expect("its tasks are found as long as it is");
         let heard = self.fitting(record, around.heard(task)?);
         let after = record.hearing(stage, member, heard)?;
-        let before = self.replace(&pipeline, Some(Shared::new(after)));
+        let before = self.replace(&pipeline, Some(&Shared::new(after)));
         Some(Undo { pipeline, before, created: self.created })
     }
 
@@ -89,23 +89,23 @@ impl Table {
     /// Takes back one change; the latest must be taken back first.
     pub fn undo(&mut self, undo: Undo) {
         let Undo { pipeline, before, created } = undo;
-        self.replace(&pipeline, before);
+        self.replace(&pipeline, before.as_ref());
         self.created = created;
     }
 
     fn replace(
         &mut self,
         name: &PipelineName,
-        after: Option<Shared<Record>>,
+        after: Option<&Shared<Record>>,
     ) -> Option<Shared<Record>> {
-        let before = match &after {
+        let before = match after {
             Some(record) => self.records.insert(name.clone(), record.clone()),
             None => self.records.remove(name),
         };
         if let Some(record) = &before {
-            self.unlist(record, after.as_deref());
+            self.unlist(record, after.map(|record| &**record));
         }
-        if let Some(record) = &after {
+        if let Some(record) = after {
             self.list(record, before.as_deref());
         }
         before
@@ -242,8 +242,7 @@ impl Table {
     pub fn restore((created, records): Facts) -> Self {
         let mut table = Self { created, ..Self::default() };
         for record in records {
-            let name = record.name.clone();
-            table.replace(&name, Some(record));
+            table.replace(&record.name, Some(&record));
         }
         table
     }

@@ -10,7 +10,7 @@ scenarios! {
         (0, "ann", r#"pipeline.create rel stages=[{"name":"plan"},{"name":"write"}] input={"n":1}"#,
             "pipeline.created rel [plan, write]; pipeline.stage_ready rel/plan"),
         (0, "ann", "pipeline.get rel",
-            r#"rel created [plan ready; write pending]"#),
+            "rel created [plan ready; write pending]"),
         (1, "ada", "pipeline.start_stage rel write",
             "refused pipeline.wrong_order"),
         (1, "ada", "pipeline.complete_stage rel plan",
@@ -91,7 +91,7 @@ scenarios! {
              pipeline.stage_ready p/l; pipeline.stage_ready p/r"),
         (0, "ann", "all: pipeline.start_stage p l & pipeline.start_stage p r",
             "pipeline.stage_started p/l by ann; pipeline.stage_started p/r by ann"),
-        (0, "ann", r#"pipeline.fail_stage p l error=1"#,
+        (0, "ann", "pipeline.fail_stage p l error=1",
             "pipeline.stage_failed p/l 1"),
         // The other side goes on; only when nothing is under way the pipeline has failed.
         (0, "ann", "pipeline.list status=\"running\"", "p running 1/4 [r] []"),
@@ -433,7 +433,7 @@ fn outputs_that_do_not_fit_beside_the_others_fail_their_stage() {
     for number in 0..6 {
         let token = world.space.revision().0 + 1;
         world.run(0, "ada", "task.claim");
-        let task = if number == 0 { "".into() } else { format!(".{}", number + 1) };
+        let task = if number == 0 { String::new() } else { format!(".{}", number + 1) };
         let asked = format!("task.complete p-0000000001{task} token={token} result=bytes:900000");
         let told = world.run(0, "ada", &asked);
         let last = if number < 4 { "stage_completed" } else { "stage_failed" };

@@ -80,7 +80,7 @@ impl Record {
                 for (place, before) in several.iter().enumerate() {
                     text.push(if place == 0 { '{' } else { ',' });
                     // Names of stages have nothing in them that would have to be escaped.
-                    text.push_str(&format!("\"{}\":", self.plan.stages[*before].name));
+                    text.extend(["\"", self.plan.stages[*before].name.as_str(), "\":"]);
                     self.write_passed(*before, text)?;
                 }
                 text.push('}');
@@ -143,12 +143,12 @@ impl Record {
             let (bytes, bytes_max) = (left_out.omitted, self.room());
             return Err(Misfit::TooLarge { bytes, bytes_max });
         }
-        let results = outcomes().map(|it| it.result.as_ref().map_or("null", Json::as_str));
+        let mut results = outcomes().map(|it| it.result.as_ref().map_or("null", Json::as_str));
         if self.plan.stages[stage].each {
             let results: Vec<&str> = results.collect();
             return put_together(format!("[{}]", results.join(",")));
         }
-        Ok(results.last().map_or_else(Json::null, |it| Json::trusted(it.as_bytes())))
+        Ok(results.next().map_or_else(Json::null, |it| Json::trusted(it.as_bytes())))
     }
 
     /// Why a stage has failed, if one of its tasks has ended otherwise than completed.
