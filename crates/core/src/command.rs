@@ -123,8 +123,8 @@ impl Command {
             Self::Semaphore(semaphore::Command::Acquire(acquire)) => acquire.wait_ms,
             Self::Barrier(barrier::Command::Arrive(arrive)) => arrive.wait_ms,
             Self::Task(task::Command::Claim(claim)) => claim.wait_ms,
-            Self::Join(join::Command::Wait { wait_ms, .. }) => *wait_ms,
-            Self::Handoff(handoff::Command::Receive { wait_ms }) => *wait_ms,
+            Self::Join(join::Command::Wait { wait_ms, .. })
+            | Self::Handoff(handoff::Command::Receive { wait_ms }) => *wait_ms,
             Self::State(_)
             | Self::Namespace(_)
             | Self::Agent(_)

@@ -156,7 +156,7 @@ fn meant(
             if !pattern.reaches(&format!("{namespace}/")) {
                 continue;
             }
-            for entry in entries.iter() {
+            for entry in entries {
                 looking.at(1)?;
                 let name = format!("{namespace}/{}", entry.key());
                 if pattern.matches(&name) && is_wanted(&name) {

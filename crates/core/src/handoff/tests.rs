@@ -348,7 +348,7 @@ scenarios! {
         (104, "ada", "state.set shared/brief 2",    "state.set shared/brief v2 = 2"),
         (104, "bob", "handoff.accept h-0000000002", "refused handoff.digest_mismatch"),
         (105, "eve", "handoff.reject h-0000000002", "handoff.rejected h-0000000002 by eve"),
-        (106, "ada", r#"handoff.offer bob approval=true"#,
+        (106, "ada", "handoff.offer bob approval=true",
             "handoff.offered h-0000000007 to `bob` !receiver"),
         (107, "bob", "handoff.receive wait_ms=100",
             "handoff.queued bob call=8 until 207; call 8 waits"),
@@ -425,7 +425,7 @@ scenarios! {
 
     what_makes_no_sense_is_refused => [
         (0, "ada", "handoff.offer bob deadline_ms=1", "refused handoff.out_of_range"),
-        (0, "ada", r#"handoff.offer bob artifacts={}"#, "refused handoff.bad_field"),
+        (0, "ada", "handoff.offer bob artifacts={}", "refused handoff.bad_field"),
         (0, "ada", r#"handoff.offer bob state={"":1}"#, "refused handoff.bad_field"),
         (0, "ada", "handoff.offer bob work_completed=bytes:300000", "refused handoff.too_large"),
         (0, "ada", "handoff.offer bob reason=bytes:5000", "refused handoff.too_large"),

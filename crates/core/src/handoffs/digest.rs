@@ -31,7 +31,9 @@ impl Parts {
 
     fn hex(self) -> String {
         // Half of it is still beyond anybody's reach, and can be read aloud.
-        self.0.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+        let digit = |half: u8| char::from(b"0123456789abcdef"[usize::from(half)]);
+        let bytes = self.0.finalize();
+        bytes.iter().take(16).flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
     }
 }
 

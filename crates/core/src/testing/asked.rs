@@ -67,8 +67,10 @@ fn tree(asked: &str) -> Value {
         | ("barrier", "arrive" | "reset" | "get") => &["name"],
         ("agent", "register" | "heartbeat" | "leave" | "get") => &["agent"],
         ("task", "create") => &["type"],
-        ("task", "claim" | "list" | "stats") | ("pipeline", "list") => &[],
-        ("task", _) | ("checkpoint", "latest" | "prune") => &["task"],
+        ("task", "claim" | "list" | "stats")
+        | ("pipeline", "list")
+        | ("handoff", "receive" | "list" | "stats") => &[],
+        ("task", _) | ("checkpoint", "latest" | "prune") | ("handoff", "history") => &["task"],
         ("join", "wait" | "get") => &["join"],
         ("pipeline", "create" | "abort" | "delete" | "get") => &["pipeline"],
         ("pipeline", _) => &["pipeline", "stage"],
@@ -76,8 +78,6 @@ fn tree(asked: &str) -> Value {
         ("checkpoint", "restore" | "get" | "label") => &["checkpoint"],
         ("checkpoint", "fork") => &["checkpoint", "task"],
         ("handoff", "offer" | "execute" | "validate") => &["to"],
-        ("handoff", "receive" | "list" | "stats") => &[],
-        ("handoff", "history") => &["task"],
         ("handoff", _) => &["handoff"],
         _ => &[],
     };
