@@ -150,15 +150,16 @@ pub(crate) fn prepare(server: &Server) -> Outcome<()> {
     let mut stream = postgres::connect(server.port())?;
     driver::ask(&mut stream, &postgres::query(TABLES), &mut postgres::Messages, 1)?;
     for client in 0..CLIENTS {
-        let mut fill =
+        let task =
             format!("INSERT INTO task VALUES ('t-{client}', 'agent-{client}-0', 'in_progress');");
-        for key in 0..KEYS {
+        let keys = (0..KEYS).map(|key| {
             let value = value(client, key);
-            fill += &format!(
+            format!(
                 "INSERT INTO state (owner, key, value) \
                  VALUES ('agent-{client}-0', 'key-{key}', '{value}');"
-            );
-        }
+            )
+        });
+        let fill: String = std::iter::once(task).chain(keys).collect();
         driver::ask(&mut stream, &postgres::query(&fill), &mut postgres::Messages, 1)?;
     }
     Ok(())

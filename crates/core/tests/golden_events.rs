@@ -583,8 +583,8 @@ fn handoff_with_everything() -> Handoff {
     let offer: Offer = serde_json::from_str(offer).unwrap();
     let now = Timestamp(1_794_700_800_123);
     let mut handoff = Handoff::new(handoff_id(), ada(), offer, now);
-    handoff.digest = "00112233445566778899aabbccddeeff".to_owned();
-    handoff.content = "ffeeddccbbaa99887766554433221100".to_owned();
+    "00112233445566778899aabbccddeeff".clone_into(&mut handoff.digest);
+    "ffeeddccbbaa99887766554433221100".clone_into(&mut handoff.content);
     (handoff.hops, handoff.deadline, handoff.redeliver_ms) = (2, now, 60_000);
     handoff.step("validate", now, Some(&ada()), Some("all is well"));
     handoff
