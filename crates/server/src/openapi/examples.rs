@@ -111,6 +111,7 @@ fn of_handoff(name: &str) -> Option<Value> {
         "handoff.get" | "handoff.export" => json!({"handoff": "h-9"}),
         "handoff.list" => json!({"to": "bob", "status": "offered", "limit": 10}),
         "handoff.history" => json!({"task": "t-7"}),
+        "handoff.stats" => json!({}),
         _ => return None,
     })
 }
