@@ -107,7 +107,7 @@ impl Agent {
             Kind::Zombie => self.zombie(things),
             Kind::Mover => Self::mover(things),
             Kind::Transactor => return Some(Action::Submit(self.transactor(things))),
-            Kind::Locker | Kind::Sharer | Kind::Worker | Kind::Meeter => {
+            Kind::Locker | Kind::Sharer | Kind::Worker | Kind::Meeter | Kind::Giver => {
                 return Some(self.holder(things));
             }
             Kind::Reader => return Some(Action::Ask(question(things, self.revision))),
@@ -290,6 +290,7 @@ impl Agent {
         let mut action = match self.kind {
             Kind::Sharer => self.sharing.act(things),
             Kind::Worker => self.working.act(things),
+            Kind::Giver => self.working.give(things),
             Kind::Meeter => meet(things),
             _ => self.locking.act(things),
         };
@@ -404,10 +405,10 @@ fn json(text: &str) -> Json {
 }
 
 /// A session that begins.
-pub fn registration(agent: &AgentId, ttl_ms: u64) -> Command {
+pub fn registration(agent: &AgentId, ttl_ms: u64, capabilities: BTreeSet<String>) -> Command {
     agent::Command::Register(agent::Register {
         agent: agent.clone(),
-        capabilities: BTreeSet::new(),
+        capabilities,
         metadata: None,
         ttl_ms: Some(ttl_ms),
     })

@@ -20,6 +20,7 @@
 //! | `plan` | what the seed decides before the first step |
 //! | `agents`, `things`, `questions` | scripted agents and what they talk about |
 //! | `locking`, `sharing`, `meeting`, `working`, `saving` | the same about what can be held |
+//! | `handing` | the same about what changes hands |
 //! | `world` | one step after another |
 //! | `serving` | requests and questions, from asking to the answer |
 //! | `reading` | questions about the past |
@@ -39,6 +40,7 @@ pub mod auditor;
 pub mod chance;
 pub mod coverage;
 mod faults;
+pub mod handing;
 pub mod locking;
 pub mod meeting;
 pub mod piping;

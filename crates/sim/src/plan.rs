@@ -40,9 +40,11 @@ pub enum Kind {
     Worker,
     /// Meets others at barriers.
     Meeter,
+    /// Hands on what it works on, and takes what others hand on.
+    Giver,
 }
 
-const KINDS: [Kind; 13] = [
+const KINDS: [Kind; 14] = [
     Kind::Diligent,
     Kind::Slow,
     Kind::Crashing,
@@ -56,10 +58,20 @@ const KINDS: [Kind; 13] = [
     Kind::Sharer,
     Kind::Worker,
     Kind::Meeter,
+    Kind::Giver,
 ];
 
 /// Those who need others of their kind.
-const HOLDING: [Kind; 5] = [Kind::Locker, Kind::Sharer, Kind::Meeter, Kind::Worker, Kind::Worker];
+const HOLDING: [Kind; 8] = [
+    Kind::Locker,
+    Kind::Sharer,
+    Kind::Meeter,
+    Kind::Worker,
+    Kind::Worker,
+    Kind::Giver,
+    Kind::Giver,
+    Kind::Giver,
+];
 
 /// What may happen next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -167,6 +179,14 @@ impl Plan {
 }
 
 impl Plan {
+    /// Where an agent of a kind works. Those who hand things on do so where they meet.
+    pub fn home_of(&self, kind: Kind, chance: &mut Chance) -> WorkspaceName {
+        match kind {
+            Kind::Giver => self.workspaces[0].clone(),
+            _ => self.somewhere(chance),
+        }
+    }
+
     /// One of the workspaces. The first are livelier than the last, so that there is a crowd
     /// somewhere and a quiet place elsewhere.
     pub fn somewhere(&self, chance: &mut Chance) -> WorkspaceName {

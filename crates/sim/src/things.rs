@@ -10,6 +10,7 @@ use baton_core::{AgentId, Command, Json, Key, NamespaceName, Rules, Version};
 
 use crate::agents::{registration, write};
 use crate::chance::Chance;
+use crate::handing::some_capabilities;
 use crate::plan::Plan;
 
 /// Namespaces that come and go.
@@ -140,6 +141,7 @@ impl Things<'_> {
     /// A new session.
     pub fn register(&mut self) -> Command {
         let ttl_ms = *self.chance.pick(&[100, 2_000, 30_000, 600_000]);
-        registration(self.agent, ttl_ms)
+        let capabilities = some_capabilities(self);
+        registration(self.agent, ttl_ms, capabilities)
     }
 }

@@ -12,10 +12,11 @@ use baton_core::task::{
 };
 use baton_core::{
     AgentId, Answer, Command, GroupName, JoinId, Json, Query, Rejection, Reply, Request, TaskId,
-    TaskType, Token, join,
+    TaskType, Token, agent, handoff, join,
 };
 
 use crate::agents::Action;
+use crate::handing::Handing;
 use crate::locking::fenced;
 use crate::piping::Piping;
 use crate::saving::Saving;
@@ -37,6 +38,7 @@ pub struct Working {
     joins: Vec<JoinId>,
     saving: Saving,
     piping: Piping,
+    handing: Handing,
 }
 
 impl Working {
@@ -45,6 +47,9 @@ impl Working {
         let lease = some(things, &self.leases);
         let stale = some(things, &self.stale);
         let known = some(things, &self.known);
+        if things.chance.once_in(6) {
+            return self.handing.act(things, lease, stale);
+        }
         let request: Request = match (things.chance.below(41), lease, stale, known) {
             (0..=5, ..) => self.create(things).into(),
             (6..=9, Some(lease), ..) => {
@@ -83,6 +88,18 @@ impl Working {
             (_, _, _, known) => claim(things, known).into(),
         };
         Action::Submit(request)
+    }
+
+    /// What it does next that rather hands things on.
+    pub fn give(&mut self, things: &mut Things<'_>) -> Action {
+        if things.chance.once_in(3) {
+            return self.act(things);
+        }
+        let (lease, stale) = (some(things, &self.leases), some(things, &self.stale));
+        if lease.is_none() && things.chance.once_in(2) {
+            return Action::Submit(something_to_hold(things).into());
+        }
+        self.handing.act(things, lease, stale)
     }
 
     fn create(&mut self, things: &mut Things<'_>) -> TaskRequest {
@@ -146,6 +163,9 @@ impl Working {
 
     /// It is answered.
     pub fn learn(&mut self, id: &AgentId, answer: &Result<Answer, Rejection>) {
+        if let Err(Rejection::Handoff(rejection)) = answer {
+            self.handing.learn_refused(rejection);
+        }
         self.saving.learn(answer);
         if let Ok(answer) = answer {
             self.piping.learn(answer);
@@ -159,7 +179,23 @@ impl Working {
                 }
                 return;
             }
-            Err(Rejection::Task(task::Rejection::StaleToken { task, given, .. })) => {
+            Ok(Answer { reply: Reply::Agent(agent::Reply::Agents { agents, .. }), .. }) => {
+                for agent in agents {
+                    self.handing.meet(id, &agent.id);
+                }
+                return;
+            }
+            Ok(Answer { reply: Reply::Handoff(reply), .. }) => {
+                self.handing.learn(id, reply);
+                if let handoff::Reply::Accepted { task: Some(task), .. } = reply {
+                    self.see(id, task);
+                }
+                return;
+            }
+            Err(
+                Rejection::Task(task::Rejection::StaleToken { task, given, .. })
+                | Rejection::Handoff(handoff::Rejection::StaleToken { task, given, .. }),
+            ) => {
                 self.forget(&(task.clone(), *given));
                 return;
             }
@@ -179,6 +215,7 @@ impl Working {
     }
 
     fn see(&mut self, id: &AgentId, task: &Task) {
+        self.handing.meet(id, &task.requested_by);
         if !self.known.contains(&task.id) {
             self.known.push(task.id.clone());
         }
@@ -251,6 +288,18 @@ fn claim(things: &mut Things<'_>, known: Option<TaskId>) -> TaskRequest {
     TaskRequest(TaskCommand::Claim(Claim { types, capabilities, task, lease_ms, wait_ms }))
 }
 
+/// A task that nothing holds back, or any that is there, for long enough to hand it on.
+fn something_to_hold(things: &mut Things<'_>) -> TaskRequest {
+    if things.chance.once_in(3) {
+        let create = Create::new(task_type(things));
+        return TaskRequest(TaskCommand::Create(Box::new(create)));
+    }
+    let wait_ms = *things.chance.pick(&[None, Some(30_000)]);
+    let lease_ms = *things.chance.pick(&[Some(60_000), None]);
+    let (types, capabilities, task) = (None, Some(some_capabilities(true)), None);
+    TaskRequest(TaskCommand::Claim(Claim { types, capabilities, task, lease_ms, wait_ms }))
+}
+
 fn complete(things: &mut Things<'_>, (task, token): Lease) -> TaskRequest {
     let result = things.chance.once_in(2).then(|| value(things));
     let lease_ms = lease_ms(things);
@@ -275,7 +324,12 @@ fn goes_on(things: &mut Things<'_>, (task, token): Lease) -> TaskRequest {
         }
         2 => TaskCommand::Progress(Report { task, token, fraction: 0.5, note: None }),
         _ => {
-            let fields = format!(r#"{{"priority":{}}}"#, things.chance.below(9));
+            let number = things.chance.below(9);
+            let fields = if things.chance.once_in(3) {
+                format!(r#"{{"result":{{"n":{number}}}}}"#)
+            } else {
+                format!(r#"{{"priority":{number}}}"#)
+            };
             let fields = Json::parse(fields).expect("good JSON");
             TaskCommand::Update(Update { task, token, fields })
         }

@@ -72,8 +72,8 @@ impl World {
         disk.refuse_direct(!plan.direct);
         disk.keep_cache_on_failed_sync(plan.cache_lies);
         let agents = plan.agents.iter().enumerate();
-        let agents =
-            agents.map(|(number, kind)| Agent::new(number, *kind, plan.somewhere(&mut chance)));
+        let agents = agents
+            .map(|(number, kind)| Agent::new(number, *kind, plan.home_of(*kind, &mut chance)));
         let agents = agents.collect();
         let watchers = (0..plan.watchers).map(|_| Watcher::new(&mut chance, &plan)).collect();
         Self {

@@ -12,7 +12,7 @@ const SEEDS_MAX: u64 = 300;
 const SEEDS_CLEAN: u64 = 100;
 
 /// Every planted bug, and what goes wrong with it.
-const PLANTED: [(&str, &str); 61] = [
+const PLANTED: [(&str, &str); 67] = [
     ("state.version_stands_still", "a write does not raise the version"),
     ("state.ignore_expected_version", "a stale write wins"),
     ("state.expire_early", "entries go ten seconds too early"),
@@ -57,6 +57,12 @@ const PLANTED: [(&str, &str); 61] = [
     ("task.priority_ignored", "an older task goes before a more urgent one"),
     ("task.any_claim_first", "a claim passes one that waits for longer"),
     ("policy.ready_task_stays", "a claim waits although a task is ready"),
+    ("handoff.any_token_will_do", "whoever once held a task offers it"),
+    ("handoff.expires_early", "a hand-off expires at once"),
+    ("handoff.approval_skipped", "a hand-off is accepted without an approval"),
+    ("policy.task_stays_behind", "a hand-off is accepted, and its task stays with the giver"),
+    ("policy.handoff_left_behind", "a hand-off stays when its task is over"),
+    ("policy.handoff_stays", "somebody waits for a hand-off that can be delivered"),
     ("entries.capture_too_new", "a snapshot shows later changes"),
     ("event.namespace_unseen", "watchers are not told that a namespace went"),
     ("machine.answer_before_durable", "a write is acknowledged before it is durable"),

@@ -83,7 +83,7 @@ impl Ledger {
                 reply => std::slice::from_ref(reply),
             };
             for (command, reply) in commands(&request.wish).iter().zip(replies) {
-                self.check_no_effect(agent, command, reply, decided_at)?;
+                self.check_no_effect(asked, command, reply)?;
             }
             return Ok(false);
         }
@@ -133,13 +133,8 @@ impl Ledger {
     }
 
     /// What may be accepted without a trace in the log.
-    fn check_no_effect(
-        &self,
-        asking: &AgentId,
-        command: &Command,
-        reply: &Reply,
-        at: u64,
-    ) -> Audit {
+    fn check_no_effect(&self, asked: &Answered<'_>, command: &Command, reply: &Reply) -> Audit {
+        let (asking, at) = (asked.agent, asked.decided_at);
         match command {
             Command::Agent(agent::Command::Heartbeat { agent, token }) => {
                 let session = self.session(agent, at);
@@ -157,7 +152,7 @@ impl Ledger {
             Command::Barrier(command) => self.barrier_no_effect(command, reply, at),
             Command::Join(command) => self.join_no_effect(command, reply, at),
             Command::Checkpoint(command) => self.checkpoint_no_effect(command, reply, at),
-            Command::Handoff(_) => Ok(()),
+            Command::Handoff(command) => self.handoff_no_effect(asked, command, reply),
             Command::State(state::Command::Transfer(transfer)) => {
                 let mut places = self.entries.iter().filter(|(place, timeline)| {
                     place.0 == transfer.from_namespace
@@ -214,6 +209,9 @@ impl Ledger {
             }
             (Command::Pipeline(command), Reply::Pipeline(reply)) => {
                 self.pipeline_reply(command, reply, revision)
+            }
+            (Command::Handoff(command), Reply::Handoff(reply)) => {
+                self.handoff_reply(command, reply, revision)
             }
             (Command::Barrier(command), Reply::Barrier(reply)) => {
                 self.barrier_reply(command, reply, revision)
@@ -279,6 +277,7 @@ impl Ledger {
             Rejection::Join(rejection) => self.refused_join(rejection, at),
             Rejection::Checkpoint(rejection) => self.refused_checkpoint(rejection, at, coverage),
             Rejection::Pipeline(rejection) => self.refused_pipeline(asked, rejection, at),
+            Rejection::Handoff(rejection) => self.refused_handoff(asked, rejection, coverage),
             Rejection::CannotWait {} => self.refused_wait(&asked.request.wish, at),
             Rejection::StaleToken { given } => {
                 coverage.met("answer: stale fence refused");

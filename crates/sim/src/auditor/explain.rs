@@ -111,7 +111,7 @@ impl<'a> Reading<'a> {
             Command::Task(command) => self.task(command),
             Command::Join(command) => self.join(command),
             Command::Checkpoint(command) => self.checkpoint(command),
-            Command::Handoff(_) => Err(Breach("hand-offs are not simulated".to_owned())),
+            Command::Handoff(command) => self.handoff(command),
             Command::Barrier(command) => self.barrier(command),
             Command::Pipeline(command) => self.pipeline(command),
             Command::Workspace(WorkspaceCommand::Configure { history_count, .. }) => {
@@ -222,7 +222,8 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn transfer(&mut self, transfer: &Transfer) -> Audit {
+    /// Entries move from one namespace to another.
+    pub(super) fn transfer(&mut self, transfer: &Transfer) -> Audit {
         let mut moved = Vec::new();
         while let Some(Event::State(event)) = self.batch.events.get(self.next)
             && let StateEvent::Set { operation: Operation::Transferred, value, source, .. } = event

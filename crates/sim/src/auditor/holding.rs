@@ -8,8 +8,8 @@
 use baton_core::lock::{self, Command as LockCommand, Event as LockEvent, Reply as LockReply};
 use baton_core::wait::{Left, Step};
 use baton_core::{
-    Answer, Command, Event, LockName, Rejection, Reply, WaitId, Wish, barrier, join, limits,
-    semaphore, task,
+    Answer, Command, Event, LockName, Rejection, Reply, WaitId, Wish, barrier, handoff, join,
+    limits, semaphore, task,
 };
 
 use super::answers::Answered;
@@ -97,6 +97,9 @@ impl Ledger {
             }
             (_, Command::Join(join::Command::Wait { join, .. }), told) => {
                 self.join_ended(asked, join, (revision, how), told).map_err(words)?;
+            }
+            (_, Command::Handoff(handoff::Command::Receive { .. }), told) => {
+                self.receive_ended(asked, (revision, how), told).map_err(words)?;
             }
             (_, Command::Task(task::Command::Claim(_)), told) => {
                 self.claim_ended(asked, (revision, how), told).map_err(words)?;
@@ -310,6 +313,7 @@ impl Ledger {
                 self.must_wait_for(acquire, at)
             }
             Command::Task(task::Command::Claim(claim)) => claim.wait_ms.is_some(),
+            Command::Handoff(handoff::Command::Receive { wait_ms }) => wait_ms.is_some(),
             Command::Barrier(barrier::Command::Arrive(arrive)) => self.must_wait_at(arrive, at),
             _ => false,
         });
@@ -403,6 +407,11 @@ impl Reading<'_> {
                     left: Some(Left::SessionEnded),
                     ..
                 }) | Event::Join(join::Event::GaveUp { left: Left::SessionEnded, .. })
+                    | Event::Handoff(
+                        handoff::Event::GaveUp { left: Left::SessionEnded, .. }
+                            | handoff::Event::Undelivered { .. }
+                            | handoff::Event::Failed { .. }
+                    )
                     | Event::Task(
                         task::Event::GaveUp { left: Left::SessionEnded, .. }
                             | task::Event::Failed { cause: task::Cause::AgentGone, .. }
@@ -421,6 +430,11 @@ impl Reading<'_> {
             let settles = matches!(
                 event,
                 Event::Join(join::Event::Settled { .. } | join::Event::Answered { .. })
+                    | Event::Handoff(
+                        handoff::Event::Cancelled { .. }
+                            | handoff::Event::Completed { .. }
+                            | handoff::Event::Failed { .. }
+                    )
             );
             if !settles && !matches!(event.wait(), Some(Step::Granted(_))) {
                 return;

@@ -28,6 +28,7 @@ use baton_core::{
 
 use super::barriers::Barriers;
 use super::checkpoints::Checkpoints;
+use super::handoffs::Handoffs;
 use super::joins::Joins;
 use super::pipelines::{self, Pipelines};
 use super::pools::{Name, Pool};
@@ -74,6 +75,8 @@ pub struct Session {
     pub ttl_ms: u64,
     /// When it was last heard of, as far as it was written down.
     pub seen: Timestamp,
+    /// What it can do.
+    pub capabilities: BTreeSet<String>,
 }
 
 /// A kept answer.
@@ -112,6 +115,7 @@ pub struct Ledger {
     pub(super) tasks: Tasks,
     pub(super) checkpoints: Checkpoints,
     pub(super) joins: Joins,
+    pub(super) handoffs: Handoffs,
     /// Whether the batch at hand may have settled a join.
     pub(super) joins_touched: bool,
     pub(super) pipelines: Pipelines,
@@ -156,6 +160,7 @@ impl Ledger {
             tasks: Tasks::default(),
             checkpoints: Checkpoints::default(),
             joins: Joins::default(),
+            handoffs: Handoffs::default(),
             joins_touched: false,
             pipelines: Pipelines::default(),
             waits: Waits::default(),
@@ -250,6 +255,8 @@ impl Ledger {
         demand!(waits.is_none(), "`{}`: {waits:?} waits for ever", self.name);
         let leased = self.tasks.all_at(u64::MAX).find(|(_, work)| work.lease.is_some());
         demand!(leased.is_none(), "`{}`: {leased:?} was never let go", self.name);
+        let open = self.open_handoff();
+        demand!(open.is_none(), "`{}`: {open:?} stands for ever", self.name);
         demand!(!self.waits.any(), "`{}`: somebody waits for ever", self.name);
         Ok(())
     }
@@ -264,6 +271,8 @@ impl Ledger {
         demand!(join.is_none(), "`{}`: it is {now}, and join {join:?} waits", self.name);
         let old = self.overdue_checkpoint(now);
         demand!(old.is_none(), "`{}`: it is {now}, and {old:?} is still there", self.name);
+        let handoff = self.overdue_handoff(now);
+        demand!(handoff.is_none(), "`{}`: it is {now}, and {handoff:?} stands still", self.name);
         let wait = self.waits.overdue(now);
         demand!(wait.is_none(), "`{}`: it is {now}, and call {wait:?} still waits", self.name);
         Ok(())
@@ -325,7 +334,7 @@ impl Ledger {
                     Ok(())
                 }
                 Event::Rule(event) => self.add_rule(&batch, event, coverage),
-                Event::Handoff(_) => Ok(()),
+                Event::Handoff(event) => self.add_handoff(&batch, event, &ended, coverage),
                 Event::Semaphore(event) => self.add_semaphore(&batch, event, &ended, coverage),
                 Event::Task(event) => self.add_task(&batch, event, &ended, coverage),
                 Event::Join(event) => self.add_join(&batch, event, &ended, coverage),
@@ -353,6 +362,7 @@ impl Ledger {
         }
         self.check_pools(revision, &ended).map_err(named)?;
         self.check_barriers(revision, &ended).map_err(named)?;
+        self.check_handoffs(&batch, &ended).map_err(named)?;
         self.check_tasks(revision, &ended).map_err(named)?;
         self.check_joins(revision, &ended).map_err(named)?;
         self.check_pipelines(&batch).map_err(named)?;
@@ -472,13 +482,19 @@ impl Ledger {
         let before = self.agents.get(agent).and_then(Timeline::now).cloned();
         let active = before.as_ref().is_some_and(|before| before.active);
         let after = match (event, before) {
-            (AgentEvent::Joined { ttl_ms, token, .. }, before) => {
+            (AgentEvent::Joined { ttl_ms, token, capabilities, .. }, before) => {
                 self.tokens.give(batch, *token, agent)?;
                 if let Some(before) = before {
                     self.tokens.end(batch, before.token);
                 }
                 ended.insert(agent.clone());
-                Session { active: true, token: token.0, ttl_ms: *ttl_ms, seen: batch.time }
+                Session {
+                    active: true,
+                    token: token.0,
+                    ttl_ms: *ttl_ms,
+                    seen: batch.time,
+                    capabilities: capabilities.clone(),
+                }
             }
             (AgentEvent::Seen { .. }, Some(before)) => {
                 demand!(active, "`{agent}` was seen without a session");
@@ -535,17 +551,8 @@ impl Ledger {
 
 /// Whether the engine may do this by itself: because of time, or because somebody is gone.
 fn is_caused(event: &Event) -> bool {
-    const CAUSED: [&str; 9] = [
-        "expired",
-        "dropped",
-        "gave_up",
-        "withdrawn",
-        "ready",
-        "failed",
-        "cancelled",
-        "settled",
-        "answered",
-    ];
+    const CAUSED: &str = "expired dropped gave_up withdrawn ready failed cancelled settled \
+                          answered undelivered taken_back handed_off";
     match event {
         Event::State(event) => {
             let caused = [Removal::Expired, Removal::LetGo];
@@ -559,7 +566,8 @@ fn is_caused(event: &Event) -> bool {
         | Event::Join(_)
         | Event::Handoff(_) => {
             let (_, what) = event.kind().split_once('.').unwrap_or_default();
-            matches!(event.wait(), Some(Step::Granted(_))) || CAUSED.contains(&what)
+            matches!(event.wait(), Some(Step::Granted(_)))
+                || CAUSED.split(' ').any(|caused| caused == what)
         }
         Event::Checkpoint(event) => {
             matches!(event, CheckpointEvent::Pruned { why: Why::Age, .. })

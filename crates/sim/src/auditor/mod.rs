@@ -20,10 +20,12 @@
 //! | `joins` | each settles once, as what its tasks have made of it |
 //! | `rules` | what is said about hand-offs is what was asked for, and kept |
 //! | `pipelines` | stages begin in order, once, and go where their tasks go |
-//! | `tasks` | one lease at a time, one end for every task, nobody starves |
+//! | `handoffs`, `agreeing` | work changes hands once, with all that belongs to it |
+//! | `tasks`, `passing`, `trying` | one lease at a time, one end for every task, nobody starves |
 //! | `explain` | a batch is all of what was asked for, and nothing else |
 //! | `answers` | every answer and every refusal was the truth when it was decided |
 //! | `holding`, `permits`, `working`, `piping` | the same for whatever is held and waited for |
+//! | `handing`, `giving` | the same for whatever changes hands |
 //! | `presents` | a read of the present shows a durable revision, exactly |
 //! | `pasts` | reads of the past, history and differences equal the ledger |
 //! | `watches` | a watcher gets what concerns it, in order, without gap or duplicate |
@@ -31,13 +33,18 @@
 //! Deliberately absent: what an unacknowledged request should have done. Its outcome is read from
 //! the log once, after the restart, and must not change afterwards.
 
+pub mod agreeing;
 pub mod answers;
 pub mod barriers;
 pub mod checkpoints;
 pub mod explain;
+pub mod giving;
+pub mod handing;
+pub mod handoffs;
 pub mod holding;
 pub mod joins;
 pub mod ledger;
+pub mod passing;
 pub mod pasts;
 pub mod permits;
 pub mod pipelines;
@@ -47,6 +54,7 @@ pub mod presents;
 pub mod rules;
 pub mod tasks;
 pub mod timeline;
+pub mod trying;
 pub mod waits;
 pub mod watches;
 pub mod working;

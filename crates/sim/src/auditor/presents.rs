@@ -4,8 +4,8 @@ use baton_core::state::{
     Get, List, Page, Query as StateQuery, Rejection as StateRejection, Snapshot,
 };
 use baton_core::{
-    Answer, Query, Rejection, Reply, agent, checkpoint, join, namespace, pipeline, semaphore,
-    state, task, workspace,
+    Answer, Query, Rejection, Reply, agent, checkpoint, handoff, join, namespace, pipeline,
+    semaphore, state, task, workspace,
 };
 
 use super::answers::same_entry;
@@ -58,6 +58,7 @@ impl Ledger {
             (Query::Pipeline(query), Reply::Pipeline(reply)) => {
                 self.pipelines_shown(query, reply, at)
             }
+            (Query::Handoff(query), Reply::Handoff(reply)) => self.handoffs_shown(query, reply, at),
             (Query::Task(query), Reply::Task(reply)) => self.tasks_shown(query, reply, at),
             (Query::Barrier(query), Reply::Barrier(reply)) => self.barriers_shown(query, reply, at),
             (Query::Workspace(_), Reply::Workspace(reply)) => {
@@ -100,6 +101,9 @@ impl Ledger {
                 Query::Pipeline(_),
                 Rejection::Pipeline(pipeline::Rejection::NotFound { pipeline }),
             ) => !self.knows_pipeline(pipeline, at),
+            (Query::Handoff(_), Rejection::Handoff(handoff::Rejection::NotFound { handoff })) => {
+                self.handoffs.at(handoff, at).is_none()
+            }
             (Query::Task(_), Rejection::Task(task::Rejection::NotFound { task })) => {
                 self.tasks.at(task, at).is_none()
             }

@@ -6,8 +6,9 @@
 
 use std::collections::BTreeMap;
 
+use baton_core::handoffs::{Handoff, Receiver};
 use baton_core::judging::{Check, Wanted};
-use baton_core::rule::{Command, Event, Query, Rejection, Reply, Rule};
+use baton_core::rule::{Command, Event, On, Query, Rejection, Reply, Rule, Severity};
 use baton_core::{Batch, Command as AnyCommand, Event as AnyEvent, RuleName, Wish};
 
 use super::explain::Reading;
@@ -105,6 +106,26 @@ impl Ledger {
         let last = due.last().filter(|_| more).map(|rule| &rule.name);
         demand!(next.as_ref() == last, "the rules go on at {next:?}, not {last:?}");
         Ok(())
+    }
+
+    /// Whether there was such a rule that nobody may break.
+    pub(super) fn has_rule(&self, name: &RuleName, at: u64) -> bool {
+        self.rulebook.at(name, at).is_some_and(|rule| rule.severity == Severity::Error)
+    }
+
+    /// A rule for everybody that forbids a hand-off, as far as that is simple to say.
+    pub(super) fn forbidding(&self, handoff: &Handoff) -> Option<&RuleName> {
+        let all = self.rulebook.0.values().filter_map(|rule| rule.now()?.as_ref());
+        let mut strict =
+            all.filter(|rule| rule.severity == Severity::Error && rule.on == On::default());
+        let is_alive = |agent| self.session(agent, u64::MAX).is_some_and(|session| session.active);
+        let forbids = |rule: &&Rule| match (&rule.check, &handoff.to) {
+            (Check::HopsMax(most), _) => handoff.hops + 1 > *most,
+            (Check::ReceiverAlive(_), Receiver::Agent(to)) => !is_alive(to),
+            (Check::Capability(name), Receiver::Capability(asked)) => name != asked,
+            _ => false,
+        };
+        strict.find(forbids).map(|rule| &rule.name)
     }
 
     /// A change of the rules was refused.

@@ -10,16 +10,18 @@
 //! 5. Tries are counted: what failed too often is given up as was wished, and not before.
 //! 6. After every batch, no ready task and claim that wants it are both left: whoever has waited
 //!    longest for such a task gets it, and whoever comes later does not pass.
-//! 7. A task is cancelled only by somebody's hand, with what it is a part of, or because what it
+//! 7. While a task is offered to another, its lease does not end by itself, not even with the
+//!    session of its holder. It changes hands only by a hand-off that did so in the same batch; one
+//!    that was handed to somebody who does not take it up goes back in time, and then to a person.
+//! 8. A task is cancelled only by somebody's hand, with what it is a part of, or because what it
 //!    depends on will never be completed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use baton_core::task::{
-    Backoff, Cause, Created, Event, Lease, OnExhausted, Outcome, Status, Verdict,
-};
-use baton_core::{AgentId, Batch, GroupName, Json, TaskId, TaskType, Timestamp};
+use baton_core::task::{Backoff, Created, Event, Lease, OnExhausted, Status, Verdict};
+use baton_core::tasks::Returns;
+use baton_core::{AgentId, Batch, GroupName, HandoffId, Json, TaskId, TaskType, Timestamp};
 
 use super::ledger::Ledger;
 use super::timeline::Timeline;
@@ -62,10 +64,10 @@ pub struct Work {
     pub not_before: Option<Timestamp>,
     /// Not after then.
     pub deadline: Option<Timestamp>,
-    max_retries: u64,
-    backoff: Backoff,
-    on_exhausted: OnExhausted,
-    escalated: bool,
+    pub(super) max_retries: u64,
+    pub(super) backoff: Backoff,
+    pub(super) on_exhausted: OnExhausted,
+    pub(super) escalated: bool,
     /// How often it was claimed.
     pub attempts: u64,
     /// How many tries have failed.
@@ -76,6 +78,10 @@ pub struct Work {
     pub leased_at: u64,
     /// What came of it so far.
     pub result: Option<Json>,
+    /// The hand-off by which it was handed to somebody who was not asked.
+    pub handed_by: Option<HandoffId>,
+    /// What becomes of it if that one does not take it up.
+    pub returns: Option<Returns>,
 }
 
 /// A claim that waits.
@@ -135,6 +141,8 @@ impl Work {
             lease: None,
             leased_at: 0,
             result: None,
+            handed_by: None,
+            returns: None,
         }
     }
 
@@ -154,60 +162,6 @@ impl Work {
     pub fn place(&self) -> (i64, u64) {
         let created = i64::try_from(self.created_at.0).unwrap_or(i64::MAX);
         (created - i64::from(self.priority) * AGEING_MS, self.number)
-    }
-
-    /// What becomes of it after one more try has failed.
-    fn check_outcome(&self, batch: &Batch, cause: Cause, outcome: &Outcome) -> Audit {
-        if cause == Cause::Deadline {
-            let late = self.deadline.is_some_and(|deadline| deadline <= batch.time);
-            demand!(late && *outcome == Outcome::Failed, "its deadline is {:?}", self.deadline);
-            return Ok(());
-        }
-        let failures = self.retries + 1;
-        if let Outcome::Retry { not_before } = outcome {
-            let most = self.max_retries;
-            demand!(
-                failures <= most,
-                "it is tried again after {failures} failures, {most} allowed"
-            );
-            let pause = not_before.map_or(0, |moment| moment.since(batch.time));
-            demand!(
-                self.pauses(cause, failures).contains(&pause),
-                "it pauses for {pause} ms after {failures} failures"
-            );
-            return Ok(());
-        }
-        // A worker may say that trying again is no use.
-        let hopeless = cause == Cause::Reported;
-        demand!(failures > self.max_retries || hopeless, "{failures} failures are not too many");
-        let due = match &self.on_exhausted {
-            OnExhausted::Review if !self.escalated => Outcome::Review,
-            OnExhausted::Agent(to) if !self.escalated => Outcome::Reassigned { to: to.clone() },
-            _ => Outcome::Failed,
-        };
-        demand!(*outcome == due, "it ends as {outcome:?}, not as {due:?}");
-        Ok(())
-    }
-
-    /// How long it may pause after so many failures.
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "pauses are short, and a millisecond does not matter"
-    )]
-    fn pauses(&self, cause: Cause, failures: u64) -> std::ops::RangeInclusive<u64> {
-        if cause != Cause::Reported {
-            return 0..=0;
-        }
-        let mut plain = self.backoff.initial_ms as f64;
-        for _ in 1..failures {
-            plain *= self.backoff.multiplier;
-        }
-        let plain = plain.min(self.backoff.max_ms as f64);
-        let spread = plain * self.backoff.jitter;
-        let (least, most) = (plain - spread, plain + spread);
-        (least.max(1.0) as u64 - 1)..=(most as u64 + 1)
     }
 }
 
@@ -235,7 +189,13 @@ impl Tasks {
         self.claims.at(at).map_or(&[], Vec::as_slice)
     }
 
-    fn now(&self, id: &TaskId) -> Audit<Work> {
+    /// Whether the batch at hand has touched any.
+    pub fn is_touched(&self) -> bool {
+        self.is_touched
+    }
+
+    /// A task that may still change.
+    pub fn now(&self, id: &TaskId) -> Audit<Work> {
         let work = self.all.get(id).and_then(Timeline::now);
         let Some(work) = work else { return Err(Breach("there is no such task".to_owned())) };
         demand!(!is_over(work.status), "it is {:?} and changes again", work.status);
@@ -406,10 +366,11 @@ impl Ledger {
                 work.retries = if work.ready { 0 } else { work.retries };
                 coverage.met("task: reviewed");
             }
-            Event::Offered { .. }
-            | Event::TakenBack { .. }
-            | Event::HandedOver { .. }
-            | Event::HandedOff { .. } => {}
+            Event::Offered { handoff, .. } | Event::TakenBack { handoff, .. } => {
+                self.offered(batch, id, &mut work, handoff, event)?;
+            }
+            Event::HandedOver { .. } => self.handed_over(batch, id, &mut work, event)?,
+            Event::HandedOff { .. } => self.handed_off(batch, id, &mut work, event, coverage)?,
             Event::Created(_) | Event::Queued { .. } | Event::GaveUp { .. } => {}
         }
         let timeline = self.tasks.all.get_mut(id).expect("it was just there");
@@ -420,7 +381,8 @@ impl Ledger {
     fn claimed(&mut self, batch: &Batch, id: &TaskId, work: &mut Work, event: &Event) -> Audit {
         let Event::Claimed { holder, token, lease_ms, wait, .. } = event else { return Ok(()) };
         demand!(work.lease.is_none(), "it was given away while {:?} had it", work.lease);
-        demand!(work.ready && work.status == Status::Pending, "it is not ready");
+        let open = matches!(work.status, Status::Pending | Status::HandedOff);
+        demand!(work.ready && open, "it is not ready");
         self.tokens.give(batch, *token, holder)?;
         let first = self.tasks.first_for(id, work).cloned();
         match (wait, first) {
@@ -441,20 +403,12 @@ impl Ledger {
             }
         }
         work.attempts += 1;
-        (work.status, work.ready) = (Status::InProgress, false);
-        work.leased_at = batch.revision.0;
-        work.lease = Some(Lease {
-            holder: holder.clone(),
-            token: *token,
-            claimed_at: batch.time,
-            expires_at: batch.time.after(*lease_ms),
-            lease_ms: *lease_ms,
-            handoff: None,
-        });
+        (work.status, work.ready, work.returns) = (Status::InProgress, false, None);
+        work.begin_lease(batch, holder, *token, *lease_ms);
         Ok(())
     }
 
-    fn end_any_lease(&mut self, batch: &Batch, work: &mut Work) -> Option<Lease> {
+    pub(super) fn end_any_lease(&mut self, batch: &Batch, work: &mut Work) -> Option<Lease> {
         let lease = work.lease.take();
         if let Some(lease) = &lease {
             self.tokens.end(batch, lease.token.0);
@@ -462,45 +416,9 @@ impl Ledger {
         lease
     }
 
-    fn end_lease(&mut self, batch: &Batch, work: &mut Work) -> Audit<Lease> {
+    pub(super) fn end_lease(&mut self, batch: &Batch, work: &mut Work) -> Audit<Lease> {
         let lease = self.end_any_lease(batch, work);
         lease.ok_or_else(|| Breach("nobody had its lease".to_owned()))
-    }
-
-    fn failed(
-        &mut self,
-        batch: &Batch,
-        work: &mut Work,
-        cause: Cause,
-        ended: &BTreeSet<AgentId>,
-        coverage: &mut Coverage,
-    ) -> Audit {
-        match cause {
-            Cause::Reported => {
-                self.end_lease(batch, work)?;
-                work.retries += 1;
-            }
-            Cause::LeaseExpired => {
-                let lease = self.end_lease(batch, work)?;
-                self.check_expired(batch, lease.expires_at, lease.lease_ms)?;
-                coverage.met("task: lease expired");
-                work.retries += 1;
-            }
-            Cause::AgentGone => {
-                let lease = self.end_lease(batch, work)?;
-                let gone = ended.contains(&lease.holder);
-                demand!(gone, "the session of `{}` goes on", lease.holder);
-                coverage.met("task: agent gone");
-                work.retries += 1;
-            }
-            Cause::NotTakenUp | Cause::HandoffLoop => drop(self.end_any_lease(batch, work)),
-            Cause::Deadline => {
-                demand!(batch.agent == AgentId::engine(), "its time was over by an agent's hand");
-                self.end_any_lease(batch, work);
-                coverage.met("task: deadline passed");
-            }
-        }
-        Ok(())
     }
 
     /// A batch is complete: nobody waits for what is ready, and no ended session has a lease.
@@ -518,7 +436,9 @@ impl Ledger {
         demand!(waits.is_none(), "a session ended, and {waits:?} still waits");
         for (id, work) in self.tasks.all_at(u64::MAX).filter(|_| !ended.is_empty()) {
             let Some(lease) = &work.lease else { continue };
-            let gone = work.leased_at < revision && ended.contains(&lease.holder);
+            let gone = work.leased_at < revision
+                && lease.handoff.is_none()
+                && ended.contains(&lease.holder);
             demand!(!gone, "the session of `{}` ended, and it still has `{id}`", lease.holder);
         }
         Ok(())
@@ -531,7 +451,11 @@ impl Ledger {
                 return false;
             }
             let end = |lease: &Lease| lease.expires_at.max(self.woken_at.after(lease.lease_ms));
-            let over = work.lease.as_ref().is_some_and(|lease| end(lease) <= now);
+            let mut leases = work.lease.iter().filter(|lease| lease.handoff.is_none());
+            let over = leases.any(|lease| end(lease) <= now);
+            let handed = work.returns.as_ref().filter(|_| work.status == Status::HandedOff);
+            let back = |returns: &Returns| returns.at.max(self.woken_at.after(returns.within_ms));
+            let over = over || handed.is_some_and(|returns| back(returns) <= now);
             let late = work.deadline.is_some_and(|deadline| deadline <= now);
             let idle = work.status == Status::Pending
                 && !work.ready
@@ -539,30 +463,6 @@ impl Ledger {
                 && self.tasks.is_free(work);
             over || late || idle || self.tasks.is_doomed(work)
         })
-    }
-}
-
-impl Work {
-    fn turn_out(&mut self, outcome: &Outcome, coverage: &mut Coverage) {
-        self.ready = false;
-        match outcome {
-            Outcome::Retry { not_before } => {
-                self.status = Status::Pending;
-                self.not_before = *not_before;
-                coverage.met("task: tried again");
-            }
-            Outcome::Failed => {
-                self.status = Status::Failed;
-                coverage.met("task: failed for good");
-            }
-            Outcome::Review => self.status = Status::WaitingReview,
-            Outcome::Reassigned { to } => {
-                self.status = Status::Pending;
-                (self.retries, self.not_before) = (0, None);
-                (self.assigned, self.escalated) = (Some(to.clone()), true);
-                coverage.met("task: reassigned");
-            }
-        }
     }
 }
 

@@ -142,6 +142,7 @@ impl Ledger {
                     (Status::Pending, counts.pending),
                     (Status::InProgress, counts.in_progress),
                     (Status::WaitingReview, counts.waiting_review),
+                    (Status::HandedOff, counts.handed_off),
                     (Status::Completed, counts.completed),
                     (Status::Failed, counts.failed),
                     (Status::Cancelled, counts.cancelled),
@@ -150,7 +151,9 @@ impl Ledger {
                     let there = there.count() as u64;
                     demand!(count == there, "{count} tasks are {status:?}, there are {there}");
                 }
-                let ready = self.tasks.all_at(at).filter(|(_, work)| work.ready).count() as u64;
+                let is_ready = |work: &Work| work.ready && work.status == Status::Pending;
+                let ready = self.tasks.all_at(at).filter(|(_, work)| is_ready(work));
+                let ready = ready.count() as u64;
                 demand!(counts.ready == ready, "{} are ready, there are {ready}", counts.ready);
                 Ok(())
             }
