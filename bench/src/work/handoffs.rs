@@ -3,7 +3,7 @@
 //!
 //! | side | one hand-off is | a success |
 //! |---|---|---|
-//! | Baton | `handoff.execute`, which also checks rules and loops, and keeps both histories | completed |
+//! | Baton | `handoff.execute`, which also checks rules and loops, and keeps history | completed |
 //! | Postgres | one statement: state rows, task row, a history row for each, one commit | one row |
 //!
 //! A task of Baton may not be handed round in circles, so each is handed over once: tasks are made
@@ -27,8 +27,8 @@ const VALUE_BYTES: usize = 200;
 /// Tasks that each agent holds before a turn: no turn hands over more.
 const TASKS: usize = 900;
 
-const TABLES: &str = "CREATE TABLE state (owner text, key text, value text NOT NULL, version bigint \
-    NOT NULL DEFAULT 1, PRIMARY KEY (owner, key)); \
+const TABLES: &str = "CREATE TABLE state (owner text, key text, value text NOT NULL, \
+    version bigint NOT NULL DEFAULT 1, PRIMARY KEY (owner, key)); \
     CREATE TABLE task (id text PRIMARY KEY, holder text NOT NULL, status text NOT NULL); \
     CREATE TABLE state_history (id bigserial PRIMARY KEY, owner text, key text, value text, \
     at timestamptz NOT NULL DEFAULT now()); \
@@ -122,12 +122,9 @@ pub(crate) fn ours(server: &Server, turn: Duration, number: usize) -> Outcome<Se
 fn execute(giver: &str, receiver: &str, (task, token): &(String, String)) -> Vec<u8> {
     let keys = (0..KEYS).map(|key| format!(r#""agent:{giver}/key-{key}""#));
     let keys = keys.collect::<Vec<_>>().join(",");
-    frame(
-        giver,
-        &format!(
-            r#""handoff.execute","to":"{receiver}","task":{task},"token":{token},"reason":"done","keys":[{keys}]"#
-        ),
-    )
+    let (to, keys) = (format!(r#""to":"{receiver}""#), format!(r#""keys":[{keys}]"#));
+    let what = format!(r#""task":{task},"token":{token},"reason":"done""#);
+    frame(giver, &format!(r#""handoff.execute",{to},{what},{keys}"#))
 }
 
 /// The ids and tokens of claimed tasks, as the bytes that came.

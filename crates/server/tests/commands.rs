@@ -15,7 +15,8 @@ type Steps = Vec<(Value, &'static str)>;
 /// result that shows that it was carried out.
 pub(crate) fn vocabulary() -> Steps {
     // What gives tokens comes first: they are the numbers of its commits.
-    [of_holds(), of_tasks(), of_tasks_together(), of_agents_and_state()].concat()
+    let first = [of_holds(), of_tasks(), of_tasks_together(), of_agents_and_state()].concat();
+    [first, of_handoffs(LAST)].concat()
 }
 
 fn with(command: &str, fields: Value) -> Value {
@@ -135,6 +136,46 @@ fn of_agents_and_state() -> Steps {
             "/retention/history_count",
         ),
         (with("agent.leave", json!({"agent": "ada"})), ""),
+    ]
+}
+
+/// The revision that all before the hand-offs come to.
+const LAST: u64 = 37;
+
+/// The ids of hand-offs follow from the revision, so these come last.
+fn of_handoffs(last: u64) -> Steps {
+    let by = |agent: &str, command: &str, mut fields: Value| {
+        fields["agent"] = agent.into();
+        with(command, fields)
+    };
+    let id = |number: u64| format!("h-{:010}", last + number);
+    let this = |number: u64| json!({"handoff": id(number)});
+    vec![
+        (by("gil", "handoff.validate", json!({"to": "bob"})), "/valid"),
+        (by("gil", "handoff.offer", json!({"to": "bob", "approval": true})), "/digest"),
+        (by("eve", "handoff.approve", this(1)), "/approval/approved_by"),
+        (by("bob", "handoff.receive", json!({})), "/delivery/receiver"),
+        (by("bob", "handoff.accept", this(1)), "/handoff/receipt"),
+        (by("bob", "handoff.complete", this(1)), "/ended_at"),
+        (by("gil", "handoff.offer", json!({"to": "bob"})), "/id"),
+        (by("bob", "handoff.reject", this(6)), "/ended_at"),
+        (by("gil", "handoff.offer", json!({"to": "bob"})), "/id"),
+        (by("gil", "handoff.cancel", this(8)), "/ended_at"),
+        (by("gil", "task.create", json!({"type": "passed", "task": "passed"})), "/id"),
+        (by("gil", "task.claim", json!({"task": "passed"})), "/lease/token"),
+        (
+            by(
+                "gil",
+                "handoff.execute",
+                json!({"to": "bob", "task": "passed", "token": last + 11}),
+            ),
+            "/steps/2/step",
+        ),
+        (with("handoff.get", this(1)), "/digest"),
+        (with("handoff.export", this(1)), "/originating_agent"),
+        (with("handoff.list", json!({"from": "gil"})), "/handoffs/0/id"),
+        (with("handoff.history", json!({"task": "passed"})), "/handoffs/0/id"),
+        (with("handoff.stats", json!({})), "/success_rate"),
     ]
 }
 

@@ -254,6 +254,20 @@ scenarios! {
             r#"task.failed t {"agent":"ada","reason":"not_taken_up"} for review"#),
     ]
 
+    a_task_is_not_left_to_whoever_took_it_up_and_died => [
+        (0, "ann", r#"task.create write id="t""#,   "task.created t write ready"),
+        (0, "ada", r#"task.claim task="t""#,        "task.claimed t by ada token=2"),
+        (0, "ada", r#"handoff.execute bob task="t" token=2"#,
+            "handoff.executed h-0000000003 of t to `bob` !receiver; \
+             task.handed_off t to bob by h-0000000003, at 3600000 back to ada"),
+        (1, "eve", "task.claim",                    "r3: null"),
+        (1, "bob", "task.claim lease_ms=100",       "task.claimed t by bob token=4"),
+        (101, "time", "time",
+            "task.failed t {\"holder\":\"bob\",\"reason\":\"lease_expired\",\"token\":4} again | \
+             task.ready t"),
+        (102, "eve", "task.claim",                  "task.claimed t by eve token=7"),
+    ]
+
     the_death_of_either_side_loses_nothing => [
         (0, "ada", "agent.register ada ttl_ms=1000",
             "agent.joined ada token=1 ttl=1000; namespace.created agent:ada"),

@@ -122,6 +122,9 @@ pub struct Terms {
     /// Whatever else is worth knowing.
     #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Json>,
+    /// Who alone might work on it before it was handed to somebody who was not there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub assigned_before: Option<AgentId>,
     /// The hand-off by which it was last handed to somebody who was not there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub handed_by: Option<HandoffId>,
@@ -207,6 +210,7 @@ impl Record {
             escalated: false,
             schema_version: created.schema_version.clone(),
             metadata: created.metadata.clone(),
+            assigned_before: None,
             handed_by: None,
             returns: None,
         };
@@ -265,9 +269,13 @@ impl Record {
                 record.handed_over(holder, *token, *lease_ms, moment);
             }
             Event::HandedOff { to, handoff, returns, .. } => {
+                let is_back = record.status == Status::HandedOff;
                 record.turn(Status::HandedOff, true, moment);
                 let terms = record.terms_mut();
-                terms.assigned_agent = Some(to.clone());
+                let before = terms.assigned_agent.replace(to.clone());
+                if !is_back {
+                    terms.assigned_before = before;
+                }
                 terms.handed_by = Some(handoff.clone());
                 terms.returns = Some(returns.clone());
             }
@@ -313,10 +321,17 @@ impl Record {
         course.started_at = course.started_at.or(Some(moment.time));
         course.progress = None;
         self.turn(Status::InProgress, false, moment);
-        if let Some(terms) = &mut self.terms {
-            terms.returns = None;
-        }
+        self.taken_up();
         self.give(holder, token, lease_ms, moment);
+    }
+
+    /// Whoever it was handed to has it, or nobody has: should it be tried again, it is not left to
+    /// an agent that may be gone.
+    fn taken_up(&mut self) {
+        if let Some(terms) = self.terms.as_mut().filter(|terms| terms.returns.is_some()) {
+            terms.returns = None;
+            terms.assigned_agent = terms.assigned_before.take();
+        }
     }
 
     /// The work goes on in other hands: that is no new try.
@@ -368,7 +383,8 @@ impl Record {
         self.course_mut().error = Some(error.clone());
         match cause {
             Cause::Reported | Cause::LeaseExpired | Cause::AgentGone => self.retries += 1,
-            Cause::Deadline | Cause::NotTakenUp | Cause::HandoffLoop => {}
+            Cause::NotTakenUp => self.taken_up(),
+            Cause::Deadline | Cause::HandoffLoop => {}
         }
         match outcome {
             Outcome::Retry { not_before } => {

@@ -124,6 +124,9 @@ impl Ledger {
             Returns { to: Some(handoff.from), at: handoff.deadline, within_ms }
         };
         demand!(*returns == due, "it returns as {returns:?}, not as {due:?}");
+        if work.status != Status::HandedOff {
+            work.assigned_before = work.assigned.clone();
+        }
         (work.status, work.ready) = (Status::HandedOff, true);
         (work.assigned, work.handed_by) = (Some(to.clone()), Some(id.clone()));
         work.returns = Some(due);

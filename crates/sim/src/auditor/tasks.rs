@@ -52,6 +52,8 @@ pub struct Work {
     pub priority: i32,
     /// The only one who may work on it.
     pub assigned: Option<AgentId>,
+    /// The same before it was handed to somebody who was not there.
+    pub assigned_before: Option<AgentId>,
     /// What one must be able to do.
     pub needs: BTreeSet<String>,
     /// What must be completed before.
@@ -126,6 +128,7 @@ impl Work {
             requested_by: batch.agent.clone(),
             priority: created.priority,
             assigned: created.assigned_agent.clone(),
+            assigned_before: None,
             needs: created.capabilities.clone(),
             depends_on: created.depends_on.clone(),
             parent: created.parent.clone(),
@@ -403,6 +406,9 @@ impl Ledger {
             }
         }
         work.attempts += 1;
+        if work.returns.is_some() {
+            work.assigned = work.assigned_before.take();
+        }
         (work.status, work.ready, work.returns) = (Status::InProgress, false, None);
         work.begin_lease(batch, holder, *token, *lease_ms);
         Ok(())

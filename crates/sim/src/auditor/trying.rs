@@ -126,6 +126,7 @@ impl Ledger {
                 work.retries += 1;
             }
             Cause::NotTakenUp => {
+                work.assigned = work.assigned_before.take();
                 let returns = work.returns.as_ref().filter(|_| work.status == Status::HandedOff);
                 let Some(Returns { to: None, at, within_ms }) = returns else {
                     return Err(Breach(format!("it is {:?}: {returns:?}", work.status)));
