@@ -16,7 +16,7 @@ type Steps = Vec<(Value, &'static str)>;
 pub(crate) fn vocabulary() -> Steps {
     // What gives tokens comes first: they are the numbers of its commits.
     let first = [of_holds(), of_tasks(), of_tasks_together(), of_agents_and_state()].concat();
-    [first, of_handoffs(LAST)].concat()
+    [first, of_handoffs(LAST), of_pipelines()].concat()
 }
 
 fn with(command: &str, fields: Value) -> Value {
@@ -136,6 +136,31 @@ fn of_agents_and_state() -> Steps {
             "/retention/history_count",
         ),
         (with("agent.leave", json!({"agent": "ada"})), ""),
+    ]
+}
+
+fn of_pipelines() -> Steps {
+    let stage = |name: &str| json!({"pipeline": "p", "stage": name});
+    let stages = json!([{"name": "a"}, {"name": "b"}, {"name": "c"}]);
+    vec![
+        (with("pipeline.create", json!({"pipeline": "p", "stages": stages})), "/stages/2/name"),
+        (with("pipeline.start_stage", stage("a")), "/worker"),
+        (
+            with("pipeline.fail_stage", json!({"pipeline": "p", "stage": "a", "error": "no"})),
+            "/error",
+        ),
+        (with("pipeline.retry_stage", stage("a")), "/retries"),
+        (with("pipeline.start_stage", stage("a")), "/worker"),
+        (
+            with("pipeline.complete_stage", json!({"pipeline": "p", "stage": "a", "output": 1})),
+            "/next/name",
+        ),
+        (with("pipeline.output", stage("a")), "/output"),
+        (with("pipeline.skip_stage", stage("b")), "/stage/status"),
+        (with("pipeline.get", json!({"pipeline": "p"})), "/ready/0"),
+        (with("pipeline.list", json!({})), "/pipelines/0/name"),
+        (with("pipeline.abort", json!({"pipeline": "p"})), "/status"),
+        (with("pipeline.delete", json!({"pipeline": "p"})), "/name"),
     ]
 }
 

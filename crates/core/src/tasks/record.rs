@@ -269,15 +269,7 @@ impl Record {
                 record.handed_over(holder, *token, *lease_ms, moment);
             }
             Event::HandedOff { to, handoff, returns, .. } => {
-                let is_back = record.status == Status::HandedOff;
-                record.turn(Status::HandedOff, true, moment);
-                let terms = record.terms_mut();
-                let before = terms.assigned_agent.replace(to.clone());
-                if !is_back {
-                    terms.assigned_before = before;
-                }
-                terms.handed_by = Some(handoff.clone());
-                terms.returns = Some(returns.clone());
+                record.handed_off(to, handoff, returns, moment);
             }
             Event::Completed { result, artifacts, .. } => {
                 let course = record.course_mut();
@@ -323,6 +315,25 @@ impl Record {
         self.turn(Status::InProgress, false, moment);
         self.taken_up();
         self.give(holder, token, lease_ms, moment);
+    }
+
+    /// It waits for somebody who was not asked.
+    fn handed_off(
+        &mut self,
+        to: &AgentId,
+        handoff: &HandoffId,
+        returns: &Returns,
+        moment: &Moment<'_>,
+    ) {
+        let is_back = self.status == Status::HandedOff;
+        self.turn(Status::HandedOff, true, moment);
+        let terms = self.terms_mut();
+        let before = terms.assigned_agent.replace(to.clone());
+        if !is_back {
+            terms.assigned_before = before;
+        }
+        terms.handed_by = Some(handoff.clone());
+        terms.returns = Some(returns.clone());
     }
 
     /// Whoever it was handed to has it, or nobody has: should it be tried again, it is not left to

@@ -328,12 +328,7 @@ impl Ledger {
                 (work.status, work.ready) = (Status::Pending, true);
             }
             Event::Ready { .. } => {
-                let pending = work.status == Status::Pending && !work.ready;
-                demand!(pending, "it is {:?} already", work.status);
-                let free = self.tasks.is_free(&work);
-                demand!(free, "it is ready before {:?}", work.depends_on);
-                let early = work.not_before.is_some_and(|moment| moment > batch.time);
-                demand!(!early, "it is ready before its time");
+                self.check_ready(batch, &work)?;
                 work.ready = true;
             }
             Event::Completed { result, .. } => {
@@ -378,6 +373,16 @@ impl Ledger {
         }
         let timeline = self.tasks.all.get_mut(id).expect("it was just there");
         timeline.set(batch.revision.0, Arc::new(work));
+        Ok(())
+    }
+
+    fn check_ready(&self, batch: &Batch, work: &Work) -> Audit {
+        let pending = work.status == Status::Pending && !work.ready;
+        demand!(pending, "it is {:?} already", work.status);
+        let free = self.tasks.is_free(work);
+        demand!(free, "it is ready before {:?}", work.depends_on);
+        let early = work.not_before.is_some_and(|moment| moment > batch.time);
+        demand!(!early, "it is ready before its time");
         Ok(())
     }
 
