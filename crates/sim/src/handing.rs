@@ -79,6 +79,15 @@ impl Handing {
         }
         let known = self.some_known(things);
         let unapproved = some(things, &self.unapproved);
+        // Some do not wait until it is approved.
+        if let Some(Heard { id: handoff, to, .. }) = unapproved.clone()
+            && to.agent() == Some(things.agent)
+            && things.chance.once_in(2)
+        {
+            let (lease_ms, overwrite) = (None, true);
+            let accept = HandoffCommand::Accept(Accept { handoff, lease_ms, overwrite });
+            return Action::Submit(Command::from(accept).into());
+        }
         if let Some(Heard { id: handoff, .. }) = unapproved.clone()
             && things.chance.once_in(4)
         {
