@@ -61,6 +61,20 @@ pub fn some_capabilities(things: &mut Things<'_>) -> BTreeSet<String> {
     able.map(|name| (*name).to_owned()).collect()
 }
 
+/// What it does at once about something that wants an approval, if anything.
+fn about_approval(things: &mut Things<'_>, heard: &Heard) -> Option<Request> {
+    let handoff = heard.id.clone();
+    // Some do not wait until it is approved.
+    if heard.to.agent() == Some(things.agent) && things.chance.once_in(2) {
+        let (lease_ms, overwrite) = (None, true);
+        let accept = HandoffCommand::Accept(Accept { handoff, lease_ms, overwrite });
+        return Some(Command::from(accept).into());
+    }
+    let (digest, reason) = (None, None);
+    let approve = HandoffCommand::Approve { handoff, digest, reason };
+    things.chance.once_in(4).then(|| Command::from(approve).into())
+}
+
 impl Handing {
     /// What it does next, with a task that it holds and one that it does not.
     pub fn act(
@@ -79,21 +93,8 @@ impl Handing {
         }
         let known = self.some_known(things);
         let unapproved = some(things, &self.unapproved);
-        // Some do not wait until it is approved.
-        if let Some(Heard { id: handoff, to, .. }) = unapproved.clone()
-            && to.agent() == Some(things.agent)
-            && things.chance.once_in(2)
-        {
-            let (lease_ms, overwrite) = (None, true);
-            let accept = HandoffCommand::Accept(Accept { handoff, lease_ms, overwrite });
-            return Action::Submit(Command::from(accept).into());
-        }
-        if let Some(Heard { id: handoff, .. }) = unapproved.clone()
-            && things.chance.once_in(4)
-        {
-            let (digest, reason) = (None, None);
-            let approve = HandoffCommand::Approve { handoff, digest, reason };
-            return Action::Submit(Command::from(approve).into());
+        if let Some(request) = unapproved.as_ref().and_then(|heard| about_approval(things, heard)) {
+            return Action::Submit(request);
         }
         let taken = some(things, &self.taken);
         let reason = things.chance.once_in(3).then(|| "so".to_owned());
