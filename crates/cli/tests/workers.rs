@@ -23,7 +23,7 @@ use baton_core::task::{
     Task,
 };
 use baton_core::{Reply, TaskId, TaskType, Token};
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, WaitOptions, waitpid};
 
 use crate::process::{Server, send};
 
@@ -211,6 +211,13 @@ async fn stage() -> (Server, Workspace) {
     (server, workspace)
 }
 
+/// Stops a process, and waits until it has stopped: it runs on for a moment after the signal.
+fn stop(child: &Child) {
+    send(child, Signal::STOP);
+    let stopped = waitpid(Some(Pid::from_child(child)), WaitOptions::UNTRACED).unwrap();
+    assert!(stopped.is_some_and(|(_, status)| status.stopped()), "it has stopped: {stopped:?}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_worker_that_was_stopped_for_too_long_is_refused() {
     let (server, ada) = stage().await;
@@ -218,7 +225,7 @@ async fn a_worker_that_was_stopped_for_too_long_is_refused() {
     let (mut stopped, mut other) = (Worker::start(&server, "bob"), Worker::start(&server, "eve"));
     let old = tokio::task::block_in_place(|| {
         let old = stopped.claimed(SHORT_LEASE_MS, "job");
-        send(&stopped.child, Signal::STOP);
+        stop(&stopped.child);
         // It will go on with this as if nothing had happened.
         stopped.tell("complete");
         stopped.tell("write stale");
