@@ -1,7 +1,7 @@
 //! What ends by itself unless it is renewed: holds of locks, permits, leases of tasks.
 
 use crate::limits;
-use crate::range::{OutOfRange, within};
+use crate::refusal::{OutOfRange, within};
 use crate::time::Timestamp;
 
 /// How long a lock or a permit is held.

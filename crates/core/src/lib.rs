@@ -55,8 +55,9 @@ pub mod pipelines;
 #[cfg(feature = "planted")]
 pub mod planted;
 pub mod policy;
-pub mod range;
+
 pub mod receipt;
+pub mod refusal;
 pub mod rejection;
 pub mod reply;
 pub mod rule;

@@ -10,7 +10,7 @@ use baton_core::handoffs::{
 };
 use baton_core::rule::Judgement;
 use baton_core::task::Task;
-use baton_core::{AgentId, HandoffId, Json, Reply, TaskId, Token};
+use baton_core::{AgentId, HandoffId, Json, Reply, TaskId, Token, refusal};
 
 use serde::Serialize;
 
@@ -246,7 +246,7 @@ impl<C: Carrier> Offering<C> {
     /// A key that goes along, as `namespace/key`. One of this agent's own namespace moves.
     pub fn key(self, key: &str) -> Self {
         self.with(|offer| {
-            let bad = |reason| Rejection::BadField { field: "keys", reason };
+            let bad = |reason: String| Rejection::from(refusal::bad("keys", reason));
             offer.keys.push(Selected::parse(key).map_err(bad)?);
             Ok(())
         })

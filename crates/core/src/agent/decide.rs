@@ -5,6 +5,7 @@ use super::vocabulary::{Agent, Command, Event, Query, Register, Rejection, Reply
 use crate::limits;
 use crate::names::AgentId;
 use crate::numbers::Token;
+use crate::refusal::TooMany;
 use crate::stamp::Stamp;
 
 /// Events that must happen, and the agent that the answer is about.
@@ -58,7 +59,7 @@ fn register(table: &Table, command: Register, stamp: &Stamp) -> Result<Decided, 
     if table.get(&agent).is_none() && table.len() >= limits::AGENTS_MAX {
         match table.longest_ended() {
             Some(agent) => events.push(Event::Forgotten { agent: agent.clone() }),
-            None => return Err(Rejection::TooMany { max: limits::AGENTS_MAX }),
+            None => return Err(TooMany { what: "active agents", max: limits::AGENTS_MAX }.into()),
         }
     }
     let token = stamp.token();

@@ -9,6 +9,7 @@ use crate::json::Json;
 use crate::kind::Kind;
 use crate::names::AgentId;
 use crate::numbers::Token;
+use crate::refusal::TooMany;
 use crate::time::Timestamp;
 
 /// What one may ask of agents so that they change.
@@ -278,11 +279,8 @@ pub enum Rejection {
         bytes_max: usize,
     },
     /// There are too many active agents.
-    #[error("the workspace has {max} active agents already, that is the most")]
-    TooMany {
-        /// The limit.
-        max: usize,
-    },
+    #[error(transparent)]
+    TooMany(#[from] TooMany),
     /// The page size makes no sense.
     #[error("limit is {given}, it must be between 1 and {max}")]
     LimitOutOfRange {
@@ -314,7 +312,7 @@ impl Rejection {
             Self::TtlOutOfRange { .. } => "agent.ttl_out_of_range",
             Self::BadCapabilities { .. } => "agent.bad_capabilities",
             Self::MetadataTooLarge { .. } => "agent.metadata_too_large",
-            Self::TooMany { .. } => "agent.too_many",
+            Self::TooMany(_) => "agent.too_many",
             Self::LimitOutOfRange { .. } => "agent.limit_out_of_range",
         }
     }
@@ -328,7 +326,7 @@ impl Rejection {
             | Self::BadCapabilities { .. }
             | Self::LimitOutOfRange { .. } => Kind::Invalid,
             Self::MetadataTooLarge { .. } => Kind::TooLarge,
-            Self::TooMany { .. } => Kind::Exhausted,
+            Self::TooMany(_) => Kind::Exhausted,
         }
     }
 
@@ -341,7 +339,7 @@ impl Rejection {
             Self::TtlOutOfRange { .. } => "give a time in milliseconds within the range",
             Self::BadCapabilities { .. } => "give short names of what the agent can do",
             Self::MetadataTooLarge { .. } => "keep large things in the agent's own namespace",
-            Self::TooMany { .. } => "let agents leave, or use another workspace",
+            Self::TooMany(_) => "let agents leave, or use another workspace",
             Self::LimitOutOfRange { .. } => "ask for a page within the range",
         }
     }

@@ -5,7 +5,7 @@ use super::vocabulary::{Arrival, Arrive, Command, Event, Query, Rejection, Reply
 use crate::limits;
 use crate::names::{AgentId, BarrierName};
 use crate::numbers::WaitId;
-use crate::range::within;
+use crate::refusal::{TooMany, has_room, within};
 use crate::stamp::Stamp;
 use crate::wait::Left;
 
@@ -90,7 +90,7 @@ fn arrive(table: &Table, command: Arrive, stamp: &Stamp) -> Result<Decided, Reje
 }
 
 fn make_room(table: &Table) -> Result<Event, Rejection> {
-    let idle = table.longest_idle().ok_or(Rejection::TooMany {
+    let idle = table.longest_idle().ok_or(TooMany {
         what: "barriers at which somebody has arrived",
         max: limits::BARRIERS_MAX,
     })?;
@@ -105,11 +105,7 @@ fn check_counts(table: &Table, party: &AgentId, waits: bool) -> Result<(), Rejec
         ("arrivals in this workspace", all, limits::ARRIVALS_MAX),
     ];
     let waiting = ("calls that wait at a barrier", table.waits().len(), limits::BARRIER_WAITS_MAX);
-    let mut counts = counts.into_iter().chain(waits.then_some(waiting));
-    match counts.find(|(_, count, max)| count >= max) {
-        Some((what, _, max)) => Err(Rejection::TooMany { what, max }),
-        None => Ok(()),
-    }
+    Ok(has_room(counts.into_iter().chain(waits.then_some(waiting)))?)
 }
 
 /// Everybody who waits behind a barrier that opens.

@@ -6,7 +6,7 @@ use thiserror::Error;
 use crate::kind::Kind;
 use crate::names::{AgentId, BarrierName};
 use crate::numbers::{Generation, WaitId};
-use crate::range::OutOfRange;
+use crate::refusal::{OutOfRange, TooMany};
 use crate::time::Timestamp;
 use crate::wait::{Left, Step};
 
@@ -259,13 +259,8 @@ pub enum Rejection {
     #[error(transparent)]
     OutOfRange(#[from] OutOfRange),
     /// There are too many.
-    #[error("there are {max} {what} already, that is the most")]
-    TooMany {
-        /// What there is too much of.
-        what: &'static str,
-        /// The limit.
-        max: usize,
-    },
+    #[error(transparent)]
+    TooMany(#[from] TooMany),
     /// The caller's session ended while it waited.
     #[error("the session of agent `{agent}` ended while it waited at barrier `{name}`")]
     SessionEnded {
@@ -283,7 +278,7 @@ impl Rejection {
             Self::CountDiffers { .. } => "barrier.count_differs",
             Self::AlreadyArrived { .. } => "barrier.already_arrived",
             Self::OutOfRange(_) => "barrier.out_of_range",
-            Self::TooMany { .. } => "barrier.too_many",
+            Self::TooMany(_) => "barrier.too_many",
             Self::SessionEnded { .. } => "barrier.session_ended",
         }
     }
@@ -293,7 +288,7 @@ impl Rejection {
         match self {
             Self::CountDiffers { .. } | Self::AlreadyArrived { .. } => Kind::Conflict,
             Self::OutOfRange(_) => Kind::Invalid,
-            Self::TooMany { .. } => Kind::Exhausted,
+            Self::TooMany(_) => Kind::Exhausted,
             Self::SessionEnded { .. } => Kind::Stale,
         }
     }
@@ -306,7 +301,7 @@ impl Rejection {
                 "look at the barrier to see whether it has opened, or arrive as another agent"
             }
             Self::OutOfRange(_) => "give a number within the range",
-            Self::TooMany { .. } => "let some barriers open first, or reset them",
+            Self::TooMany(_) => "let some barriers open first, or reset them",
             Self::SessionEnded { .. } => "register again, then arrive again",
         }
     }

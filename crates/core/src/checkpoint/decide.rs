@@ -10,7 +10,7 @@ use crate::limits;
 use crate::names::{CheckpointId, CheckpointLabel, TaskId};
 use crate::numbers::Token;
 use crate::pattern::Pattern;
-use crate::range::within;
+use crate::refusal::{TooMany, fits, has_room, within};
 use crate::stamp::Stamp;
 use crate::tasks::Lease;
 use crate::time::Timestamp;
@@ -100,22 +100,18 @@ fn check_token(
     Err(Rejection::StaleToken { task: task.clone(), given, lease: lease.cloned() })
 }
 
-fn check_size(what: &'static str, bytes: usize, bytes_max: usize) -> Result<(), Rejection> {
-    if bytes > bytes_max { Err(Rejection::TooLarge { what, bytes, bytes_max }) } else { Ok(()) }
-}
-
 fn check_words(description: Option<&String>, metadata: Option<&Json>) -> Result<(), Rejection> {
     let description = description.map_or(0, String::len);
-    check_size("description", description, limits::DESCRIPTION_BYTES_MAX)?;
+    fits("description", description, limits::DESCRIPTION_BYTES_MAX)?;
     let Some(metadata) = metadata else { return Ok(()) };
-    check_size("metadata", metadata.as_bytes().len(), limits::METADATA_BYTES_MAX)?;
+    fits("metadata", metadata.as_bytes().len(), limits::METADATA_BYTES_MAX)?;
     if metadata.as_bytes().first() == Some(&b'{') { Ok(()) } else { Err(Rejection::BadMetadata {}) }
 }
 
 fn save(table: &Table, around: &impl Surroundings, command: Save) -> Result<Decided, Rejection> {
     let Save { task, state, description, parent, label, metadata, token } = command;
     check_token(around, &task, token, true)?;
-    check_size("state", state.as_bytes().len(), limits::CHECKPOINT_BYTES_MAX)?;
+    fits("state", state.as_bytes().len(), limits::CHECKPOINT_BYTES_MAX)?;
     check_words(description.as_ref(), metadata.as_ref())?;
     let thread = table.thread(&task);
     let parent = match parent {
@@ -187,17 +183,14 @@ fn check_counts(table: &Table, of_task: usize) -> Result<(), Rejection> {
         ("checkpoints of this task", of_task, limits::CHECKPOINTS_PER_TASK_MAX),
         ("checkpoints", table.len(), limits::CHECKPOINTS_MAX),
     ];
-    match counts.into_iter().find(|(_, count, max)| count >= max) {
-        Some((what, _, max)) => Err(Rejection::TooMany { what, max }),
-        None => Ok(()),
-    }
+    Ok(has_room(counts)?)
 }
 
 /// Whether there may be so many bytes more.
 fn check_bytes(table: &Table, growth: usize) -> Result<(), Rejection> {
     let max = limits::CHECKPOINTS_BYTES_MAX;
     if table.bytes() + growth > max {
-        return Err(Rejection::TooMany { what: "bytes of checkpoints", max });
+        return Err(TooMany { what: "bytes of checkpoints", max }.into());
     }
     Ok(())
 }
@@ -290,7 +283,7 @@ fn retain(table: &Table, command: Retain) -> Result<Decided, Rejection> {
     let is_bound = keep.is_some() || max_age_ms.is_some();
     let max = limits::CHECKPOINT_RULES_MAX;
     if before.is_none() && is_bound && table.rules().all().len() >= max {
-        return Err(Rejection::TooMany { what: "rules about checkpoints", max });
+        return Err(TooMany { what: "rules about checkpoints", max }.into());
     }
     let is_same = before.map_or(!is_bound, |before| *before == rule);
     let events = if is_same { Vec::new() } else { vec![Event::Retained { rule }] };

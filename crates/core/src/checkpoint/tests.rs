@@ -10,6 +10,7 @@ use crate::command::{Request, Wish};
 use crate::json::Json;
 use crate::limits;
 use crate::names::{AgentId, CheckpointId, CheckpointLabel, TaskId};
+use crate::refusal::TooMany;
 use crate::space::{Outcome, Space};
 use crate::testing::{World, check_coverage, scenarios};
 use crate::time::Timestamp;
@@ -364,7 +365,7 @@ fn there_are_limits_to_how_many_and_how_much() {
     let mut save_all = |count: usize| (0..count).try_for_each(|_| saving.save("t", "1").map(drop));
     assert_eq!(save_all(limits::CHECKPOINTS_PER_TASK_MAX), Ok(()));
     let max = limits::CHECKPOINTS_PER_TASK_MAX;
-    let full = Rejection::TooMany { what: "checkpoints of this task", max };
+    let full = Rejection::from(TooMany { what: "checkpoints of this task", max });
     assert_eq!(save_all(1), Err(full));
     // With a rule about how many are kept there is always room for the next.
     let retain = Retain { keep: Some(10), ..Retain::default() };
@@ -378,7 +379,7 @@ fn there_are_limits_to_how_many_and_how_much() {
     let task = Some("u".parse().unwrap());
     let one_more = saving.run(Command::Retain(Retain { task, keep: Some(1), max_age_ms: None }));
     let max = limits::CHECKPOINT_RULES_MAX;
-    assert_eq!(one_more, Err(Rejection::TooMany { what: "rules about checkpoints", max }));
+    assert_eq!(one_more, Err(TooMany { what: "rules about checkpoints", max }.into()));
     let mut seed = 3;
     let mut fill = |number: usize| {
         let text = format!("\"{}\"", letters(&mut seed, limits::CHECKPOINT_BYTES_MAX - 2));
@@ -386,7 +387,7 @@ fn there_are_limits_to_how_many_and_how_much() {
     };
     let refused = (0..).find_map(|number| fill(number).err()).unwrap();
     let max = limits::CHECKPOINTS_BYTES_MAX;
-    assert_eq!(refused, Rejection::TooMany { what: "bytes of checkpoints", max });
+    assert_eq!(refused, TooMany { what: "bytes of checkpoints", max }.into());
     assert!(saving.space.checkpoint.bytes() <= max);
 }
 

@@ -9,7 +9,7 @@ use crate::kind::Kind;
 use crate::names::{CheckpointId, CheckpointLabel, TaskId};
 use crate::numbers::Token;
 use crate::pattern::Pattern;
-use crate::range::OutOfRange;
+use crate::refusal::{OutOfRange, TooLarge, TooMany};
 use crate::tasks::Lease;
 
 /// What one may ask of checkpoints so that they change.
@@ -394,23 +394,11 @@ pub enum Rejection {
     #[error(transparent)]
     OutOfRange(#[from] OutOfRange),
     /// Something is larger than allowed.
-    #[error("the {what} has {bytes} bytes, at most {bytes_max} are allowed")]
-    TooLarge {
-        /// What.
-        what: &'static str,
-        /// Its size.
-        bytes: usize,
-        /// The limit.
-        bytes_max: usize,
-    },
+    #[error(transparent)]
+    TooLarge(#[from] TooLarge),
     /// There are too many.
-    #[error("there are {max} {what} already, that is the most")]
-    TooMany {
-        /// What there is too much of.
-        what: &'static str,
-        /// The limit.
-        max: usize,
-    },
+    #[error(transparent)]
+    TooMany(#[from] TooMany),
 }
 
 fn now_held(task: &TaskId, given: Option<Token>, lease: Option<&Lease>) -> String {
@@ -437,8 +425,8 @@ impl Rejection {
             Self::BadMetadata {} => "checkpoint.bad_metadata",
             Self::NoBound {} => "checkpoint.no_bound",
             Self::OutOfRange(_) => "checkpoint.out_of_range",
-            Self::TooLarge { .. } => "checkpoint.too_large",
-            Self::TooMany { .. } => "checkpoint.too_many",
+            Self::TooLarge(_) => "checkpoint.too_large",
+            Self::TooMany(_) => "checkpoint.too_many",
         }
     }
 
@@ -452,8 +440,8 @@ impl Rejection {
             | Self::BadMetadata {}
             | Self::NoBound {}
             | Self::OutOfRange(_) => Kind::Invalid,
-            Self::TooLarge { .. } => Kind::TooLarge,
-            Self::TooMany { .. } => Kind::Exhausted,
+            Self::TooLarge(_) => Kind::TooLarge,
+            Self::TooMany(_) => Kind::Exhausted,
         }
     }
 
@@ -471,8 +459,8 @@ impl Rejection {
             Self::BadMetadata {} => "send an object, such as {\"step\": 3}",
             Self::NoBound {} => "say how many to keep, how old to be to go, or all",
             Self::OutOfRange(_) => "give a number within the range",
-            Self::TooLarge { .. } => "save less, and keep large things as artifacts",
-            Self::TooMany { .. } => "prune some, or set a rule about how many are kept",
+            Self::TooLarge(_) => "save less, and keep large things as artifacts",
+            Self::TooMany(_) => "prune some, or set a rule about how many are kept",
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::json::Json;
 use crate::limits;
 use crate::names::{AgentId, HandoffId, Key, NamespaceName, TaskId};
 use crate::numbers::WaitId;
-use crate::range::within;
+use crate::refusal::{fits, has_room, json_fits, text_fits, within};
 use crate::rule::{Judgement, Proposal, Receiver as Known};
 use crate::stamp::Stamp;
 use crate::task::{Table as Tasks, Task};
@@ -209,12 +209,9 @@ fn receive(
 ) -> Result<Decided, Rejection> {
     let wait_ms = within("wait_ms", wait_ms, 0, (0, limits::WAIT_MS_MAX))?;
     let receiver = stamp.agent.clone();
-    let max = limits::HANDOFFS_PER_AGENT_MAX;
     let busy = table.delivered_to(&receiver).count() + table.waits_of(&receiver).count();
-    if busy >= max {
-        let what = "hand-offs that the agent has not answered or waits for";
-        return Err(Rejection::TooMany { what, max });
-    }
+    let what = "hand-offs that the agent has not answered or waits for";
+    has_room([(what, busy, limits::HANDOFFS_PER_AGENT_MAX)])?;
     let known = around.agent(&receiver).filter(|known| known.is_active);
     let capabilities = known.into_iter().flat_map(|known| known.capabilities);
     if let Some(handoff) = table.next_for(&receiver, capabilities, stamp.now) {
@@ -225,10 +222,7 @@ fn receive(
     if wait_ms == 0 {
         return Ok(Decided { about: About::Received(None), ..done(Vec::new()) });
     }
-    if table.waits().len() >= limits::WAITS_MAX {
-        let (what, max) = ("calls that wait for hand-offs", limits::WAITS_MAX);
-        return Err(Rejection::TooMany { what, max });
-    }
+    has_room([("calls that wait for hand-offs", table.waits().len(), limits::WAITS_MAX)])?;
     let (wait, until) = (stamp.wait(), stamp.now.after(wait_ms));
     let queued = Event::Queued { wait, receiver, until };
     Ok(Decided { about: About::Later, ..done(vec![queued]) })
@@ -277,10 +271,9 @@ fn accept(
     let entries = offering::selected(around, handoff);
     offering::check_versions(handoff, &entries)?;
     check_approval(around, handoff, &entries, stamp.now)?;
-    if handoff.task.is_none() && table.accepted_by(caller).count() >= limits::HANDOFFS_PER_AGENT_MAX
-    {
-        let (what, max) = ("accepted hand-offs of the agent", limits::HANDOFFS_PER_AGENT_MAX);
-        return Err(Rejection::TooMany { what, max });
+    if handoff.task.is_none() {
+        let (count, max) = (table.accepted_by(caller).count(), limits::HANDOFFS_PER_AGENT_MAX);
+        has_room([("accepted hand-offs of the agent", count, max)])?;
     }
     let moved = moving::transfer(around, handoff, caller, overwrite, stamp)?;
     let (receipt, values) = moving::receipt(handoff, &entries);
@@ -326,7 +319,7 @@ fn reject(
     reason: Option<String>,
     stamp: &Stamp,
 ) -> Result<Decided, Rejection> {
-    check_reason(reason.as_ref())?;
+    text_fits("reason", reason.as_ref(), limits::NOTE_BYTES_MAX)?;
     let handoff = known(table, &id)?;
     let by = stamp.agent.clone();
     if !is_for(around, handoff, &by) && !may_approve(handoff, &by) {
@@ -339,27 +332,12 @@ fn reject(
     Ok(about(id.clone(), Event::Rejected { handoff: id, by, reason }))
 }
 
-fn check_reason(reason: Option<&String>) -> Result<(), Rejection> {
-    let (bytes, bytes_max) = (reason.map_or(0, String::len), limits::NOTE_BYTES_MAX);
-    if bytes > bytes_max {
-        return Err(Rejection::TooLarge { field: "reason", bytes, bytes_max });
-    }
-    Ok(())
-}
-
 fn complete(table: &Table, command: Complete, stamp: &Stamp) -> Result<Decided, Rejection> {
     let Complete { handoff: id, result, changes } = command;
     let handoff = known(table, &id)?;
-    let bytes = result.as_ref().map_or(0, |result| result.as_bytes().len());
-    let changed: usize =
-        changes.iter().map(|(name, value)| name.len() + value.as_bytes().len()).sum();
-    let sizes = [
-        ("result", bytes, limits::VALUE_BYTES_MAX),
-        ("changes", changed, limits::HANDOFF_CONTEXT_BYTES_MAX),
-    ];
-    if let Some((field, bytes, bytes_max)) = sizes.into_iter().find(|(_, bytes, max)| bytes > max) {
-        return Err(Rejection::TooLarge { field, bytes, bytes_max });
-    }
+    json_fits("result", result.as_ref(), limits::VALUE_BYTES_MAX)?;
+    let changed = changes.iter().map(|(name, value)| name.len() + value.as_bytes().len()).sum();
+    fits("changes", changed, limits::HANDOFF_CONTEXT_BYTES_MAX)?;
     if handoff.receiver.as_ref().is_some_and(|receiver| *receiver != stamp.agent) {
         let (to, caller) = (handoff.to.clone(), stamp.agent.clone());
         return Err(Rejection::NotReceiver { handoff: id, to, caller });
@@ -376,7 +354,7 @@ fn cancel(
     reason: Option<String>,
     stamp: &Stamp,
 ) -> Result<Decided, Rejection> {
-    check_reason(reason.as_ref())?;
+    text_fits("reason", reason.as_ref(), limits::NOTE_BYTES_MAX)?;
     let handoff = known(table, &id)?;
     if handoff.from != stamp.agent {
         let (caller, what) = (stamp.agent.clone(), "withdraw");
@@ -405,7 +383,7 @@ fn approve(
     reason: Option<String>,
     stamp: &Stamp,
 ) -> Result<Decided, Rejection> {
-    check_reason(reason.as_ref())?;
+    text_fits("reason", reason.as_ref(), limits::NOTE_BYTES_MAX)?;
     let handoff = known(table, &id)?;
     let by = stamp.agent.clone();
     let Some(approval) = handoff.approval.as_ref().filter(|_| handoff.status.is_open()) else {

@@ -14,7 +14,7 @@ use crate::json::{Json, given};
 use crate::kind::Kind;
 use crate::names::{AgentId, HandoffId, TaskId};
 use crate::numbers::{Token, WaitId};
-use crate::range::OutOfRange;
+use crate::refusal::{BadField, OutOfRange, TooLarge, TooMany};
 use crate::rule::Finding;
 use crate::task::{Lease, Task};
 use crate::time::Timestamp;
@@ -552,31 +552,14 @@ pub enum Rejection {
     #[error(transparent)]
     OutOfRange(#[from] OutOfRange),
     /// A field makes no sense.
-    #[error("`{field}` is not valid: {reason}")]
-    BadField {
-        /// Which.
-        field: &'static str,
-        /// What is wrong with it.
-        reason: String,
-    },
+    #[error(transparent)]
+    BadField(#[from] BadField),
     /// A field is too large.
-    #[error("`{field}` has {bytes} bytes, at most {bytes_max} are allowed")]
-    TooLarge {
-        /// Which.
-        field: &'static str,
-        /// How large it is.
-        bytes: usize,
-        /// How large it may be.
-        bytes_max: usize,
-    },
+    #[error(transparent)]
+    TooLarge(#[from] TooLarge),
     /// There are too many.
-    #[error("there are {max} {what} already, that is the most")]
-    TooMany {
-        /// What there is too much of.
-        what: &'static str,
-        /// The limit.
-        max: usize,
-    },
+    #[error(transparent)]
+    TooMany(#[from] TooMany),
     /// The caller's session ended while it waited.
     #[error("the session of agent `{agent}` ended while it waited for a hand-off")]
     SessionEnded {
@@ -616,9 +599,9 @@ impl Rejection {
             Self::DigestMismatch { .. } => "handoff.digest_mismatch",
             Self::StateConflict { .. } => "handoff.state_conflict",
             Self::OutOfRange(_) => "handoff.out_of_range",
-            Self::BadField { .. } => "handoff.bad_field",
-            Self::TooLarge { .. } => "handoff.too_large",
-            Self::TooMany { .. } => "handoff.too_many",
+            Self::BadField(_) => "handoff.bad_field",
+            Self::TooLarge(_) => "handoff.too_large",
+            Self::TooMany(_) => "handoff.too_many",
             Self::SessionEnded { .. } => "handoff.session_ended",
         }
     }
@@ -639,9 +622,9 @@ impl Rejection {
             Self::NotHolder { .. } | Self::StaleToken { .. } | Self::SessionEnded { .. } => {
                 Kind::Stale
             }
-            Self::OutOfRange(_) | Self::BadField { .. } => Kind::Invalid,
-            Self::TooLarge { .. } => Kind::TooLarge,
-            Self::TooMany { .. } => Kind::Exhausted,
+            Self::OutOfRange(_) | Self::BadField(_) => Kind::Invalid,
+            Self::TooLarge(_) => Kind::TooLarge,
+            Self::TooMany(_) => Kind::Exhausted,
         }
     }
 
@@ -669,9 +652,9 @@ impl Rejection {
                 "look at the entry; accept with overwrite, or move one of the two out of the way"
             }
             Self::OutOfRange(_) => "give a number within the range",
-            Self::BadField { .. } => "correct the field",
-            Self::TooLarge { .. } => "summarise it, or hand over keys or artifacts instead",
-            Self::TooMany { .. } => "answer or cancel some first",
+            Self::BadField(_) => "correct the field",
+            Self::TooLarge(_) => "summarise it, or hand over keys or artifacts instead",
+            Self::TooMany(_) => "answer or cancel some first",
             Self::SessionEnded { .. } => "register again, then receive again",
         }
     }

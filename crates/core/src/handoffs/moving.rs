@@ -11,6 +11,7 @@ use crate::handoff::{Decided, Event, Moved, Rejection, Surroundings, Table, abou
 use crate::json::Json;
 use crate::limits;
 use crate::names::{AgentId, Key, NamespaceName};
+use crate::refusal::bad;
 use crate::stamp::Stamp;
 use crate::state;
 
@@ -22,15 +23,15 @@ pub fn execute(
     offer: Offer,
     stamp: &Stamp,
 ) -> Result<Decided, Rejection> {
-    let bad = |field, reason: &str| Err(Rejection::BadField { field, reason: reason.to_owned() });
+    let refuse = |field: &'static str, reason: &str| Err(bad(field, reason).into());
     if offer.task.is_none() {
-        return bad("task", "there is nothing to hand over without one");
+        return refuse("task", "there is nothing to hand over without one");
     }
     let Receiver::Agent(to) = offer.to.clone() else {
-        return bad("to", "it must be an agent: nobody is asked whether they want it");
+        return refuse("to", "it must be an agent: nobody is asked whether they want it");
     };
     if offer.approval.is_some() {
-        return bad("approval", "nobody is asked: make an offer instead");
+        return refuse("approval", "nobody is asked: make an offer instead");
     }
     let prepared = offering::prepare(table, around, offer, stamp)?;
     let refused = |mut handoff: Handoff, step: &str, rejection: &Rejection| {

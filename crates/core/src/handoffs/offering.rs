@@ -11,7 +11,7 @@ use crate::json::Json;
 use crate::limits;
 use crate::names::RuleName;
 use crate::numbers::Version;
-use crate::range::within;
+use crate::refusal::{TooMany, bad, fits, has_room, is_list, within};
 use crate::rule::{Finding, Judgement, Proposal};
 use crate::stamp::Stamp;
 use crate::tasks::Record;
@@ -38,8 +38,7 @@ pub fn prepare(
 ) -> Result<Prepared, Rejection> {
     check(&offer)?;
     if offer.to.agent() == Some(&stamp.agent) {
-        let reason = "it is the giver".to_owned();
-        return Err(Rejection::BadField { field: "to", reason });
+        return Err(bad("to", "it is the giver").into());
     }
     let record = held(around, &offer, stamp)?;
     let deadline = (limits::HANDOFF_DEADLINE_MS_MIN, limits::HANDOFF_DEADLINE_MS_MAX);
@@ -116,33 +115,32 @@ fn check(offer: &Offer) -> Result<(), Rejection> {
         ("traceparent", text(&offer.traceparent), limits::TRACEPARENT_BYTES_MAX),
         ("artifacts", json(&offer.artifacts), limits::ERROR_BYTES_MAX),
     ];
-    if let Some((field, bytes, bytes_max)) = sizes.into_iter().find(|(_, bytes, max)| bytes > max) {
-        return Err(Rejection::TooLarge { field, bytes, bytes_max });
+    for (field, bytes, bytes_max) in sizes {
+        fits(field, bytes, bytes_max)?;
     }
-    let bad = |field, reason: String| Err(Rejection::BadField { field, reason });
-    if offer.artifacts.as_ref().is_some_and(|list| !list.as_str().starts_with('[')) {
-        return bad("artifacts", "it must be a list".to_owned());
-    }
+    is_list("artifacts", offer.artifacts.as_ref())?;
     let (count, max) = (offer.keys.len(), limits::HANDOFF_KEYS_MAX);
     if count > max {
-        return bad("keys", format!("there are {count}, at most {max}"));
+        return Err(bad("keys", format!("there are {count}, at most {max}")).into());
     }
     let mut names: Vec<_> = offer.keys.iter().map(|key| (&key.namespace, &key.key)).collect();
     names.sort_unstable();
     if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-        return bad("keys", format!("`{}/{}` is there twice", pair[0].0, pair[0].1));
+        let reason = format!("`{}/{}` is there twice", pair[0].0, pair[0].1);
+        return Err(bad("keys", reason).into());
     }
     let odd = |name: &&String| {
         !(1..=limits::KEY_BYTES_MAX).contains(&name.len()) || name.bytes().any(|byte| byte < 0x20)
     };
     if let Some(name) = offer.state.keys().find(odd) {
         let shown: String = name.chars().take(40).flat_map(char::escape_default).collect();
-        return bad("state", format!("`{shown}` is no name for a value"));
+        return Err(bad("state", format!("`{shown}` is no name for a value")).into());
     }
     if let Some(approval) = &offer.approval {
         let (count, max) = (approval.by.len(), limits::APPROVERS_MAX);
         if count > max {
-            return bad("approval", format!("there are {count} who may approve, at most {max}"));
+            let reason = format!("there are {count} who may approve, at most {max}");
+            return Err(bad("approval", reason).into());
         }
         let span = (1, limits::HANDOFF_DEADLINE_MS_MAX);
         within("approval.expires_ms", approval.expires_ms, span.1, span)?;
@@ -158,16 +156,15 @@ fn held<'a>(
 ) -> Result<Option<&'a Record>, Rejection> {
     let Some(task) = &offer.task else {
         if offer.token.is_some() {
-            let reason = "it is that of a task, and no task is given".to_owned();
-            return Err(Rejection::BadField { field: "token", reason });
+            return Err(bad("token", "it is that of a task, and no task is given").into());
         }
         return Ok(None);
     };
     let unknown = || Rejection::UnknownTask { task: task.clone() };
     let record = around.task(task).ok_or_else(unknown)?;
     let Some(given) = offer.token else {
-        let reason = "whoever hands over a task shows the token of its lease".to_owned();
-        return Err(Rejection::BadField { field: "token", reason });
+        let reason = "whoever hands over a task shows the token of its lease";
+        return Err(bad("token", reason).into());
     };
     let lease = record.lease.as_deref();
     let (task, giver) = (task.clone(), stamp.agent.clone());
@@ -262,13 +259,10 @@ fn unlikely(around: &impl Surroundings, to: &Receiver) -> Option<Finding> {
 /// Refuses more hand-offs than a workspace may have open.
 pub fn check_room(table: &Table, handoff: &Handoff) -> Result<(), Rejection> {
     let (count, bytes) = table.unfinished();
-    if count >= limits::HANDOFFS_MAX {
-        let (what, max) = ("hand-offs that have not ended", limits::HANDOFFS_MAX);
-        return Err(Rejection::TooMany { what, max });
-    }
+    has_room([("hand-offs that have not ended", count, limits::HANDOFFS_MAX)])?;
     if bytes + handoff.bytes() > limits::HANDOFFS_BYTES_MAX {
         let (what, max) = ("bytes of hand-offs that have not ended", limits::HANDOFFS_BYTES_MAX);
-        return Err(Rejection::TooMany { what, max });
+        return Err(TooMany { what, max }.into());
     }
     assert_eq!(handoff.status, Status::Offered, "only what is offered takes room");
     Ok(())

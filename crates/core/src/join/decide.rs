@@ -8,7 +8,7 @@ use crate::join_record::{Outcome, Record};
 use crate::limits;
 use crate::names::{AgentId, GroupName, JoinId, TaskId};
 use crate::numbers::WaitId;
-use crate::range::within;
+use crate::refusal::{TooMany, has_room, within};
 use crate::stamp::Stamp;
 use crate::tasks;
 use crate::wait::Left;
@@ -146,12 +146,10 @@ fn check_counts(
         ("joins of this group", of_group, limits::JOINS_PER_TASK_MAX),
         ("joins of one of these tasks", of_task, limits::JOINS_PER_TASK_MAX),
     ];
-    if let Some((what, _, max)) = counts.into_iter().find(|(_, count, max)| count >= max) {
-        return Err(Rejection::TooMany { what, max });
-    }
+    has_room(counts)?;
     if table.members() + fresh > limits::JOINED_TASKS_MAX {
         let max = limits::JOINED_TASKS_MAX;
-        return Err(Rejection::TooMany { what: "tasks in joins that wait", max });
+        return Err(TooMany { what: "tasks in joins that wait", max }.into());
     }
     Ok(())
 }
@@ -178,9 +176,7 @@ fn wait(
         ("calls of this agent that wait", table.waits_of(&waiter).count(), limits::JOIN_WAITS_MAX),
         ("calls that wait for a join", table.waits().len(), limits::WAITS_MAX),
     ];
-    if let Some((what, _, max)) = counts.into_iter().find(|(_, count, max)| count >= max) {
-        return Err(Rejection::TooMany { what, max });
-    }
+    has_room(counts)?;
     let until = stamp.now.after(wait_ms);
     let event = Event::Queued { join, waiter, wait: stamp.wait(), until };
     Ok(Decided { events: vec![event], about: About::Later })

@@ -7,7 +7,7 @@ use crate::json::{Json, given};
 use crate::kind::Kind;
 use crate::names::{AgentId, GroupName, JoinId, TaskId};
 use crate::numbers::WaitId;
-use crate::range::OutOfRange;
+use crate::refusal::{OutOfRange, TooMany};
 use crate::tasks;
 use crate::time::Timestamp;
 use crate::wait::{Left, Step};
@@ -326,13 +326,8 @@ pub enum Rejection {
     #[error(transparent)]
     OutOfRange(#[from] OutOfRange),
     /// There are too many.
-    #[error("there are {max} {what} already, that is the most")]
-    TooMany {
-        /// What there is too much of.
-        what: &'static str,
-        /// The limit.
-        max: usize,
-    },
+    #[error(transparent)]
+    TooMany(#[from] TooMany),
     /// The caller's session ended while it waited.
     #[error("the session of agent `{agent}` ended while it waited for join `{join}`")]
     SessionEnded {
@@ -352,7 +347,7 @@ impl Rejection {
             Self::UnknownTask { .. } => "join.unknown_task",
             Self::BadMembers { .. } => "join.bad_members",
             Self::OutOfRange(_) => "join.out_of_range",
-            Self::TooMany { .. } => "join.too_many",
+            Self::TooMany(_) => "join.too_many",
             Self::SessionEnded { .. } => "join.session_ended",
         }
     }
@@ -363,7 +358,7 @@ impl Rejection {
             Self::NotFound { .. } | Self::UnknownTask { .. } => Kind::NotFound,
             Self::Exists { .. } => Kind::Conflict,
             Self::BadMembers { .. } | Self::OutOfRange(_) => Kind::Invalid,
-            Self::TooMany { .. } => Kind::Exhausted,
+            Self::TooMany(_) => Kind::Exhausted,
             Self::SessionEnded { .. } => Kind::Stale,
         }
     }
@@ -376,7 +371,7 @@ impl Rejection {
             Self::UnknownTask { .. } => "create the task first: a join is about known tasks",
             Self::BadMembers { .. } => "name a group or some tasks, each once",
             Self::OutOfRange(_) => "give a number within the range",
-            Self::TooMany { .. } => "wait until some have settled, or use another workspace",
+            Self::TooMany(_) => "wait until some have settled, or use another workspace",
             Self::SessionEnded { .. } => "register again, then wait again",
         }
     }

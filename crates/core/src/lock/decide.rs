@@ -7,7 +7,7 @@ use crate::hold::{is_worth_renewing, ttl_ms as checked_ttl};
 use crate::limits;
 use crate::names::{AgentId, LockName};
 use crate::numbers::{Token, WaitId};
-use crate::range::within;
+use crate::refusal::{has_room, within};
 use crate::stamp::Stamp;
 use crate::wait::Left;
 
@@ -81,10 +81,7 @@ fn check_counts(
 ) -> Result<(), Rejection> {
     let own = table.held_by(agent) + table.waits_of(agent).count();
     let own = ("locks that this agent holds or waits for", own, limits::HOLDS_PER_AGENT_MAX);
-    match [own, all].into_iter().find(|(_, count, max)| count >= max) {
-        Some((what, _, max)) => Err(Rejection::TooMany { what, max }),
-        None => Ok(()),
-    }
+    Ok(has_room([own, all])?)
 }
 
 /// The hold, if the token is its own.

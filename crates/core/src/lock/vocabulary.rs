@@ -6,7 +6,7 @@ use thiserror::Error;
 use crate::kind::Kind;
 use crate::names::{AgentId, LockName};
 use crate::numbers::{Token, WaitId};
-use crate::range::OutOfRange;
+use crate::refusal::{OutOfRange, TooMany};
 use crate::time::Timestamp;
 use crate::wait::{Left, Step, Wait};
 
@@ -325,13 +325,8 @@ pub enum Rejection {
     #[error(transparent)]
     OutOfRange(#[from] OutOfRange),
     /// There are too many.
-    #[error("there are {max} {what} already, that is the most")]
-    TooMany {
-        /// What there is too much of.
-        what: &'static str,
-        /// The limit.
-        max: usize,
-    },
+    #[error(transparent)]
+    TooMany(#[from] TooMany),
     /// The caller's session ended while it waited.
     #[error("the session of agent `{agent}` ended while it waited for lock `{name}`")]
     SessionEnded {
@@ -355,7 +350,7 @@ impl Rejection {
         match self {
             Self::StaleToken { .. } => "lock.stale_token",
             Self::OutOfRange(_) => "lock.out_of_range",
-            Self::TooMany { .. } => "lock.too_many",
+            Self::TooMany(_) => "lock.too_many",
             Self::SessionEnded { .. } => "lock.session_ended",
         }
     }
@@ -365,7 +360,7 @@ impl Rejection {
         match self {
             Self::StaleToken { .. } | Self::SessionEnded { .. } => Kind::Stale,
             Self::OutOfRange(_) => Kind::Invalid,
-            Self::TooMany { .. } => Kind::Exhausted,
+            Self::TooMany(_) => Kind::Exhausted,
         }
     }
 
@@ -376,7 +371,7 @@ impl Rejection {
                 "stop what the lock protects, and acquire it again before going on"
             }
             Self::OutOfRange(_) => "give a number within the range",
-            Self::TooMany { .. } => "let go of some first, or use another workspace",
+            Self::TooMany(_) => "let go of some first, or use another workspace",
             Self::SessionEnded { .. } => "register again, then acquire again",
         }
     }

@@ -4,6 +4,7 @@ use super::table::Table;
 use super::vocabulary::{Command, Event, Query, Rejection, Reply};
 use crate::limits;
 use crate::names::NamespaceName;
+use crate::refusal::TooMany;
 use crate::rules::Rules;
 
 /// Events that must happen. The answer is the namespace as it is then, unless it is gone.
@@ -29,7 +30,7 @@ fn create(table: &Table, name: NamespaceName, rules: Rules) -> Result<Decided, R
         return Err(Rejection::Exists { namespace: Box::new(namespace.clone()) });
     }
     if table.len() >= limits::NAMESPACES_MAX {
-        return Err(Rejection::TooMany { max: limits::NAMESPACES_MAX });
+        return Err(TooMany { what: "namespaces", max: limits::NAMESPACES_MAX }.into());
     }
     check_rules(&name, &rules)?;
     Ok(Decided { events: vec![Event::Created { name, rules }], reply: None })

@@ -6,6 +6,7 @@ use thiserror::Error;
 use crate::kind::Kind;
 use crate::names::{AgentId, NamespaceName};
 use crate::numbers::Revision;
+use crate::refusal::TooMany;
 use crate::rules::Rules;
 use crate::time::Timestamp;
 
@@ -196,11 +197,8 @@ pub enum Rejection {
         name: NamespaceName,
     },
     /// There are too many.
-    #[error("the workspace has {max} namespaces already, that is the most")]
-    TooMany {
-        /// The limit.
-        max: usize,
-    },
+    #[error(transparent)]
+    TooMany(#[from] TooMany),
     /// The page size makes no sense.
     #[error("limit is {given}, it must be between 1 and {max}")]
     LimitOutOfRange {
@@ -220,7 +218,7 @@ impl Rejection {
             Self::FaultyRules { .. } => "namespace.faulty_rules",
             Self::OldSchemaVersion { .. } => "namespace.old_schema_version",
             Self::Permanent { .. } => "namespace.permanent",
-            Self::TooMany { .. } => "namespace.too_many",
+            Self::TooMany(_) => "namespace.too_many",
             Self::LimitOutOfRange { .. } => "namespace.limit_out_of_range",
         }
     }
@@ -233,7 +231,7 @@ impl Rejection {
             Self::FaultyRules { .. } | Self::LimitOutOfRange { .. } | Self::Permanent { .. } => {
                 Kind::Invalid
             }
-            Self::TooMany { .. } => Kind::Exhausted,
+            Self::TooMany(_) => Kind::Exhausted,
         }
     }
 
@@ -245,7 +243,7 @@ impl Rejection {
             Self::FaultyRules { .. } => "correct the rules as the detail says",
             Self::OldSchemaVersion { .. } => "read the present rules and give the next version",
             Self::Permanent { .. } => "delete its entries instead",
-            Self::TooMany { .. } => "delete namespaces that nobody needs, or use another workspace",
+            Self::TooMany(_) => "delete namespaces that nobody needs, or use another workspace",
             Self::LimitOutOfRange { .. } => "ask for a page within the range",
         }
     }

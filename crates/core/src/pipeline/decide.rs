@@ -10,7 +10,7 @@ use crate::json::Json;
 use crate::limits;
 use crate::names::{PipelineName, StageName, TaskId};
 use crate::pipelines::{Budget, Following, Misfit, graph};
-use crate::range::within;
+use crate::refusal::{TooLarge, TooMany, fits, has_room, json_fits, text_fits, within};
 use crate::stamp::Stamp;
 
 /// What pipelines may know of tasks.
@@ -98,16 +98,8 @@ pub fn decide(
     }
 }
 
-fn check_bytes(field: &'static str, bytes: usize, bytes_max: usize) -> Result<(), Rejection> {
-    if bytes > bytes_max { Err(Rejection::TooLarge { field, bytes, bytes_max }) } else { Ok(()) }
-}
-
-fn check_json(field: &'static str, json: Option<&Json>, bytes_max: usize) -> Result<(), Rejection> {
-    check_bytes(field, json.map_or(0, |json| json.as_bytes().len()), bytes_max)
-}
-
 fn check_reason(reason: Option<&String>) -> Result<(), Rejection> {
-    check_bytes("reason", reason.map_or(0, String::len), limits::NOTE_BYTES_MAX)
+    Ok(text_fits("reason", reason, limits::NOTE_BYTES_MAX)?)
 }
 
 fn bad(stage: Option<&StageName>, reason: impl Into<String>) -> Rejection {
@@ -127,8 +119,8 @@ impl<'a, S: Surroundings> Desk<'a, S> {
         if let Some(record) = self.table.get(&pipeline) {
             return Err(Rejection::Exists { pipeline: Box::new(record.shown()) });
         }
-        check_json("input", input.as_ref(), limits::VALUE_BYTES_MAX)?;
-        check_json("metadata", metadata.as_ref(), limits::METADATA_BYTES_MAX)?;
+        json_fits("input", input.as_ref(), limits::VALUE_BYTES_MAX)?;
+        json_fits("metadata", metadata.as_ref(), limits::METADATA_BYTES_MAX)?;
         if metadata.as_ref().is_some_and(|metadata| !metadata.as_str().starts_with('{')) {
             return Err(bad(None, "`metadata` must be an object"));
         }
@@ -137,12 +129,9 @@ impl<'a, S: Surroundings> Desk<'a, S> {
             self.check_design(stage, automatic)?;
         }
         let bytes = stages.iter().map(Design::bytes).sum();
-        check_bytes("stages", bytes, limits::VALUE_BYTES_MAX)?;
+        fits("stages", bytes, limits::VALUE_BYTES_MAX)?;
         let created = Created { pipeline: pipeline.clone(), stages, automatic, input, metadata };
-        if self.table.unfinished() >= limits::PIPELINES_MAX {
-            let (what, max) = ("unfinished pipelines", limits::PIPELINES_MAX);
-            return Err(Rejection::TooMany { what, max });
-        }
+        has_room([("unfinished pipelines", self.table.unfinished(), limits::PIPELINES_MAX)])?;
         self.check_room(created.bytes())?;
         let record = Record::new(&created, 0, &self.moment());
         let events = self.with_what_follows(Event::Created(Box::new(created)), record);
@@ -169,7 +158,7 @@ impl<'a, S: Surroundings> Desk<'a, S> {
     fn check_room(&self, bytes: usize) -> Result<(), Rejection> {
         if self.table.bytes() + bytes > limits::PIPELINES_BYTES_MAX {
             let (what, max) = ("bytes of unfinished pipelines", limits::PIPELINES_BYTES_MAX);
-            return Err(Rejection::TooMany { what, max });
+            return Err(TooMany { what, max }.into());
         }
         Ok(())
     }
@@ -217,7 +206,7 @@ impl<'a, S: Surroundings> Desk<'a, S> {
     ) -> Result<Decided, Rejection> {
         let (record, number) = self.by_hand(&pipeline, &stage)?;
         check_status(record, number, "failed", &[StageStatus::Running])?;
-        check_json("error", Some(&error), limits::ERROR_BYTES_MAX)?;
+        json_fits("error", Some(&error), limits::ERROR_BYTES_MAX)?;
         self.check_kept(record, "error", Some(&error))?;
         Ok(self.about_stage(record, Event::StageFailed { pipeline, stage, error }))
     }
@@ -378,7 +367,7 @@ impl<'a, S: Surroundings> Desk<'a, S> {
         json: Option<&Json>,
     ) -> Result<(), Rejection> {
         let bytes = json.map_or(0, |json| json.as_bytes().len());
-        check_bytes(field, bytes, limits::VALUE_BYTES_MAX.min(record.room()))?;
+        fits(field, bytes, limits::VALUE_BYTES_MAX.min(record.room()))?;
         self.check_room(bytes)
     }
 }
@@ -427,7 +416,7 @@ fn found(record: &Record, stage: &StageName) -> Result<usize, Rejection> {
 fn unfit(misfit: &Misfit) -> Rejection {
     match misfit {
         Misfit::TooLarge { bytes, bytes_max } => {
-            Rejection::TooLarge { field: "input", bytes: *bytes, bytes_max: *bytes_max }
+            TooLarge { field: "input", bytes: *bytes, bytes_max: *bytes_max }.into()
         }
         Misfit::TooDeep | Misfit::NoList | Misfit::TooMany { .. } => {
             bad(None, "the outputs of the stages before nest too deep to be put together")

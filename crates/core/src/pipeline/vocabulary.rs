@@ -6,7 +6,7 @@ use thiserror::Error;
 use crate::json::{Json, given};
 use crate::kind::Kind;
 use crate::names::{AgentId, PipelineName, StageName, TaskId};
-use crate::range::OutOfRange;
+use crate::refusal::{OutOfRange, TooLarge, TooMany};
 
 pub use crate::pipelines::{
     Course, Create, Design, Heard, List, Member, Moved, Outcome, Output, Pipeline, Record, Stage,
@@ -434,23 +434,11 @@ pub enum Rejection {
     #[error(transparent)]
     OutOfRange(#[from] OutOfRange),
     /// A field is too large.
-    #[error("`{field}` has {bytes} bytes, at most {bytes_max} are allowed")]
-    TooLarge {
-        /// Which.
-        field: &'static str,
-        /// How large it is.
-        bytes: usize,
-        /// How large it may be.
-        bytes_max: usize,
-    },
+    #[error(transparent)]
+    TooLarge(#[from] TooLarge),
     /// There are too many.
-    #[error("there are {max} {what} already, that is the most")]
-    TooMany {
-        /// What there is too much of.
-        what: &'static str,
-        /// The limit.
-        max: usize,
-    },
+    #[error(transparent)]
+    TooMany(#[from] TooMany),
 }
 
 fn of_stage(stage: Option<&StageName>) -> String {
@@ -498,8 +486,8 @@ impl Rejection {
             Self::Finished { .. } => "pipeline.finished",
             Self::Unfinished { .. } => "pipeline.unfinished",
             Self::OutOfRange(_) => "pipeline.out_of_range",
-            Self::TooLarge { .. } => "pipeline.too_large",
-            Self::TooMany { .. } => "pipeline.too_many",
+            Self::TooLarge(_) => "pipeline.too_large",
+            Self::TooMany(_) => "pipeline.too_many",
         }
     }
 
@@ -515,8 +503,8 @@ impl Rejection {
             | Self::Unfinished { .. } => Kind::Conflict,
             Self::WrongAgent { .. } => Kind::Denied,
             Self::BadStages { .. } | Self::OutOfRange(_) => Kind::Invalid,
-            Self::TooLarge { .. } => Kind::TooLarge,
-            Self::TooMany { .. } => Kind::Exhausted,
+            Self::TooLarge(_) => Kind::TooLarge,
+            Self::TooMany(_) => Kind::Exhausted,
         }
     }
 
@@ -534,8 +522,8 @@ impl Rejection {
             Self::Finished { .. } => "create another pipeline if there is more to do",
             Self::Unfinished { .. } => "abort it first, or wait until it is finished",
             Self::OutOfRange(_) => "give a number within the range",
-            Self::TooLarge { .. } => "store it outside, and refer to it",
-            Self::TooMany { .. } => "wait until some are finished, or use another workspace",
+            Self::TooLarge(_) => "store it outside, and refer to it",
+            Self::TooMany(_) => "wait until some are finished, or use another workspace",
         }
     }
 }

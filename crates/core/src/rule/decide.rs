@@ -6,6 +6,7 @@ use crate::expression::ExpressionError;
 use crate::judging::CheckError;
 use crate::limits;
 use crate::names::RuleName;
+use crate::refusal::TooMany;
 
 /// Events that must happen. The answer is the rule as it is then, unless it is gone.
 pub struct Decided {
@@ -27,7 +28,7 @@ fn add(table: &Table, add: Add) -> Result<Decided, Rejection> {
     let Add { name, on, check, severity, message } = add;
     let replaced = table.get(&name).is_some();
     if !replaced && table.len() >= limits::RULES_MAX {
-        return Err(Rejection::TooMany { max: limits::RULES_MAX });
+        return Err(TooMany { what: "rules", max: limits::RULES_MAX }.into());
     }
     let bytes = message.as_ref().map_or(0, String::len);
     if bytes > limits::RULE_MESSAGE_BYTES_MAX {

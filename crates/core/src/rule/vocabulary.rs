@@ -8,6 +8,7 @@ use crate::kind::Kind;
 use crate::names::{AgentId, RuleName, TaskType};
 use crate::numbers::Revision;
 use crate::pattern::Pattern;
+use crate::refusal::TooMany;
 use crate::time::Timestamp;
 
 /// What one may ask of rules so that they change.
@@ -268,11 +269,8 @@ pub enum Rejection {
         name: RuleName,
     },
     /// There are too many.
-    #[error("the workspace has {max} rules already, that is the most")]
-    TooMany {
-        /// The limit.
-        max: usize,
-    },
+    #[error(transparent)]
+    TooMany(#[from] TooMany),
     /// The page size makes no sense.
     #[error("limit is {given}, it must be between 1 and {max}")]
     LimitOutOfRange {
@@ -291,7 +289,7 @@ impl Rejection {
             Self::BadExpression { .. } => "rule.bad_expression",
             Self::MessageTooLong { .. } => "rule.message_too_long",
             Self::NotFound { .. } => "rule.not_found",
-            Self::TooMany { .. } => "rule.too_many",
+            Self::TooMany(_) => "rule.too_many",
             Self::LimitOutOfRange { .. } => "rule.limit_out_of_range",
         }
     }
@@ -304,7 +302,7 @@ impl Rejection {
             | Self::LimitOutOfRange { .. } => Kind::Invalid,
             Self::MessageTooLong { .. } => Kind::TooLarge,
             Self::NotFound { .. } => Kind::NotFound,
-            Self::TooMany { .. } => Kind::Exhausted,
+            Self::TooMany(_) => Kind::Exhausted,
         }
     }
 
@@ -315,7 +313,7 @@ impl Rejection {
             Self::BadExpression { .. } => "correct the expression where the detail says",
             Self::MessageTooLong { .. } => "say it shorter",
             Self::NotFound { .. } => "see rule.list for the rules there are",
-            Self::TooMany { .. } => "remove rules that nobody needs, or say two in one expression",
+            Self::TooMany(_) => "remove rules that nobody needs, or say two in one expression",
             Self::LimitOutOfRange { .. } => "ask for a page within the range",
         }
     }

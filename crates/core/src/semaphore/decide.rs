@@ -6,7 +6,7 @@ use crate::hold::{is_worth_renewing, ttl_ms as checked_ttl};
 use crate::limits;
 use crate::names::{AgentId, SemaphoreName};
 use crate::numbers::{Token, WaitId};
-use crate::range::within;
+use crate::refusal::{TooMany, has_room, within};
 use crate::stamp::Stamp;
 use crate::wait::Left;
 
@@ -95,10 +95,8 @@ fn found(
     }
     let mut events = Vec::new();
     if table.len() >= limits::SEMAPHORES_MAX {
-        let too_many = || Rejection::TooMany {
-            what: "semaphores in use in this workspace",
-            max: limits::SEMAPHORES_MAX,
-        };
+        let too_many =
+            || TooMany { what: "semaphores in use in this workspace", max: limits::SEMAPHORES_MAX };
         let idle = table.longest_idle().ok_or_else(too_many)?;
         events.push(Event::Forgotten { name: idle.clone() });
     }
@@ -115,10 +113,7 @@ fn check_counts(
 ) -> Result<(), Rejection> {
     let own = table.permits_of(agent).count() + table.waits_of(agent).count();
     let own = ("permits that this agent holds or waits for", own, limits::HOLDS_PER_AGENT_MAX);
-    match [own, all].into_iter().find(|(_, count, max)| count >= max) {
-        Some((what, _, max)) => Err(Rejection::TooMany { what, max }),
-        None => Ok(()),
-    }
+    Ok(has_room([own, all])?)
 }
 
 /// The permit, if the token is one of the semaphore.

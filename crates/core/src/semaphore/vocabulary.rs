@@ -6,7 +6,7 @@ use thiserror::Error;
 use crate::kind::Kind;
 use crate::names::{AgentId, SemaphoreName};
 use crate::numbers::{Token, WaitId};
-use crate::range::OutOfRange;
+use crate::refusal::{OutOfRange, TooMany};
 use crate::time::Timestamp;
 use crate::wait::{Left, Step, Wait};
 
@@ -345,13 +345,8 @@ pub enum Rejection {
     #[error(transparent)]
     OutOfRange(#[from] OutOfRange),
     /// There are too many.
-    #[error("there are {max} {what} already, that is the most")]
-    TooMany {
-        /// What there is too much of.
-        what: &'static str,
-        /// The limit.
-        max: usize,
-    },
+    #[error(transparent)]
+    TooMany(#[from] TooMany),
     /// The caller's session ended while it waited.
     #[error("the session of agent `{agent}` ended while it waited for semaphore `{name}`")]
     SessionEnded {
@@ -370,7 +365,7 @@ impl Rejection {
             Self::PermitsDiffer { .. } => "semaphore.permits_differ",
             Self::StaleToken { .. } => "semaphore.stale_token",
             Self::OutOfRange(_) => "semaphore.out_of_range",
-            Self::TooMany { .. } => "semaphore.too_many",
+            Self::TooMany(_) => "semaphore.too_many",
             Self::SessionEnded { .. } => "semaphore.session_ended",
         }
     }
@@ -382,7 +377,7 @@ impl Rejection {
             Self::PermitsDiffer { .. } => Kind::Conflict,
             Self::StaleToken { .. } | Self::SessionEnded { .. } => Kind::Stale,
             Self::OutOfRange(_) => Kind::Invalid,
-            Self::TooMany { .. } => Kind::Exhausted,
+            Self::TooMany(_) => Kind::Exhausted,
         }
     }
 
@@ -397,7 +392,7 @@ impl Rejection {
                 "stop what the permit was for, and acquire another before going on"
             }
             Self::OutOfRange(_) => "give a number within the range",
-            Self::TooMany { .. } => "let go of some first, or use another workspace",
+            Self::TooMany(_) => "let go of some first, or use another workspace",
             Self::SessionEnded { .. } => "register again, then acquire again",
         }
     }

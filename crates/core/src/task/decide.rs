@@ -14,7 +14,7 @@ use crate::json::Json;
 use crate::limits;
 use crate::names::{AgentId, TaskId, TaskType};
 use crate::numbers::{Token, WaitId};
-use crate::range::within;
+use crate::refusal::{bad, has_room, json_fits, text_fits, within};
 use crate::stamp::Stamp;
 use crate::tasks::{Record, Waiting, checks, creating, explain, listing, outcome, passing};
 use crate::wait::Left;
@@ -117,12 +117,8 @@ fn claim(
     checks::check_types(types.as_ref())?;
     let agent = &stamp.agent;
     let capabilities = able(around, agent, capabilities)?;
-    let max = limits::LEASES_PER_AGENT_MAX;
     let busy = table.held_by(agent).count() + table.claims().of_agent(agent).count();
-    if busy >= max {
-        let what = "tasks that the agent holds or waits for";
-        return Err(Rejection::TooMany { what, max });
-    }
+    has_room([("tasks that the agent holds or waits for", busy, limits::LEASES_PER_AGENT_MAX)])?;
     let found = match &task {
         Some(task) => claimable(table, agent, task, types.as_ref(), &capabilities, wait_ms > 0)?,
         None => table.first(agent, types.as_ref(), &capabilities),
@@ -136,10 +132,7 @@ fn claim(
     if wait_ms == 0 {
         return Ok(Decided { events: Vec::new(), about: About::Claimed(None) });
     }
-    if table.claims().all().len() >= limits::CLAIMS_WAITING_MAX {
-        let (what, max) = ("claims that wait", limits::CLAIMS_WAITING_MAX);
-        return Err(Rejection::TooMany { what, max });
-    }
+    has_room([("claims that wait", table.claims().all().len(), limits::CLAIMS_WAITING_MAX)])?;
     let (wait, until) = (stamp.wait(), stamp.now.after(wait_ms));
     let claimant = agent.clone();
     let queued = Event::Queued { wait, claimant, until, types, capabilities, task, lease_ms };
@@ -246,7 +239,7 @@ fn progress(table: &Table, command: Report) -> Result<Decided, Rejection> {
     let Report { task, token, fraction, note } = command;
     held(table, &task, token)?;
     checks::check_fraction("fraction", fraction)?;
-    checks::check_text("note", note.as_ref(), limits::NOTE_BYTES_MAX)?;
+    text_fits("note", note.as_ref(), limits::NOTE_BYTES_MAX)?;
     Ok(about(task.clone(), vec![Event::Progressed { task, fraction, note }]))
 }
 
@@ -254,7 +247,7 @@ fn update(table: &Table, command: Update) -> Result<Decided, Rejection> {
     let Update { task, token, fields } = command;
     let record = held(table, &task, token)?;
     let Value::Object(fields) = fields.to_value() else {
-        return Err(checks::bad("fields", "it must be an object"));
+        return Err(bad("fields", "it must be an object").into());
     };
     let shown = table.shown(&task, Vec::new()).expect("it is known");
     let (mut description, mut definition, mut metadata) = (None, None, None);
@@ -263,7 +256,7 @@ fn update(table: &Table, command: Update) -> Result<Decided, Rejection> {
         match name.as_str() {
             "description" => match value.as_str() {
                 Some(text) => description = Some(text.to_owned()),
-                None => return Err(checks::bad("description", "it must be a text")),
+                None => return Err(bad("description", "it must be a text").into()),
             },
             "definition" => {
                 definition = Some(checks::merged("definition", record.definition.as_ref(), value)?);
@@ -274,19 +267,19 @@ fn update(table: &Table, command: Update) -> Result<Decided, Rejection> {
             "result" => result = Some(checks::merged("result", shown.result.as_ref(), value)?),
             "priority" => match value.as_i64() {
                 Some(number) => priority = Some(checks::check_priority(number)?),
-                None => return Err(checks::bad("priority", "it must be an integer")),
+                None => return Err(bad("priority", "it must be an integer").into()),
             },
             other => {
                 let shown: String = other.chars().take(40).flat_map(char::escape_default).collect();
                 let reason = format!("`{shown}` is no field that a worker changes");
-                return Err(checks::bad("fields", reason));
+                return Err(bad("fields", reason).into());
             }
         }
     }
-    checks::check_text("description", description.as_ref(), limits::DESCRIPTION_BYTES_MAX)?;
-    checks::check_json("definition", definition.as_ref(), limits::VALUE_BYTES_MAX)?;
+    text_fits("description", description.as_ref(), limits::DESCRIPTION_BYTES_MAX)?;
+    json_fits("definition", definition.as_ref(), limits::VALUE_BYTES_MAX)?;
     checks::check_metadata(metadata.as_ref())?;
-    checks::check_json("result", result.as_ref(), limits::VALUE_BYTES_MAX)?;
+    json_fits("result", result.as_ref(), limits::VALUE_BYTES_MAX)?;
     if fields.is_empty() {
         return Ok(about(task, Vec::new()));
     }
@@ -298,7 +291,7 @@ fn update(table: &Table, command: Update) -> Result<Decided, Rejection> {
 fn release(table: &Table, command: Release) -> Result<Decided, Rejection> {
     let Release { task, token, reason } = command;
     held(table, &task, token)?;
-    checks::check_text("reason", reason.as_ref(), limits::NOTE_BYTES_MAX)?;
+    text_fits("reason", reason.as_ref(), limits::NOTE_BYTES_MAX)?;
     Ok(about(task.clone(), vec![Event::Released { task, reason }]))
 }
 
@@ -310,7 +303,7 @@ fn complete(
 ) -> Result<Decided, Rejection> {
     let Complete { task, token, result, artifacts, then_claim } = command;
     held(table, &task, token)?;
-    checks::check_json("result", result.as_ref(), limits::VALUE_BYTES_MAX)?;
+    json_fits("result", result.as_ref(), limits::VALUE_BYTES_MAX)?;
     checks::check_artifacts(artifacts.as_ref())?;
     let ready = freed(table, &task, stamp);
     let mut events = vec![Event::Completed { task: task.clone(), result, artifacts }];
@@ -361,7 +354,7 @@ fn freed<'a>(table: &'a Table, task: &'a TaskId, stamp: &Stamp) -> Vec<&'a Recor
 fn fail(table: &Table, command: Fail, stamp: &Stamp) -> Result<Decided, Rejection> {
     let Fail { task, token, error, retryable } = command;
     let record = held(table, &task, token)?;
-    checks::check_json("error", Some(&error), limits::ERROR_BYTES_MAX)?;
+    json_fits("error", Some(&error), limits::ERROR_BYTES_MAX)?;
     let outcome = outcome(record, retryable.unwrap_or(true), Some(stamp.now));
     let after = match &outcome {
         Outcome::Failed => doomed(table, [(task.clone(), Status::Failed)].into()),
@@ -404,7 +397,7 @@ fn cancel(table: &Table, task: TaskId, reason: Option<&String>) -> Result<Decide
     if status.is_finished() {
         return Err(Rejection::Finished { task, status });
     }
-    checks::check_text("reason", reason, limits::NOTE_BYTES_MAX)?;
+    text_fits("reason", reason, limits::NOTE_BYTES_MAX)?;
     let mut subtree = VecDeque::from([(task.clone(), Status::Cancelled)]);
     let mut events = vec![Event::Cancelled { task: task.clone(), reason: reason.cloned() }];
     let mut open = vec![task.clone()];
@@ -441,8 +434,8 @@ fn review(table: &Table, command: Review) -> Result<Decided, Rejection> {
     if status != Status::WaitingReview {
         return Err(Rejection::NotInReview { task, status });
     }
-    checks::check_text("note", note.as_ref(), limits::NOTE_BYTES_MAX)?;
-    checks::check_json("result", result.as_ref(), limits::VALUE_BYTES_MAX)?;
+    text_fits("note", note.as_ref(), limits::NOTE_BYTES_MAX)?;
+    json_fits("result", result.as_ref(), limits::VALUE_BYTES_MAX)?;
     let mut events = vec![Event::Reviewed { task: task.clone(), verdict, note, result }];
     if verdict == Verdict::Fail {
         events.extend(doomed(table, [(task.clone(), Status::Failed)].into()));

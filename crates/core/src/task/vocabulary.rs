@@ -9,7 +9,7 @@ use crate::json::{Json, given};
 use crate::kind::Kind;
 use crate::names::{AgentId, HandoffId, TaskId, TaskType};
 use crate::numbers::{Revision, Token, WaitId};
-use crate::range::OutOfRange;
+use crate::refusal::{BadField, OutOfRange, TooLarge, TooMany};
 use crate::time::Timestamp;
 use crate::wait::{Left, Step};
 
@@ -566,31 +566,14 @@ pub enum Rejection {
     #[error(transparent)]
     OutOfRange(#[from] OutOfRange),
     /// A field makes no sense.
-    #[error("`{field}` is not valid: {reason}")]
-    BadField {
-        /// Which.
-        field: String,
-        /// What is wrong with it.
-        reason: String,
-    },
+    #[error(transparent)]
+    BadField(#[from] BadField),
     /// A field is too large.
-    #[error("`{field}` has {bytes} bytes, at most {bytes_max} are allowed")]
-    TooLarge {
-        /// Which.
-        field: &'static str,
-        /// How large it is.
-        bytes: usize,
-        /// How large it may be.
-        bytes_max: usize,
-    },
+    #[error(transparent)]
+    TooLarge(#[from] TooLarge),
     /// There are too many.
-    #[error("there are {max} {what} already, that is the most")]
-    TooMany {
-        /// What there is too much of.
-        what: &'static str,
-        /// The limit.
-        max: usize,
-    },
+    #[error(transparent)]
+    TooMany(#[from] TooMany),
     /// More tasks than one commit may cancel.
     #[error("task `{task}` has more than {max} unfinished tasks below it")]
     SubtreeTooLarge {
@@ -632,9 +615,9 @@ impl Rejection {
             Self::ParentFinished { .. } => "task.parent_finished",
             Self::NoCapableAgent { .. } => "task.no_capable_agent",
             Self::OutOfRange(_) => "task.out_of_range",
-            Self::BadField { .. } => "task.bad_field",
-            Self::TooLarge { .. } => "task.too_large",
-            Self::TooMany { .. } => "task.too_many",
+            Self::BadField(_) => "task.bad_field",
+            Self::TooLarge(_) => "task.too_large",
+            Self::TooMany(_) => "task.too_many",
             Self::SubtreeTooLarge { .. } => "task.subtree_too_large",
             Self::SessionEnded { .. } => "task.session_ended",
         }
@@ -654,9 +637,9 @@ impl Rejection {
             | Self::DeadDependency { .. }
             | Self::ParentFinished { .. } => Kind::Conflict,
             Self::StaleToken { .. } | Self::SessionEnded { .. } => Kind::Stale,
-            Self::OutOfRange(_) | Self::BadField { .. } => Kind::Invalid,
-            Self::TooLarge { .. } | Self::SubtreeTooLarge { .. } => Kind::TooLarge,
-            Self::TooMany { .. } => Kind::Exhausted,
+            Self::OutOfRange(_) | Self::BadField(_) => Kind::Invalid,
+            Self::TooLarge(_) | Self::SubtreeTooLarge { .. } => Kind::TooLarge,
+            Self::TooMany(_) => Kind::Exhausted,
         }
     }
 
@@ -679,9 +662,9 @@ impl Rejection {
                 "start an agent that can do it, or create the task without if_capable"
             }
             Self::OutOfRange(_) => "give a number within the range",
-            Self::BadField { .. } => "correct the field",
-            Self::TooLarge { .. } => "store it outside, and refer to it",
-            Self::TooMany { .. } => "wait until some are finished, or use another workspace",
+            Self::BadField(_) => "correct the field",
+            Self::TooLarge(_) => "store it outside, and refer to it",
+            Self::TooMany(_) => "wait until some are finished, or use another workspace",
             Self::SubtreeTooLarge { .. } => "cancel the parts of it one after the other",
             Self::SessionEnded { .. } => "register again, then claim again",
         }

@@ -9,55 +9,23 @@ use crate::json::Json;
 use crate::limits;
 use crate::merge::{self, Patch};
 use crate::names::TaskType;
-use crate::range::within;
+use crate::refusal::{BadField, bad, is_list, is_object, json_fits, text_fits, within};
 use crate::task::Rejection;
-
-/// Refuses a field.
-pub fn bad(field: &str, reason: impl Into<String>) -> Rejection {
-    Rejection::BadField { field: field.to_owned(), reason: reason.into() }
-}
-
-/// Refuses what is too large.
-pub fn check_bytes(field: &'static str, bytes: usize, bytes_max: usize) -> Result<(), Rejection> {
-    if bytes > bytes_max { Err(Rejection::TooLarge { field, bytes, bytes_max }) } else { Ok(()) }
-}
-
-/// Refuses a text that is too long.
-pub fn check_text(
-    field: &'static str,
-    text: Option<&String>,
-    bytes_max: usize,
-) -> Result<(), Rejection> {
-    check_bytes(field, text.map_or(0, String::len), bytes_max)
-}
-
-/// Refuses a value that is too large.
-pub fn check_json(
-    field: &'static str,
-    json: Option<&Json>,
-    bytes_max: usize,
-) -> Result<(), Rejection> {
-    check_bytes(field, json.map_or(0, |json| json.as_bytes().len()), bytes_max)
-}
 
 /// Refuses metadata that are no object, or too large.
 pub fn check_metadata(metadata: Option<&Json>) -> Result<(), Rejection> {
-    if metadata.is_some_and(|metadata| !metadata.as_str().starts_with('{')) {
-        return Err(bad("metadata", "it must be an object"));
-    }
-    check_json("metadata", metadata, limits::METADATA_BYTES_MAX)
+    is_object("metadata", metadata)?;
+    Ok(json_fits("metadata", metadata, limits::METADATA_BYTES_MAX)?)
 }
 
 /// Refuses artifacts that are no list, or too large.
 pub fn check_artifacts(artifacts: Option<&Json>) -> Result<(), Rejection> {
-    if artifacts.is_some_and(|artifacts| !artifacts.as_str().starts_with('[')) {
-        return Err(bad("artifacts", "it must be a list"));
-    }
-    check_json("artifacts", artifacts, limits::ERROR_BYTES_MAX)
+    is_list("artifacts", artifacts)?;
+    Ok(json_fits("artifacts", artifacts, limits::ERROR_BYTES_MAX)?)
 }
 
 /// Refuses capabilities that no agent could have.
-pub fn check_capabilities(capabilities: &BTreeSet<String>) -> Result<(), Rejection> {
+pub fn check_capabilities(capabilities: &BTreeSet<String>) -> Result<(), BadField> {
     if capabilities.len() > limits::CAPABILITIES_MAX {
         return Err(bad(
             "capabilities",
@@ -77,7 +45,7 @@ pub fn check_capabilities(capabilities: &BTreeSet<String>) -> Result<(), Rejecti
 }
 
 /// Refuses types that say nothing, or too much.
-pub fn check_types(types: Option<&BTreeSet<TaskType>>) -> Result<(), Rejection> {
+pub fn check_types(types: Option<&BTreeSet<TaskType>>) -> Result<(), BadField> {
     match types.map(BTreeSet::len) {
         Some(0) => Err(bad("types", "it is empty, so nothing could be claimed")),
         Some(more) if more > limits::CLAIM_TYPES_MAX => {
@@ -88,7 +56,7 @@ pub fn check_types(types: Option<&BTreeSet<TaskType>>) -> Result<(), Rejection> 
 }
 
 /// Refuses a priority out of range.
-pub fn check_priority(priority: i64) -> Result<i32, Rejection> {
+pub fn check_priority(priority: i64) -> Result<i32, BadField> {
     let (min, max) = (limits::PRIORITY_MIN, limits::PRIORITY_MAX);
     let fits = i32::try_from(priority).ok().filter(|priority| (min..=max).contains(priority));
     let reason = || format!("it is {priority}, it must be between {min} and {max}");
@@ -96,7 +64,7 @@ pub fn check_priority(priority: i64) -> Result<i32, Rejection> {
 }
 
 /// Refuses a part that is none.
-pub fn check_fraction(field: &str, fraction: f64) -> Result<(), Rejection> {
+pub fn check_fraction(field: &'static str, fraction: f64) -> Result<(), BadField> {
     if (0.0..=1.0).contains(&fraction) {
         return Ok(());
     }
@@ -110,15 +78,15 @@ fn check_backoff(backoff: &Backoff) -> Result<(), Rejection> {
     within("backoff.max_ms", Some(*max_ms), 0, range)?;
     if !(1.0..=100.0).contains(multiplier) {
         let reason = format!("it is {multiplier}, it must be between 1 and 100");
-        return Err(bad("backoff.multiplier", reason));
+        return Err(bad("backoff.multiplier", reason).into());
     }
-    check_fraction("backoff.jitter", *jitter)
+    Ok(check_fraction("backoff.jitter", *jitter)?)
 }
 
 /// Refuses a new task whose own fields make no sense.
 pub fn check_create(create: &Create) -> Result<(), Rejection> {
-    check_text("description", create.description.as_ref(), limits::DESCRIPTION_BYTES_MAX)?;
-    check_json("definition", create.definition.as_ref(), limits::VALUE_BYTES_MAX)?;
+    text_fits("description", create.description.as_ref(), limits::DESCRIPTION_BYTES_MAX)?;
+    json_fits("definition", create.definition.as_ref(), limits::VALUE_BYTES_MAX)?;
     check_metadata(create.metadata.as_ref())?;
     check_capabilities(&create.capabilities)?;
     check_priority(create.priority.unwrap_or(0).into())?;
@@ -130,15 +98,15 @@ pub fn check_create(create: &Create) -> Result<(), Rejection> {
     within("max_retries", create.max_retries, 0, (0, limits::RETRIES_MAX))?;
     create.backoff.as_ref().map_or(Ok(()), check_backoff)?;
     if let Some(version) = &create.schema_version {
-        check_json("schema_version", Some(version), limits::SCHEMA_VERSION_BYTES_MAX)?;
+        json_fits("schema_version", Some(version), limits::SCHEMA_VERSION_BYTES_MAX)?;
         let is_plain = matches!(version.to_value(), Value::String(_) | Value::Number(_));
         if !is_plain {
-            return Err(bad("schema_version", "it must be a text or a number"));
+            return Err(bad("schema_version", "it must be a text or a number").into());
         }
     }
     let (count, max) = (create.depends_on.len(), limits::TASK_DEPENDENCIES_MAX);
     if count > max {
-        return Err(bad("depends_on", format!("there are {count} tasks, at most {max}")));
+        return Err(bad("depends_on", format!("there are {count} tasks, at most {max}")).into());
     }
     Ok(())
 }
@@ -148,7 +116,7 @@ pub fn merged(
     field: &'static str,
     current: Option<&Json>,
     patch: &Value,
-) -> Result<Json, Rejection> {
+) -> Result<Json, BadField> {
     let unfit = |reason: String| bad(field, reason);
     let patch = Json::of(patch).map_err(|error| unfit(error.to_string()))?;
     merge::patch(current, &Patch::Merge(patch)).map_err(|error| unfit(error.to_string()))

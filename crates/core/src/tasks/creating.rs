@@ -6,6 +6,7 @@ use super::{Create, Status, checks};
 use crate::entry::Warning;
 use crate::limits;
 use crate::names::{AgentId, TaskId};
+use crate::refusal::has_room;
 use crate::stamp::Stamp;
 use crate::task::{About, Created, Decided, Event, Rejection, Surroundings, Table};
 
@@ -20,10 +21,7 @@ pub fn create(
     if let Some(task) = command.id.as_ref().and_then(|id| table.shown(id, Vec::new())) {
         return Err(Rejection::Exists { task: Box::new(task) });
     }
-    if table.len() - table.finished() >= limits::TASKS_MAX {
-        let (what, max) = ("unfinished tasks", limits::TASKS_MAX);
-        return Err(Rejection::TooMany { what, max });
-    }
+    has_room([("unfinished tasks", table.len() - table.finished(), limits::TASKS_MAX)])?;
     if let Some(parent) = &command.parent {
         check_parent(table, parent)?;
     }
@@ -99,9 +97,9 @@ fn check_dependency(table: &Table, dependency: &TaskId) -> Result<(), Rejection>
         Status::Failed | Status::Cancelled => Err(Rejection::DeadDependency { dependency, status }),
         Status::Completed => Ok(()),
         Status::Pending | Status::InProgress | Status::HandedOff | Status::WaitingReview => {
-            let (what, max) = ("tasks that depend on it", limits::TASK_DEPENDENTS_MAX);
+            let max = limits::TASK_DEPENDENTS_MAX;
             let count = table.links().dependents(&dependency).take(max).count();
-            if count < max { Ok(()) } else { Err(Rejection::TooMany { what, max }) }
+            Ok(has_room([("tasks that depend on it", count, max)])?)
         }
     }
 }

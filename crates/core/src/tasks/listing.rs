@@ -3,7 +3,7 @@
 use super::{List, Record, Task};
 use crate::limits;
 use crate::names::AgentId;
-use crate::range::within;
+use crate::refusal::within;
 use crate::task::{Rejection, Reply, Table};
 
 /// A page of the tasks that are asked for, by id.

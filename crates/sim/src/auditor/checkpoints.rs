@@ -403,8 +403,8 @@ impl Ledger {
             Rejection::NoBound {} => {}
             Rejection::BadMetadata {}
             | Rejection::OutOfRange(_)
-            | Rejection::TooLarge { .. }
-            | Rejection::TooMany { .. } => {
+            | Rejection::TooLarge(_)
+            | Rejection::TooMany(_) => {
                 let code = rejection.code();
                 return Err(Breach(format!("nobody asked for anything that is `{code}`")));
             }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use baton_core::handoff::{self, Command as HandoffCommand, Rejection, Reply as HandoffReply};
 use baton_core::handoffs::{Handoff, List, Status};
+use baton_core::refusal::BadField;
 use baton_core::wait::Left;
 use baton_core::{
     AgentId, Answer, Command, HandoffId, Json, Rejection as AnyRejection, Reply, TaskId, Timestamp,
@@ -274,13 +275,13 @@ impl Ledger {
                 coverage.met("handoff: state conflict");
                 entry.as_ref().map_or(Ok(()), |entry| self.same_as_at(entry, at))?;
             }
-            Rejection::BadField { field, .. } => {
-                let known = ["to", "token", "task", "approval", "keys"].contains(field);
+            Rejection::BadField(BadField { field, .. }) => {
+                let known = ["to", "token", "task", "approval", "keys"].contains(&field.as_ref());
                 demand!(known, "nobody asked for a bad `{field}`");
             }
             Rejection::OutOfRange(_)
-            | Rejection::TooLarge { .. }
-            | Rejection::TooMany { .. }
+            | Rejection::TooLarge(_)
+            | Rejection::TooMany(_)
             | Rejection::SessionEnded { .. } => {
                 let code = rejection.code();
                 return Err(Breach(format!("nobody asked for anything that is `{code}`")));

@@ -293,7 +293,7 @@ impl Ledger {
                 demand!(self.tasks.at(task, at).is_none(), "`{task}` was there");
             }
             Rejection::BadMembers { .. } | Rejection::OutOfRange(_) => {}
-            Rejection::TooMany { .. } | Rejection::SessionEnded { .. } => {
+            Rejection::TooMany(_) | Rejection::SessionEnded { .. } => {
                 let code = rejection.code();
                 return Err(Breach(format!("nobody asked for anything that is `{code}`")));
             }

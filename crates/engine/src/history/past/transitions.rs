@@ -1,6 +1,6 @@
 //! What happened to one task, from the log.
 
-use baton_core::range::within;
+use baton_core::refusal::{bad, within};
 use baton_core::task::{Rejection, Transition};
 use baton_core::{Event, Revision, TaskId, limits};
 use baton_log::Log;
@@ -27,9 +27,8 @@ impl<L: Log> Past<'_, L> {
         let mut below = match cursor {
             None => self.present,
             Some(cursor) => {
-                let reason = "it is not where a page ended".to_owned();
-                let bad = || Rejection::BadField { field: "cursor".to_owned(), reason };
-                cursor.parse().map(Revision).map_err(|_| refused(bad()))?.min(self.present)
+                let bad = |_| refused(bad("cursor", "it is not where a page ended"));
+                cursor.parse().map(Revision).map_err(bad)?.min(self.present)
             }
         };
         let mut transitions = Vec::new();

@@ -1,0 +1,124 @@
+//! What every primitive refuses in the same words: numbers out of their range, fields that are too
+//! large or make no sense, one more than there may be.
+//!
+//! Each primitive gives these its own code and hint; what is checked, and how it is said, stands
+//! here.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use thiserror::Error;
+
+use crate::json::Json;
+
+/// A number that makes no sense where it was given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error, Serialize)]
+#[error("{what} is {given}, it must be between {min} and {max}")]
+pub struct OutOfRange {
+    /// Which number.
+    pub what: &'static str,
+    /// What was given.
+    pub given: u64,
+    /// The least.
+    pub min: u64,
+    /// The most.
+    pub max: u64,
+}
+
+/// A field that makes no sense.
+#[derive(Clone, Debug, PartialEq, Eq, Error, Serialize)]
+#[error("`{field}` is not valid: {reason}")]
+pub struct BadField {
+    /// Which.
+    pub field: Cow<'static, str>,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+/// A field that is too large.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error, Serialize)]
+#[error("`{field}` has {bytes} bytes, at most {bytes_max} are allowed")]
+pub struct TooLarge {
+    /// Which.
+    pub field: &'static str,
+    /// How large it is.
+    pub bytes: usize,
+    /// How large it may be.
+    pub bytes_max: usize,
+}
+
+/// One more than there may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error, Serialize)]
+#[error("there are {max} {what} already, that is the most")]
+pub struct TooMany {
+    /// What there is too much of.
+    pub what: &'static str,
+    /// The limit.
+    pub max: usize,
+}
+
+/// The number, or the usual one if none was given, if it lies within the range.
+pub fn within(
+    what: &'static str,
+    given: Option<u64>,
+    usual: u64,
+    (min, max): (u64, u64),
+) -> Result<u64, OutOfRange> {
+    let given = given.unwrap_or(usual);
+    if (min..=max).contains(&given) { Ok(given) } else { Err(OutOfRange { what, given, min, max }) }
+}
+
+/// A field that is refused.
+pub fn bad(field: impl Into<Cow<'static, str>>, reason: impl Into<String>) -> BadField {
+    BadField { field: field.into(), reason: reason.into() }
+}
+
+/// Refuses what is too large.
+pub fn fits(field: &'static str, bytes: usize, bytes_max: usize) -> Result<(), TooLarge> {
+    if bytes > bytes_max { Err(TooLarge { field, bytes, bytes_max }) } else { Ok(()) }
+}
+
+/// Refuses a text that is too long.
+pub fn text_fits(
+    field: &'static str,
+    text: Option<&String>,
+    bytes_max: usize,
+) -> Result<(), TooLarge> {
+    fits(field, text.map_or(0, String::len), bytes_max)
+}
+
+/// Refuses a value that is too large.
+pub fn json_fits(
+    field: &'static str,
+    json: Option<&Json>,
+    bytes_max: usize,
+) -> Result<(), TooLarge> {
+    fits(field, json.map_or(0, |json| json.as_bytes().len()), bytes_max)
+}
+
+/// Refuses a value that is there and no object.
+pub fn is_object(field: &'static str, json: Option<&Json>) -> Result<(), BadField> {
+    match json {
+        Some(json) if !json.as_str().starts_with('{') => Err(bad(field, "it must be an object")),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Refuses a value that is there and no list.
+pub fn is_list(field: &'static str, json: Option<&Json>) -> Result<(), BadField> {
+    match json {
+        Some(json) if !json.as_str().starts_with('[') => Err(bad(field, "it must be a list")),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Refuses one more where there are as many as there may be, given as what is counted, how many
+/// there are and how many there may be.
+pub fn has_room(
+    counts: impl IntoIterator<Item = (&'static str, usize, usize)>,
+) -> Result<(), TooMany> {
+    match counts.into_iter().find(|(_, count, max)| count >= max) {
+        Some((what, _, max)) => Err(TooMany { what, max }),
+        None => Ok(()),
+    }
+}
