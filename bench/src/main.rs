@@ -7,10 +7,13 @@
 //!                      [--baton PATH] [--without NAME,NAME]
 //!   baton-bench work   [--seconds S] [--turns N] [--keys N] [--only WORD] [--folder F] [--json F]
 //!                      [--baton PATH] [--without NAME,NAME]
+//!   baton-bench talk   [--seconds S] [--turns N] [--only WORD] [--folder F] [--json F]
+//!                      [--baton PATH] [--without NAME,NAME]
 //! ```
 //!
 //! `kernel` is the engine in process against a bare file, `peers` is the server against Redis,
-//! Postgres and etcd, `work` is its tasks and locks against theirs and those of `BullMQ`.
+//! Postgres and etcd, `work` is its tasks and locks against theirs and those of `BullMQ`, `talk` is
+//! its messages, topics and streams against Redis and NATS.
 //!
 //! | option | means | default |
 //! |---|---|---|
@@ -19,9 +22,9 @@
 //! | `--keys` | keys, or tasks, of the loads that say "1 M" | 1000000 |
 //! | `--only` | only loads whose name contains this word | all |
 //! | `--folder` | where temporary data goes, on the disk that is meant | the temporary folder |
-//! | `--json` | where to write the results as JSON as well | `target/peers.json`, `work.json` |
+//! | `--json` | where to write the results as JSON as well | `target/peers.json`, … |
 //! | `--baton` | the program that is measured | built from this repository |
-//! | `--without` | of `baton`, `redis`, `postgres`, `etcd`, `bullmq` those to leave out | none |
+//! | `--without` | of `baton`, `redis`, `postgres`, `etcd`, `bullmq`, `nats` those to leave out | none |
 //!
 //! It always exits with 0 when it could measure: a missed target on a noisy machine is for a person
 //! to judge.
@@ -31,6 +34,7 @@ mod options;
 mod peers;
 mod report;
 mod samples;
+mod talk;
 mod timing;
 mod work;
 
@@ -51,6 +55,7 @@ fn main() -> ExitCode {
         Ok(Mode::Kernel(options)) => kernel::run(&options),
         Ok(Mode::Peers(options)) => peers::run(&options),
         Ok(Mode::Work(options)) => work::run(&options),
+        Ok(Mode::Talk(options)) => talk::run(&options),
         Ok(Mode::Part(part)) => kernel::run_part(&part),
         Err(error) => Err(error.into()),
     };

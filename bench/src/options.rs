@@ -6,7 +6,7 @@ mod tests;
 use std::path::PathBuf;
 use std::time::Duration;
 
-const BENCHMARKS: &str = "`kernel`, `peers` and `work`";
+const BENCHMARKS: &str = "`kernel`, `peers`, `work` and `talk`";
 
 /// What to do.
 pub(crate) enum Mode {
@@ -16,6 +16,8 @@ pub(crate) enum Mode {
     Peers(Options),
     /// Measure tasks and locks against theirs.
     Work(Options),
+    /// Measure messages, topics and streams against theirs.
+    Talk(Options),
     /// Be the process that is measured, or killed. Only the benchmark itself asks for this.
     Part(Part),
 }
@@ -39,6 +41,7 @@ enum Benchmark {
     Kernel,
     Peers,
     Work,
+    Talk,
 }
 
 impl Benchmark {
@@ -48,12 +51,13 @@ impl Benchmark {
             Self::Kernel => &[],
             Self::Peers => &crate::peers::SERVERS,
             Self::Work => &crate::work::SERVERS,
+            Self::Talk => &crate::talk::SERVERS,
         }
     }
 
     /// Whether a load of it has a million of something.
     fn has_many(self) -> bool {
-        self != Self::Peers
+        matches!(self, Self::Kernel | Self::Work)
     }
 }
 
@@ -73,6 +77,7 @@ impl Options {
             Some("kernel") => Self::parse_for(Benchmark::Kernel, arguments).map(Mode::Kernel),
             Some("peers") => Self::parse_for(Benchmark::Peers, arguments).map(Mode::Peers),
             Some("work") => Self::parse_for(Benchmark::Work, arguments).map(Mode::Work),
+            Some("talk") => Self::parse_for(Benchmark::Talk, arguments).map(Mode::Talk),
             Some("part") => parse_part(arguments).map(Mode::Part),
             Some(other) => Err(format!("`{other}` is not a benchmark; there are {BENCHMARKS}")),
             None => Err(format!("name a benchmark: there are {BENCHMARKS}")),

@@ -20,3 +20,8 @@ pub(crate) fn value(number: usize) -> String {
     assert_eq!(value.len(), VALUE_BYTES);
     value
 }
+
+/// What is found in the value of this number and in no other.
+pub(crate) fn mark(number: usize) -> String {
+    format!(r#""task":"t-{number:08}""#)
+}

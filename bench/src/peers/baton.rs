@@ -101,10 +101,10 @@ pub(crate) fn connect(port: u16) -> Outcome<TcpStream> {
     Ok(stream)
 }
 
-/// A connection that gets the events of one key from now on.
-pub(crate) fn watch(server: &Server, key: &str) -> Outcome<TcpStream> {
+/// A connection that gets the events of one subject from now on.
+pub(crate) fn watch(server: &Server, subject: &str) -> Outcome<TcpStream> {
     let mut stream = connect(server.port())?;
-    let request = format!(r#"{{"id":1,{HEAD}:"watch","pattern":"state/shared/{key}"}}"#);
+    let request = format!(r#"{{"id":1,{HEAD}:"watch","pattern":"{subject}"}}"#);
     driver::ask(&mut stream, &frame(&request), &mut Json, 1)?;
     Ok(stream)
 }
@@ -136,6 +136,23 @@ pub(crate) fn put(number: usize, port: u16) -> Vec<u8> {
          {value}"
     )
     .into_bytes()
+}
+
+/// A command of an agent, by its name and fields. Of a connection that has one in flight: one id
+/// serves all.
+pub(crate) fn command(agent: &str, text: &str) -> Vec<u8> {
+    frame(&format!(r#"{{"id":1,"workspace":"bench","agent":"{agent}","command":{text}}}"#))
+}
+
+/// The value that follows these texts, one after the other: a number, or a text in its quotes.
+pub(crate) fn field<'a>(answer: &'a [u8], names: &[&str]) -> Option<&'a str> {
+    let mut rest = answer;
+    for name in names {
+        let at = rest.windows(name.len()).position(|window| window == name.as_bytes())?;
+        rest = &rest[at + name.len()..];
+    }
+    let end = rest.iter().position(|byte| matches!(byte, b',' | b'}'))?;
+    std::str::from_utf8(&rest[..end]).ok()
 }
 
 fn frame(text: &str) -> Vec<u8> {

@@ -40,6 +40,11 @@ const EVENTS: usize = 1024;
 pub(crate) trait Requests {
     /// Writes the next request behind what is there.
     fn next(&mut self, out: &mut Vec<u8>);
+
+    /// Whether it asks at all; one that does not serves those who do, and is not counted.
+    fn asks(&self) -> bool {
+        true
+    }
 }
 
 /// Understands a server's bytes, as far as counting successes needs it.
@@ -48,6 +53,12 @@ pub(crate) trait Answers {
     /// What has to be sent for it goes to `replies`: what the protocol itself demands, and the
     /// next request of several that make one operation. A refusal is an error.
     fn take(&mut self, bytes: &[u8], replies: &mut Vec<u8>) -> Result<Option<Taken>, String>;
+}
+
+impl Answers for Box<dyn Answers> {
+    fn take(&mut self, bytes: &[u8], replies: &mut Vec<u8>) -> Result<Option<Taken>, String> {
+        (**self).take(bytes, replies)
+    }
 }
 
 /// One element of a protocol.
@@ -207,7 +218,7 @@ impl<R: Requests, A: Answers> Driver<R, A> {
                 requests_left: requests_each,
             });
         }
-        for connection in &mut connections {
+        for connection in connections.iter_mut().filter(|connection| connection.requests.asks()) {
             connection.send(in_flight, clock.elapsed())?;
         }
         let events = Events::with_capacity(EVENTS);

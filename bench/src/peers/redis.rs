@@ -27,14 +27,19 @@ const COMPARE_AND_SET: &str = "\
     redis.call('HSET', KEYS[1], 'version', ARGV[1] + 1, 'value', ARGV[2]) \
     return ARGV[1] + 1";
 
-/// Starts a server and waits until it answers.
+/// Starts a server that syncs before it answers, and waits until it does.
 pub(crate) fn start(program: &Path, parent: &Path) -> Outcome<Server> {
+    start_with(program, parent, "always")
+}
+
+/// Starts a server that syncs its log when it is told to: `always` or `everysec`.
+pub(crate) fn start_with(program: &Path, parent: &Path, sync: &str) -> Outcome<Server> {
     let folder = processes::folder(parent, "redis")?;
     let [port] = processes::free_ports()?;
     let mut command = Command::new(program);
     command.arg("--dir").arg(folder.path()).args(["--bind", "127.0.0.1"]);
     command.args(["--port", &port.to_string(), "--save", "", "--maxclients", CLIENTS_MAX]);
-    command.args(["--appendonly", "yes", "--appendfsync", "always"]);
+    command.args(["--appendonly", "yes", "--appendfsync", sync]);
     command.args(["--auto-aof-rewrite-percentage", "0"]);
     let server = Server::start(Kind::Redis, folder, port, command, Ending::Kill)?;
     server.wait_until(|port| {

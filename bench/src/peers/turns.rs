@@ -8,6 +8,9 @@ use super::{Bench, Kind, Load, baton, etcd, postgres, redis};
 use crate::Outcome;
 use crate::report::{Line, Report, Target, median, rate};
 
+/// NATS is asked about messages only.
+const NO_KEYS: &str = "no load asks NATS for a key";
+
 /// Runs a load, and reports a line for each peer.
 pub(crate) fn run(bench: &Bench<'_>, load: &Load, report: &mut Report) -> Outcome<()> {
     let mut servers = vec![bench.start_ours()?];
@@ -59,6 +62,7 @@ fn fill(server: &Server, load: &Load) -> Outcome<()> {
         Kind::Redis => redis::fill(server, load),
         Kind::Postgres => postgres::fill(server, load),
         Kind::Etcd => etcd::fill(server, load),
+        Kind::Nats => Err(NO_KEYS.into()),
     }
 }
 
@@ -69,6 +73,7 @@ fn turn(bench: &Bench<'_>, server: &Server, load: &Load, number: usize) -> Outco
         Kind::Redis => redis::turn(server, load, turn, number),
         Kind::Postgres => postgres::turn(server, load, turn),
         Kind::Etcd => etcd::turn(server, load, turn),
+        Kind::Nats => Err(NO_KEYS.into()),
     }
 }
 

@@ -15,10 +15,9 @@ use super::contended::Contender;
 use super::cycle::{Cycles, Opening, Script, Then, refused};
 use super::{CLIENTS, TTL_MS};
 use crate::Outcome;
-use crate::peers::baton::{Json, connect};
+use crate::peers::baton::{Json, command, connect, field};
 use crate::peers::driver::{self, Served};
 use crate::peers::processes::Server;
-use crate::peers::websocket;
 use crate::samples::value;
 
 /// Longer than anybody has to wait in a turn, and shorter than the driver's patience.
@@ -50,13 +49,9 @@ pub(crate) fn locks(server: &Server, turn: Duration) -> Outcome<Served> {
     driver::measure(opened, 1, turn, server.pid())
 }
 
-/// A command of an agent. A connection has one in flight, so one id serves all.
-fn frame(agent: usize, command: &str) -> Vec<u8> {
-    let mut out = Vec::new();
-    let text =
-        format!(r#"{{"id":1,"workspace":"bench","agent":"agent-{agent}","command":{command}}}"#);
-    websocket::text(text.as_bytes(), &mut out);
-    out
+/// A command of the agent of this number.
+fn frame(agent: usize, text: &str) -> Vec<u8> {
+    command(&format!("agent-{agent}"), text)
 }
 
 /// Claims what was created, and completes it.
@@ -141,17 +136,6 @@ impl Script for Lock {
         self.is_held = !self.is_held;
         Ok(if self.is_held { Then::GoesOn } else { Then::Over })
     }
-}
-
-/// The value that follows these texts, one after the other: a number, or a text in its quotes.
-fn field<'a>(answer: &'a [u8], names: &[&str]) -> Option<&'a str> {
-    let mut rest = answer;
-    for name in names {
-        let at = rest.windows(name.len()).position(|window| window == name.as_bytes())?;
-        rest = &rest[at + name.len()..];
-    }
-    let end = rest.iter().position(|byte| matches!(byte, b',' | b'}'))?;
-    std::str::from_utf8(&rest[..end]).ok()
 }
 
 /// A client that waits for a lock by `wait_ms`.

@@ -80,7 +80,7 @@ fn turn(server: &Server, turn: Duration) -> Outcome<Served> {
     let contenders = (0..CLIENTS).map(|client| match server.kind() {
         Kind::Baton => baton::contender(server, client),
         Kind::Postgres => postgres::contender(server),
-        kind @ (Kind::Redis | Kind::Etcd) => {
+        kind @ (Kind::Redis | Kind::Etcd | Kind::Nats) => {
             Err(format!("no load contends for a lock of {}", kind.name()).into())
         }
     });

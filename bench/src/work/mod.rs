@@ -27,7 +27,7 @@ mod baton;
 mod bullmq;
 mod claims;
 mod contended;
-mod cycle;
+pub(crate) mod cycle;
 mod etcd;
 mod finished;
 mod handoffs;

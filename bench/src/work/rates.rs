@@ -171,7 +171,7 @@ impl Side {
             (Kind::Redis, Cycle::Lock) => redis::locks(server, turn),
             (Kind::Postgres, Cycle::Task) => postgres::tasks(server, turn),
             (Kind::Etcd, Cycle::Lock) => etcd::locks(server, turn, number),
-            (kind @ (Kind::Redis | Kind::Postgres | Kind::Etcd), cycle) => {
+            (kind @ (Kind::Redis | Kind::Postgres | Kind::Etcd | Kind::Nats), cycle) => {
                 Err(format!("no load asks {} for a {cycle:?}", kind.name()).into())
             }
         };

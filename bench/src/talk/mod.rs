@@ -1,0 +1,61 @@
+//! Talk: requests, topics and streams against what people use for them, over their own protocols.
+//!
+//! | load | against | the ratio |
+//! |---|---|---|
+//! | request and reply, 16 pairs | NATS core | of rates |
+//! | live posts to 100 and 1,000 subscribers | Redis pub/sub | of events delivered |
+//! | durable posts, 64 publishers | Redis Streams, NATS `JetStream`, both durable | of rates |
+//! | a stream of 64-byte frames, 10 at a time | Redis Streams, `everysec` | of frames read |
+//!
+//! Servers, turns and the driver are those of [`crate::peers`], and so are the rules. What is not
+//! durable is compared with what is not, except in two loads: Baton's requests and streams survive
+//! a power cut, those of NATS core and of Redis with `everysec` do not.
+
+mod durable;
+mod pairs;
+mod posts;
+#[cfg(test)]
+mod tests;
+
+use crate::Outcome;
+use crate::options::Options;
+use crate::peers::processes;
+use crate::peers::programs::Programs;
+use crate::peers::{Bench, Kind, report_all};
+use crate::report::Report;
+
+/// Names by which servers are left out.
+pub(crate) const SERVERS: [&str; 3] = ["baton", "redis", "nats"];
+
+/// Runs the loads that were asked for.
+pub(crate) fn run(options: &Options) -> Outcome<()> {
+    report_all(options, "talk.json", |report| run_loads(options, report))
+}
+
+fn run_loads(options: &Options, report: &mut Report) -> Outcome<()> {
+    let files = processes::allow_many_files();
+    let programs = Programs::provide(options, &wanted(options), report)?;
+    let bench = Bench { options, programs, files };
+    if bench.is_control() {
+        return Err("nothing stands in for Baton here".into());
+    }
+    if options.wants(pairs::NAME) {
+        pairs::run(&bench, report)?;
+    }
+    for load in posts::LOADS.iter().filter(|load| options.wants(load.name)) {
+        posts::run(&bench, load, report)?;
+    }
+    if options.wants(durable::NAME) {
+        durable::run(&bench, report)?;
+    }
+    Ok(())
+}
+
+/// Servers that the loads asked for need, so that nothing is installed for the others.
+fn wanted(options: &Options) -> Vec<Kind> {
+    let needs_nats = options.wants(pairs::NAME) || options.wants(durable::NAME);
+    let needs_redis =
+        options.wants(durable::NAME) || posts::LOADS.iter().any(|load| options.wants(load.name));
+    let wanted = [(Kind::Baton, true), (Kind::Redis, needs_redis), (Kind::Nats, needs_nats)];
+    wanted.into_iter().filter_map(|(kind, is_needed)| is_needed.then_some(kind)).collect()
+}
