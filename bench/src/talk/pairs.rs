@@ -7,7 +7,7 @@
 //!
 //! | server | who asks | who answers |
 //! |---|---|---|
-//! | Baton | `message.request` | `inbox.receive` with a wait, `message.reply` and the next in one write |
+//! | Baton | `message.request` | `inbox.receive`, then `message.reply` and the next in one write |
 //! | NATS | `PUB` with an inbox | `SUB`, then `PUB` to the inbox |
 
 use std::time::Duration;

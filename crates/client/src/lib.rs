@@ -158,6 +158,8 @@ pub type Patching = baton_handle::Patching<Client>;
 pub type Registration = baton_handle::Registration<Client>;
 /// A person's decision that is made when this is awaited.
 pub type Reviewing = baton_handle::Reviewing<Client>;
+/// The state of one conversation of a user with an application.
+pub type Session = baton_handle::Session<Client>;
 /// Semaphores of a workspace, as one agent sees them.
 pub type Semaphores = baton_handle::Semaphores<Client>;
 /// A write that is carried out when it is awaited.

@@ -69,7 +69,7 @@ pub use handle::{
     Acquiring, AcquiringPermit, AddingRule, Agents, Arriving, Barriers, Baton, Checkpoints,
     Claiming, Completing, Contracts, CreateNamespace, CreatePipeline, Creating, Failing,
     HandoffRules, Handoffs, Item, Joining, Joins, Locks, Namespaces, Offering, Patching, Pipelines,
-    Registration, Reviewing, Saving, Semaphores, Setting, State, Tasks, Transaction, Watch,
-    Watching, Workspace, open, open_with,
+    Registration, Reviewing, Saving, Semaphores, Session, Setting, State, Tasks, Transaction,
+    Watch, Watching, Workspace, open, open_with,
 };
 pub use options::Options;

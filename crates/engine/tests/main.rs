@@ -9,6 +9,7 @@
 //! | `waiting` | calls that wait are answered once, in order, and leave nothing behind |
 //! | `contention` | locks and tasks that many callers want at once, checked for linearizability |
 //! | `linearizability` | the checker of histories, which must refuse bad ones |
+//! | `sessions` | scopes of names, and variables that go along with a hand-off and come back |
 //! | `checkpoints` | states come back byte for byte, and are on disk once |
 //! | `transactions` | all or nothing, and once |
 //! | `durability` | what was acknowledged stays, what failed says so |
@@ -36,6 +37,7 @@ mod gate;
 mod linearizability;
 mod past;
 mod scale;
+mod sessions;
 mod stage;
 mod state;
 mod transactions;

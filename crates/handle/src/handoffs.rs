@@ -243,6 +243,12 @@ impl<C: Carrier> Offering<C> {
         self.set(|offer| drop(offer.state.insert(name.to_owned(), value)))
     }
 
+    /// Values that the receiver needs to know, under their names: those of a
+    /// [`Session`](crate::Session), for one.
+    pub fn variables(self, variables: BTreeMap<String, Json>) -> Self {
+        self.set(|offer| offer.state.extend(variables))
+    }
+
     /// A key that goes along, as `namespace/key`. One of this agent's own namespace moves.
     pub fn key(self, key: &str) -> Self {
         self.with(|offer| {

@@ -1,7 +1,7 @@
 //! The vocabulary as Rust methods, over anything that carries commands.
 //!
 //! ```text
-//!                          Workspace ─┬─ State, Setting, Patching
+//!                          Workspace ─┬─ State, Setting, Patching, Session
 //!    a program  ─────▶     (agent,    ├─ Namespaces, CreateNamespace
 //!                          once,      ├─ Agents, Registration, HandoffRules
 //!                          under)     ├─ Tasks, Creating, Claiming …, Joins
@@ -41,6 +41,7 @@ mod namespaces;
 mod pipelines;
 mod rules;
 mod semaphores;
+mod sessions;
 mod state;
 mod tasks;
 mod transaction;
@@ -59,6 +60,7 @@ pub use namespaces::{CreateNamespace, Namespaces};
 pub use pipelines::{CreatePipeline, Pipelines};
 pub use rules::{AddingRule, HandoffRules};
 pub use semaphores::{AcquiringPermit, Semaphores};
+pub use sessions::Session;
 pub use state::{Patching, Setting, State};
 pub use tasks::{Claiming, Completing, Creating, Done, Failing, Reviewing, Tasks};
 pub use transaction::Transaction;

@@ -8,7 +8,7 @@ use baton_core::{
 use crate::carrier::{Caller, Carrier};
 use crate::{
     Agents, Barriers, Checkpoints, Contracts, HandoffRules, Handoffs, Joins, Locks, Namespaces,
-    Pipelines, Semaphores, State, Tasks, Transaction, Watching,
+    Pipelines, Semaphores, Session, State, Tasks, Transaction, Watching,
 };
 
 /// A workspace as one agent sees it. Cheap to clone.
@@ -69,6 +69,11 @@ impl<C: Carrier> Workspace<C> {
     /// Shared state in one namespace.
     pub fn state(&self, namespace: &str) -> State<C> {
         State::new(self.clone(), namespace)
+    }
+
+    /// The state of one conversation of a user with an application.
+    pub fn session(&self, app: &str, user: &str, session: &str) -> Result<Session<C>, C::Error> {
+        Ok(Session::new(self.clone(), app, user, session)?)
     }
 
     /// The namespaces.

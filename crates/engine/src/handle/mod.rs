@@ -70,6 +70,8 @@ pub type Patching = baton_handle::Patching<Baton>;
 pub type Registration = baton_handle::Registration<Baton>;
 /// A person's decision that is made when this is awaited.
 pub type Reviewing = baton_handle::Reviewing<Baton>;
+/// The state of one conversation of a user with an application.
+pub type Session = baton_handle::Session<Baton>;
 /// Semaphores of a workspace, as one agent sees them.
 pub type Semaphores = baton_handle::Semaphores<Baton>;
 /// A write that is carried out when it is awaited.
