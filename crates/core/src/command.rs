@@ -6,8 +6,8 @@ use crate::names::IdempotencyKey;
 use crate::numbers::Token;
 use crate::transaction::Precondition;
 use crate::{
-    agent, barrier, checkpoint, contracts, handoff, join, lock, namespace, pipeline, rule,
-    semaphore, state, task, workspace,
+    agent, artifact, barrier, checkpoint, contracts, handoff, join, lock, namespace, pipeline,
+    rule, secret, semaphore, state, task, workspace,
 };
 
 /// A wish to change something.
@@ -37,6 +37,10 @@ pub enum Command {
     Pipeline(pipeline::Command),
     /// About checkpoints.
     Checkpoint(checkpoint::Command),
+    /// About artifacts.
+    Artifact(artifact::Command),
+    /// About secrets.
+    Secret(secret::Command),
     /// About hand-offs.
     Handoff(handoff::Command),
     /// About the workspace itself.
@@ -72,6 +76,10 @@ pub enum Query {
     Pipeline(pipeline::Query),
     /// About checkpoints.
     Checkpoint(checkpoint::Query),
+    /// About artifacts.
+    Artifact(artifact::Query),
+    /// About secrets.
+    Secret(secret::Query),
     /// About hand-offs.
     Handoff(handoff::Query),
     /// About the workspace itself.
@@ -136,6 +144,8 @@ impl Command {
             | Self::Join(_)
             | Self::Pipeline(_)
             | Self::Checkpoint(_)
+            | Self::Artifact(_)
+            | Self::Secret(_)
             | Self::Handoff(_)
             | Self::Workspace(_) => None,
         };
@@ -182,6 +192,8 @@ impl Command {
             | Self::Join(_)
             | Self::Pipeline(_)
             | Self::Checkpoint(_)
+            | Self::Artifact(_)
+            | Self::Secret(_)
             | Self::Workspace(_) => false,
         }
     }
@@ -203,6 +215,8 @@ impl Query {
             | Self::Join(_)
             | Self::Pipeline(_)
             | Self::Checkpoint(_)
+            | Self::Artifact(_)
+            | Self::Secret(_)
             | Self::Handoff(_)
             | Self::Workspace(_) => false,
         }
@@ -232,5 +246,6 @@ macro_rules! sums {
 sums!(
     state => State, namespace => Namespace, agent => Agent, rule => Rule, lock => Lock,
     semaphore => Semaphore, barrier => Barrier, task => Task, join => Join,
-    pipeline => Pipeline, checkpoint => Checkpoint, handoff => Handoff, workspace => Workspace
+    pipeline => Pipeline, checkpoint => Checkpoint, artifact => Artifact, secret => Secret,
+    handoff => Handoff, workspace => Workspace
 );

@@ -17,6 +17,8 @@
 //! What this crate does not know: files, sockets, threads, the time of day, the log.
 
 pub mod agent;
+pub mod artifact;
+pub mod artifacts;
 pub mod authors;
 pub mod barrier;
 pub mod batch;
@@ -63,6 +65,7 @@ pub mod reply;
 pub mod rule;
 pub mod rules;
 pub mod schema;
+pub mod secret;
 pub mod semaphore;
 mod shared;
 pub mod space;
@@ -85,9 +88,9 @@ pub use event::Event;
 pub use json::Json;
 pub use kind::Kind;
 pub use names::{
-    AgentId, BarrierName, CheckpointId, CheckpointLabel, GroupName, HandoffId, IdempotencyKey,
-    JoinId, Key, LockName, NamespaceName, PipelineName, RuleName, SemaphoreName, StageName, TaskId,
-    TaskType, WorkspaceName,
+    AgentId, ArtifactId, BarrierName, BlobPlace, CheckpointId, CheckpointLabel, ContentName,
+    GroupName, HandoffId, IdempotencyKey, JoinId, Key, LockName, MediaType, NamespaceName,
+    PipelineName, RuleName, SecretId, SemaphoreName, StageName, TaskId, TaskType, WorkspaceName,
 };
 pub use notice::Notice;
 pub use numbers::{Generation, Revision, Token, Version, WaitId};

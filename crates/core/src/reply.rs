@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::numbers::Revision;
 use crate::{
-    agent, barrier, checkpoint, contracts, handoff, join, lock, namespace, pipeline, rule,
-    semaphore, state, task, workspace,
+    agent, artifact, barrier, checkpoint, contracts, handoff, join, lock, namespace, pipeline,
+    rule, secret, semaphore, state, task, workspace,
 };
 
 /// The answer to one command or query.
@@ -39,6 +39,10 @@ pub enum Reply {
     Pipeline(pipeline::Reply),
     /// About checkpoints.
     Checkpoint(checkpoint::Reply),
+    /// About artifacts.
+    Artifact(artifact::Reply),
+    /// About secrets.
+    Secret(secret::Reply),
     /// About hand-offs.
     Handoff(handoff::Reply),
     /// About the workspace itself.

@@ -31,13 +31,16 @@ use baton_core::task::{Cause, Outcome};
 use baton_core::tasks::Returns;
 use baton_core::wait::{Keyed, Left};
 use baton_core::{
-    AgentId, BarrierName, Batch, CheckpointId, CheckpointLabel, Event, Generation, GroupName,
-    HandoffId, IdempotencyKey, JoinId, Json, Key, LockName, NamespaceName, Notice, PipelineName,
-    Revision, RuleName, SemaphoreName, StageName, TaskId, TaskType, Timestamp, Token, Version,
-    WaitId, agent, barrier, checkpoint, handoff, join, lock, namespace, pipeline, rule, semaphore,
-    task, workspace,
+    AgentId, ArtifactId, BarrierName, Batch, CheckpointId, CheckpointLabel, Event, Generation,
+    GroupName, HandoffId, IdempotencyKey, JoinId, Json, Key, LockName, NamespaceName, Notice,
+    PipelineName, Revision, RuleName, SemaphoreName, StageName, TaskId, TaskType, Timestamp, Token,
+    Version, WaitId, agent, artifact, barrier, checkpoint, handoff, join, lock, namespace,
+    pipeline, rule, secret, semaphore, task, workspace,
 };
 use serde::{Deserialize, Serialize};
+
+#[path = "golden/contents.rs"]
+mod contents;
 
 const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../spec/events.json");
 const ADVICE: &str = "run with BATON_GOLDEN=write and review the difference as a change of format";
@@ -119,6 +122,13 @@ fn variant(event: &Event) -> &'static str {
         Event::Pipeline(pipeline::Event::Aborted { .. }) => "pipeline aborted",
         Event::Pipeline(pipeline::Event::Deleted { .. }) => "pipeline deleted",
         Event::Checkpoint(event) => checkpoint_variant(event),
+        Event::Artifact(artifact::Event::Put { .. }) => "artifact put",
+        Event::Artifact(artifact::Event::Deleted { .. }) => "artifact deleted",
+        Event::Artifact(artifact::Event::Expired { .. }) => "artifact expired",
+        Event::Secret(secret::Event::Put { .. }) => "secret put",
+        Event::Secret(secret::Event::Revealed { .. }) => "secret revealed",
+        Event::Secret(secret::Event::Deleted { .. }) => "secret deleted",
+        Event::Secret(secret::Event::Expired { .. }) => "secret expired",
         Event::Handoff(event) => handoff_variant(event),
         Event::Receipt(_) => "receipt",
         Event::Awaited(_) => "awaited",
@@ -321,6 +331,8 @@ fn examples() -> Vec<(&'static str, Event)> {
     .chain(barriers())
     .chain(joins())
     .chain(checkpoints())
+    .chain(contents::artifacts())
+    .chain(contents::secrets())
     .chain(handoffs())
     .chain(tasks())
     .chain(pipelines())
@@ -788,6 +800,7 @@ fn checkpoints() -> Vec<(&'static str, Event)> {
         description: None,
         label: None,
         metadata: None,
+        artifacts: Vec::new(),
         bytes: 10,
         checksum: checkpoint::Checksum::of("{\"step\":1}"),
         recipe: Recipe(vec![Piece::New(vec![text("{\"step\":1}")])]),
@@ -797,6 +810,8 @@ fn checkpoints() -> Vec<(&'static str, Event)> {
         Piece::New(vec![text("\"half a sen"), text("tence\",")]),
         Piece::Known(vec![7, 70_000]),
     ];
+    let naming =
+        checkpoint::Saved { artifacts: vec![ArtifactId::of_digest(&[0xab; 32])], ..saved.clone() };
     let further = checkpoint::Saved {
         checkpoint: id(2),
         parent: Some(id(1)),
@@ -827,6 +842,7 @@ fn checkpoints() -> Vec<(&'static str, Event)> {
     };
     let events = vec![
         ("checkpoint.saved", checkpoint::Event::Saved(Box::new(saved))),
+        ("checkpoint.saved with an artifact", checkpoint::Event::Saved(Box::new(naming))),
         ("checkpoint.saved with a parent", checkpoint::Event::Saved(Box::new(further))),
         ("checkpoint.restored", restored),
         ("checkpoint.forked", forked),
