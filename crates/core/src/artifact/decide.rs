@@ -4,7 +4,7 @@ use super::table::Table;
 use super::vocabulary::{Artifact, Command, Event, List, Put, Query, Rejection, Reply};
 use crate::limits;
 use crate::names::{ArtifactId, MediaType};
-use crate::range::within;
+use crate::refusal::{fits, has_room, within};
 use crate::stamp::Stamp;
 
 /// Events that must happen, and what the answer is about.
@@ -51,8 +51,8 @@ pub fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided,
 /// Whether one artifact may have so many bytes. Asked while they arrive, so that what is refused
 /// anyhow need not arrive to its end.
 pub fn check_bytes(bytes: u64) -> Result<(), Rejection> {
-    let bytes_max = limits::ARTIFACT_BYTES_MAX;
-    if bytes > bytes_max { Err(Rejection::TooLarge { bytes, bytes_max }) } else { Ok(()) }
+    let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+    Ok(fits("artifact", bytes, limits::ARTIFACT_BYTES_MAX)?)
 }
 
 fn put(table: &Table, command: Put) -> Result<Decided, Rejection> {
@@ -63,13 +63,12 @@ fn put(table: &Table, command: Put) -> Result<Decided, Rejection> {
     let usual = known.map_or(limits::ARTIFACT_KEEP_MS_DEFAULT, |record| record.keep_ms);
     let keep_ms = within("keep_ms", keep_ms, usual, range)?;
     if known.is_none() {
-        let counts = [
-            ("artifacts", table.len() as u64 + 1, limits::ARTIFACTS_MAX as u64),
-            ("bytes of artifacts", table.bytes() + bytes, limits::ARTIFACTS_BYTES_MAX),
-        ];
-        if let Some((what, _, max)) = counts.into_iter().find(|(_, count, max)| count > max) {
-            return Err(Rejection::TooMany { what, max });
-        }
+        // As many bytes as there may be are not yet too many.
+        let all = usize::try_from(table.bytes() + bytes).unwrap_or(usize::MAX).saturating_sub(1);
+        has_room([
+            ("artifacts", table.len(), limits::ARTIFACTS_MAX),
+            ("bytes of artifacts", all, limits::ARTIFACTS_BYTES_MAX),
+        ])?;
     }
     let event = Event::Put {
         artifact: artifact.clone(),

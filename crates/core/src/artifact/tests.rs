@@ -175,12 +175,13 @@ fn put(space: &mut Space, number: u128, bytes: u64) -> Result<(), String> {
 fn one_workspace_has_its_share() {
     let mut space = Space::default();
     let whole = limits::ARTIFACTS_BYTES_MAX / limits::ARTIFACT_BYTES_MAX;
-    for number in 0..u128::from(whole) {
-        put(&mut space, number, limits::ARTIFACT_BYTES_MAX).unwrap();
+    let largest = limits::ARTIFACT_BYTES_MAX as u64;
+    for number in 0..whole as u128 {
+        put(&mut space, number, largest).unwrap();
     }
     assert_eq!(put(&mut space, 99, 1), Err("artifact.too_many".to_owned()));
     // What is there already takes no more room.
-    assert_eq!(put(&mut space, 0, limits::ARTIFACT_BYTES_MAX), Ok(()));
+    assert_eq!(put(&mut space, 0, largest), Ok(()));
     assert_eq!(put(&mut space, 99, 0), Ok(()));
     space.check();
 }

@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use crate::kind::Kind;
 use crate::names::{AgentId, ArtifactId, BlobPlace, ContentName, MediaType};
-use crate::range::OutOfRange;
+use crate::refusal::{OutOfRange, TooLarge, TooMany};
 use crate::time::Timestamp;
 
 /// What one may ask of artifacts so that they change.
@@ -226,21 +226,11 @@ pub enum Rejection {
     #[error(transparent)]
     OutOfRange(#[from] OutOfRange),
     /// It is larger than allowed.
-    #[error("the artifact has {bytes} bytes, at most {bytes_max} are allowed")]
-    TooLarge {
-        /// Its size, as far as it was read.
-        bytes: u64,
-        /// The limit.
-        bytes_max: u64,
-    },
+    #[error(transparent)]
+    TooLarge(#[from] TooLarge),
     /// There are too many, or they are too large together.
-    #[error("the workspace may have {max} {what}, and that is reached")]
-    TooMany {
-        /// What there is too much of.
-        what: &'static str,
-        /// The limit.
-        max: u64,
-    },
+    #[error(transparent)]
+    TooMany(#[from] TooMany),
 }
 
 impl Rejection {
@@ -250,8 +240,8 @@ impl Rejection {
             Self::NotFound { .. } => "artifact.not_found",
             Self::InUse { .. } => "artifact.in_use",
             Self::OutOfRange(_) => "artifact.out_of_range",
-            Self::TooLarge { .. } => "artifact.too_large",
-            Self::TooMany { .. } => "artifact.too_many",
+            Self::TooLarge(_) => "artifact.too_large",
+            Self::TooMany(_) => "artifact.too_many",
         }
     }
 
@@ -261,8 +251,8 @@ impl Rejection {
             Self::NotFound { .. } => Kind::NotFound,
             Self::InUse { .. } => Kind::Conflict,
             Self::OutOfRange(_) => Kind::Invalid,
-            Self::TooLarge { .. } => Kind::TooLarge,
-            Self::TooMany { .. } => Kind::Exhausted,
+            Self::TooLarge(_) => Kind::TooLarge,
+            Self::TooMany(_) => Kind::Exhausted,
         }
     }
 
@@ -272,8 +262,8 @@ impl Rejection {
             Self::NotFound { .. } => "put it there first; it may have expired unnamed",
             Self::InUse { .. } => "delete what names it first, and it goes by itself",
             Self::OutOfRange(_) => "give a number within the range",
-            Self::TooLarge { .. } => "split it, or keep it elsewhere and store where it is",
-            Self::TooMany { .. } => "delete what names artifacts that nobody needs any more",
+            Self::TooLarge(_) => "split it, or keep it elsewhere and store where it is",
+            Self::TooMany(_) => "delete what names artifacts that nobody needs any more",
         }
     }
 }

@@ -4,7 +4,7 @@ use super::table::Table;
 use super::vocabulary::{Command, Event, Put, Query, Rejection, Reply, Secret};
 use crate::limits;
 use crate::names::SecretId;
-use crate::range::within;
+use crate::refusal::{fits, has_room, within};
 use crate::stamp::Stamp;
 
 /// Events that must happen, and what the answer is about.
@@ -63,8 +63,8 @@ fn known<'a>(table: &'a Table, secret: &SecretId) -> Result<&'a Secret, Rejectio
 
 /// Whether one secret may have so many bytes. Asked while they arrive.
 pub fn check_bytes(bytes: u64) -> Result<(), Rejection> {
-    let bytes_max = limits::SECRET_BYTES_MAX;
-    if bytes > bytes_max { Err(Rejection::TooLarge { bytes_max }) } else { Ok(()) }
+    let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+    Ok(fits("secret", bytes, limits::SECRET_BYTES_MAX)?)
 }
 
 fn put(table: &Table, command: Put, stamp: &Stamp) -> Result<Decided, Rejection> {
@@ -72,9 +72,7 @@ fn put(table: &Table, command: Put, stamp: &Stamp) -> Result<Decided, Rejection>
     check_bytes(bytes)?;
     let range = (limits::TTL_MS_MIN, limits::TTL_MS_MAX);
     let ttl_ms = ttl_ms.map(|ttl_ms| within("ttl_ms", Some(ttl_ms), ttl_ms, range)).transpose()?;
-    if table.len() >= limits::SECRETS_MAX {
-        return Err(Rejection::TooMany { max: limits::SECRETS_MAX });
-    }
+    has_room([("secrets", table.len(), limits::SECRETS_MAX)])?;
     let expires_at = ttl_ms.map(|ttl_ms| stamp.now.after(ttl_ms));
     let events = vec![Event::Put { secret: secret.clone(), bytes, name, expires_at }];
     Ok(Decided { events, about: About::Secret(secret) })

@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use crate::kind::Kind;
 use crate::names::{AgentId, ContentName, SecretId};
-use crate::range::OutOfRange;
+use crate::refusal::{OutOfRange, TooLarge, TooMany};
 use crate::time::Timestamp;
 
 /// What one may ask of secrets so that they change.
@@ -192,17 +192,11 @@ pub enum Rejection {
     #[error(transparent)]
     OutOfRange(#[from] OutOfRange),
     /// It is larger than allowed.
-    #[error("the secret has more than {bytes_max} bytes")]
-    TooLarge {
-        /// The limit.
-        bytes_max: u64,
-    },
+    #[error(transparent)]
+    TooLarge(#[from] TooLarge),
     /// There are too many.
-    #[error("there are {max} secrets already, that is the most")]
-    TooMany {
-        /// The limit.
-        max: usize,
-    },
+    #[error(transparent)]
+    TooMany(#[from] TooMany),
 }
 
 impl Rejection {
@@ -211,8 +205,8 @@ impl Rejection {
         match self {
             Self::NotFound { .. } => "secret.not_found",
             Self::OutOfRange(_) => "secret.out_of_range",
-            Self::TooLarge { .. } => "secret.too_large",
-            Self::TooMany { .. } => "secret.too_many",
+            Self::TooLarge(_) => "secret.too_large",
+            Self::TooMany(_) => "secret.too_many",
         }
     }
 
@@ -221,8 +215,8 @@ impl Rejection {
         match self {
             Self::NotFound { .. } => Kind::NotFound,
             Self::OutOfRange(_) => Kind::Invalid,
-            Self::TooLarge { .. } => Kind::TooLarge,
-            Self::TooMany { .. } => Kind::Exhausted,
+            Self::TooLarge(_) => Kind::TooLarge,
+            Self::TooMany(_) => Kind::Exhausted,
         }
     }
 
@@ -231,8 +225,8 @@ impl Rejection {
         match self {
             Self::NotFound { .. } => "list the secrets; this one may be deleted or expired",
             Self::OutOfRange(_) => "give a number within the range",
-            Self::TooLarge { .. } => "encrypt it and put it as an artifact, with the key as secret",
-            Self::TooMany { .. } => "delete some, or hand them in with a time to live",
+            Self::TooLarge(_) => "encrypt it and put it as an artifact, with the key as secret",
+            Self::TooMany(_) => "delete some, or hand them in with a time to live",
         }
     }
 }

@@ -17,7 +17,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use baton_core::agent::Event as AgentEvent;
+use baton_core::artifact::Event as ArtifactEvent;
 use baton_core::checkpoint::{Event as CheckpointEvent, Why};
+use baton_core::secret::Event as SecretEvent;
 use baton_core::state::{Event as StateEvent, Removal};
 use baton_core::wait::Step;
 use baton_core::workspace::{Event as WorkspaceEvent, Retention};
@@ -339,6 +341,7 @@ impl Ledger {
                 Event::Task(event) => self.add_task(&batch, event, &ended, coverage),
                 Event::Join(event) => self.add_join(&batch, event, &ended, coverage),
                 Event::Checkpoint(event) => self.add_checkpoint(&batch, event, coverage),
+                Event::Artifact(_) | Event::Secret(_) => Ok(()),
                 Event::Pipeline(event) => self.add_pipeline(&batch, event, coverage),
                 Event::Barrier(event) => self.add_barrier(&batch, event, &ended, coverage),
                 Event::Receipt(receipt) => {
@@ -572,6 +575,8 @@ fn is_caused(event: &Event) -> bool {
         Event::Checkpoint(event) => {
             matches!(event, CheckpointEvent::Pruned { why: Why::Age, .. })
         }
+        Event::Artifact(event) => matches!(event, ArtifactEvent::Expired { .. }),
+        Event::Secret(event) => matches!(event, SecretEvent::Expired { .. }),
         // An answer to somebody who waited.
         Event::Receipt(receipt) => receipt.agent.is_some(),
         Event::Pipeline(event) => pipelines::is_caused(event),
