@@ -122,13 +122,8 @@ fn variant(event: &Event) -> &'static str {
         Event::Pipeline(pipeline::Event::Aborted { .. }) => "pipeline aborted",
         Event::Pipeline(pipeline::Event::Deleted { .. }) => "pipeline deleted",
         Event::Checkpoint(event) => checkpoint_variant(event),
-        Event::Artifact(artifact::Event::Put { .. }) => "artifact put",
-        Event::Artifact(artifact::Event::Deleted { .. }) => "artifact deleted",
-        Event::Artifact(artifact::Event::Expired { .. }) => "artifact expired",
-        Event::Secret(secret::Event::Put { .. }) => "secret put",
-        Event::Secret(secret::Event::Revealed { .. }) => "secret revealed",
-        Event::Secret(secret::Event::Deleted { .. }) => "secret deleted",
-        Event::Secret(secret::Event::Expired { .. }) => "secret expired",
+        Event::Artifact(event) => artifact_variant(event),
+        Event::Secret(event) => secret_variant(event),
         Event::Handoff(event) => handoff_variant(event),
         Event::Receipt(_) => "receipt",
         Event::Awaited(_) => "awaited",
@@ -176,6 +171,25 @@ fn checkpoint_variant(event: &checkpoint::Event) -> &'static str {
             checkpoint::Why::Age => "checkpoint pruned, too old",
         },
         checkpoint::Event::Retained { .. } => "checkpoint retained",
+    }
+}
+
+/// The same for events of artifacts.
+fn artifact_variant(event: &artifact::Event) -> &'static str {
+    match event {
+        artifact::Event::Put { .. } => "artifact put",
+        artifact::Event::Deleted { .. } => "artifact deleted",
+        artifact::Event::Expired { .. } => "artifact expired",
+    }
+}
+
+/// The same for events of secrets.
+fn secret_variant(event: &secret::Event) -> &'static str {
+    match event {
+        secret::Event::Put { .. } => "secret put",
+        secret::Event::Revealed { .. } => "secret revealed",
+        secret::Event::Deleted { .. } => "secret deleted",
+        secret::Event::Expired { .. } => "secret expired",
     }
 }
 

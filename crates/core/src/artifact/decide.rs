@@ -56,8 +56,11 @@ pub fn check_bytes(bytes: u64) -> Result<(), Rejection> {
 }
 
 fn put(table: &Table, command: Put) -> Result<Decided, Rejection> {
-    let Put { artifact, place, bytes, media_type, name, keep_ms } = command;
+    let Put { artifact, place, bytes, expected, media_type, name, keep_ms } = command;
     check_bytes(bytes)?;
+    if let Some(expected) = expected.filter(|expected| *expected != artifact) {
+        return Err(Rejection::Mismatch { artifact, expected });
+    }
     let range = (limits::ARTIFACT_KEEP_MS_MIN, limits::TTL_MS_MAX);
     let known = table.get(&artifact);
     let usual = known.map_or(limits::ARTIFACT_KEEP_MS_DEFAULT, |record| record.keep_ms);

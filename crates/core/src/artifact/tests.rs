@@ -8,8 +8,8 @@ use crate::time::Timestamp;
 
 scenarios! {
     what_nobody_names_is_kept_for_a_while => [
-        (0, "ada", r#"artifact.put @a place="^1" bytes=5 name="report.pdf" media_type="text/plain""#,
-            "artifact.put @a at ^1 bytes=5 text/plain `report.pdf` keep=86400000"),
+        (0, "ada", r#"artifact.put @a place="^1" bytes=5 name="r.txt" media_type="text/plain""#,
+            "artifact.put @a at ^1 bytes=5 text/plain `r.txt` keep=86400000"),
         (0, "ada", r#"artifact.put @b place="^2" bytes=7 keep_ms=1000"#,
             "artifact.put @b at ^2 bytes=7 application/octet-stream keep=1000"),
         (1, "ada", "artifact.get @a",   "@a bytes=5 held=0 [] until 86400000"),
@@ -84,8 +84,10 @@ scenarios! {
             "task.created t build ready"),
         (0, "ada", "task.claim",        "task.claimed t by ada token=4"),
         (0, "ada", r#"task.complete t token=4 artifacts=["@c"]"#,   "refused artifact.not_found"),
-        (0, "ada", r#"task.complete t token=4 artifacts=["sha256:ab"]"#, "refused request.bad_name"),
-        (0, "ada", r#"task.complete t token=4 result={"artifact":"@c"}"#, "refused artifact.not_found"),
+        (0, "ada", r#"task.complete t token=4 artifacts=["sha256:ab"]"#,
+            "refused request.bad_name"),
+        (0, "ada", r#"task.complete t token=4 result={"artifact":"@c"}"#,
+            "refused artifact.not_found"),
         (0, "ada", r#"task.complete t token=4 artifacts=["@b","log.txt"]"#, "task.completed t"),
         (0, "ada", "artifact.get @a",   "@a bytes=5 held=1 [tasks/t]"),
         (0, "ada", "artifact.get @b",   "@b bytes=5 held=1 [tasks/t]"),
@@ -95,7 +97,8 @@ scenarios! {
         (0, "ada", r#"artifact.put @a place="^1" bytes=5"#,
             "artifact.put @a at ^1 bytes=5 application/octet-stream keep=86400000"),
         (0, "ada", r#"handoff.offer bob artifacts=["@b"]"#,     "refused artifact.not_found"),
-        (0, "ada", r#"handoff.offer bob artifacts=["@a"]"#,     "handoff.offered h-0000000002 to `bob` !receiver"),
+        (0, "ada", r#"handoff.offer bob artifacts=["@a"]"#,
+            "handoff.offered h-0000000002 to `bob` !receiver"),
         (0, "ada", "artifact.get @a",   "@a bytes=5 held=1 [handoffs/h-0000000002]"),
     ]
 
@@ -106,12 +109,14 @@ scenarios! {
             "refused artifact.not_found"),
         (0, "ada", r#"checkpoint.save work {"file":{"artifact":"@a"}}"#,
             "checkpoint.saved c-0000000001 of work new=1"),
-        (0, "ada", "checkpoint.save work {}",   "checkpoint.saved c-0000000002 of work after c-0000000001 new=1"),
+        (0, "ada", "checkpoint.save work {}",
+            "checkpoint.saved c-0000000002 of work after c-0000000001 new=1"),
         (0, "ada", "artifact.get @a",           "@a bytes=5 held=1 [checkpoints/work/1]"),
-        (0, "ada", "checkpoint.fork c-0000000001 other", "checkpoint.forked c-0000000003 of other from c-0000000001"),
+        (0, "ada", "checkpoint.fork c-0000000001 other",
+            "checkpoint.forked c-0000000003 of other from c-0000000001"),
         (0, "ada", "checkpoint.prune work keep=1", "checkpoint.pruned work [(1, 1)] bytes=0 Asked"),
         (0, "ada", "artifact.get @a",           "@a bytes=5 held=1 [checkpoints/other/1]"),
-        (0, "ada", "checkpoint.prune other all", "checkpoint.pruned other [(1, 1)] bytes=93 Asked"),
+        (0, "ada", "checkpoint.prune other all", "checkpoint.pruned other [(1, 1)] bytes=95 Asked"),
         (0, "ada", "artifact.get @a",           "@a bytes=5 held=0 [] until 1000"),
     ]
 
@@ -119,21 +124,30 @@ scenarios! {
         (0, "ada", r#"state.set shared/image {"digest":"@a"}"#,
             r#"state.set shared/image v1 = {"digest":"@a"}"#),
         (0, "ada", r#"state.set shared/file {"artifact":"@a"}"#,    "refused artifact.not_found"),
-        (0, "ada", r#"state.patch shared/image merge={"artifact":"@a"}"#, "refused artifact.not_found"),
+        (0, "ada", r#"state.patch shared/image merge={"artifact":"@a"}"#,
+            "refused artifact.not_found"),
         (0, "ada", r#"state.set shared/file {"artifact":"report.pdf"}"#,
             r#"state.set shared/file v1 = {"artifact":"report.pdf"}"#),
         // Put and named in one commit, by a transaction.
-        (0, "ada", r#"all: artifact.put @a place="^1" bytes=5 & state.set shared/file {"artifact":"@a"}"#,
+        (0, "ada", r#"all: artifact.put @a place="^1" bytes=5 & state.set shared/f {"artifact":"@a"}"#,
             "artifact.put @a at ^1 bytes=5 application/octet-stream keep=86400000; \
-             state.set shared/file v2 = {\"artifact\":\"@a\"}"),
-        (0, "ada", "artifact.get @a",   "@a bytes=5 held=1 [state/shared/file]"),
+             state.set shared/f v1 = {\"artifact\":\"@a\"}"),
+        (0, "ada", "artifact.get @a",   "@a bytes=5 held=1 [state/shared/f]"),
     ]
 
     what_is_refused_leaves_nothing => [
-        (0, "ada", r#"artifact.put @a place="^1" bytes=17179869185"#,       "refused artifact.too_large"),
-        (0, "ada", r#"artifact.put @a place="^1" bytes=5 keep_ms=999"#,     "refused artifact.out_of_range"),
-        (0, "ada", "artifact.delete @a",                                    "refused artifact.not_found"),
-        (0, "ada", "artifact.list limit=0",                                 "refused artifact.out_of_range"),
+        (0, "ada", r#"artifact.put @a place="^1" bytes=17179869185"#,
+            "refused artifact.too_large"),
+        (0, "ada", r#"artifact.put @a place="^1" bytes=5 keep_ms=999"#,
+            "refused artifact.out_of_range"),
+        (0, "ada", r#"artifact.put @a place="^1" bytes=5 expected="@a""#,
+            "artifact.put @a at ^1 bytes=5 application/octet-stream keep=86400000"),
+        (0, "ada", r#"artifact.put @b place="^2" bytes=5 expected="@a""#,
+            "refused artifact.mismatch"),
+        (0, "ada", "artifact.delete @a", "artifact.deleted @a"),
+        (0, "ada", "artifact.delete @a", "refused artifact.not_found"),
+        (0, "ada", "artifact.list limit=0",
+            "refused artifact.out_of_range"),
         (0, "ada", r#"artifact.put @a place="^1" bytes=5"#,
             "artifact.put @a at ^1 bytes=5 application/octet-stream keep=86400000"),
         (0, "ada", r#"all: state.set shared/x {"artifact":"@a"} & state.delete shared/none"#,
@@ -163,9 +177,9 @@ scenarios! {
 
 fn put(space: &mut Space, number: u128, bytes: u64) -> Result<(), String> {
     let artifact = ArtifactId::parse(&format!("sha256:{number:064x}")).unwrap();
-    let (media_type, name, keep_ms) = (None, None, None);
+    let (expected, media_type, name, keep_ms) = (None, None, None, None);
     let place = BlobPlace::of_number(number);
-    let put = super::Put { artifact, place, bytes, media_type, name, keep_ms };
+    let put = super::Put { artifact, place, bytes, expected, media_type, name, keep_ms };
     let command = crate::command::Command::Artifact(super::Command::Put(Box::new(put)));
     let committed = space.commit(command.into(), &AgentId::engine(), Timestamp(0));
     committed.map(drop).map_err(|rejection| rejection.code().to_owned())

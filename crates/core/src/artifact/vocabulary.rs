@@ -35,6 +35,9 @@ pub struct Put {
     pub place: BlobPlace,
     /// How many they are.
     pub bytes: u64,
+    /// What whoever sent them says that they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<ArtifactId>,
     /// What kind of content it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub media_type: Option<MediaType>,
@@ -212,6 +215,14 @@ pub enum Rejection {
         /// Which.
         artifact: ArtifactId,
     },
+    /// What arrived is not what was sent.
+    #[error("the bytes are `{artifact}`, not `{expected}` as was said")]
+    Mismatch {
+        /// What they are.
+        artifact: ArtifactId,
+        /// What they should be.
+        expected: ArtifactId,
+    },
     /// Records name it.
     #[error("artifact `{artifact}` is named by {references} records, the first is `{holder}`")]
     InUse {
@@ -238,6 +249,7 @@ impl Rejection {
     pub fn code(&self) -> &'static str {
         match self {
             Self::NotFound { .. } => "artifact.not_found",
+            Self::Mismatch { .. } => "artifact.mismatch",
             Self::InUse { .. } => "artifact.in_use",
             Self::OutOfRange(_) => "artifact.out_of_range",
             Self::TooLarge(_) => "artifact.too_large",
@@ -250,7 +262,7 @@ impl Rejection {
         match self {
             Self::NotFound { .. } => Kind::NotFound,
             Self::InUse { .. } => Kind::Conflict,
-            Self::OutOfRange(_) => Kind::Invalid,
+            Self::Mismatch { .. } | Self::OutOfRange(_) => Kind::Invalid,
             Self::TooLarge(_) => Kind::TooLarge,
             Self::TooMany(_) => Kind::Exhausted,
         }
@@ -260,6 +272,7 @@ impl Rejection {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::NotFound { .. } => "put it there first; it may have expired unnamed",
+            Self::Mismatch { .. } => "send it again: it was changed on its way, or meant otherwise",
             Self::InUse { .. } => "delete what names it first, and it goes by itself",
             Self::OutOfRange(_) => "give a number within the range",
             Self::TooLarge(_) => "split it, or keep it elsewhere and store where it is",

@@ -19,7 +19,8 @@ scenarios! {
     ]
 
     a_secret_may_have_its_time => [
-        (0, "ada", "secret.put secret:^1 bytes=1 ttl_ms=100", "secret.put secret:^1 bytes=1 until 100"),
+        (0, "ada", "secret.put secret:^1 bytes=1 ttl_ms=100",
+            "secret.put secret:^1 bytes=1 until 100"),
         (0, "ada", "secret.put secret:^2 bytes=1",  "secret.put secret:^2 bytes=1"),
         (99, "ada", "time",                         "nothing"),
         (100, "ada", "time",                        "secret.expired secret:^1"),

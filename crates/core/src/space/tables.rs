@@ -233,16 +233,8 @@ impl Space {
                 events.extend(decided.events.into_iter().map(Event::Checkpoint));
                 Ok(Plan::Checkpoint(decided.about))
             }
-            Command::Artifact(command) => {
-                let decided = artifact::decide(&self.artifact, command, stamp)?;
-                events.extend(decided.events.into_iter().map(Event::Artifact));
-                Ok(Plan::Artifact(decided.about))
-            }
-            Command::Secret(command) => {
-                let decided = secret::decide(&self.secret, command, stamp)?;
-                events.extend(decided.events.into_iter().map(Event::Secret));
-                Ok(Plan::Secret(decided.about))
-            }
+            Command::Artifact(command) => self.decide_artifact(command, stamp, events),
+            Command::Secret(command) => self.decide_secret(command, stamp, events),
             Command::Handoff(command) => self.decide_handoff(command, stamp, events),
             Command::Workspace(command) => {
                 let decided = workspace::decide(&self.workspace, &command)?;
@@ -250,6 +242,28 @@ impl Space {
                 Ok(Plan::Workspace)
             }
         }
+    }
+
+    fn decide_artifact(
+        &self,
+        command: artifact::Command,
+        stamp: &Stamp,
+        events: &mut Vec<Event>,
+    ) -> Result<Plan, Rejection> {
+        let decided = artifact::decide(&self.artifact, command, stamp)?;
+        events.extend(decided.events.into_iter().map(Event::Artifact));
+        Ok(Plan::Artifact(decided.about))
+    }
+
+    fn decide_secret(
+        &self,
+        command: secret::Command,
+        stamp: &Stamp,
+        events: &mut Vec<Event>,
+    ) -> Result<Plan, Rejection> {
+        let decided = secret::decide(&self.secret, command, stamp)?;
+        events.extend(decided.events.into_iter().map(Event::Secret));
+        Ok(Plan::Secret(decided.about))
     }
 
     fn decide_rule(
