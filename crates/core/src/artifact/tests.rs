@@ -129,9 +129,9 @@ scenarios! {
         (0, "ada", r#"state.set shared/file {"artifact":"report.pdf"}"#,
             r#"state.set shared/file v1 = {"artifact":"report.pdf"}"#),
         // Put and named in one commit, by a transaction.
-        (0, "ada", r#"all: artifact.put @a place="^1" bytes=5 & state.set shared/f {"artifact":"@a"}"#,
+        (0, "ada", r#"all: artifact.put @a place="^1" bytes=5 & state.set shared/f ["@a"]"#,
             "artifact.put @a at ^1 bytes=5 application/octet-stream keep=86400000; \
-             state.set shared/f v1 = {\"artifact\":\"@a\"}"),
+             state.set shared/f v1 = [\"@a\"]"),
         (0, "ada", "artifact.get @a",   "@a bytes=5 held=1 [state/shared/f]"),
     ]
 
