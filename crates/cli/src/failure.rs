@@ -227,7 +227,7 @@ fn winner(facts: &[(String, Json)]) -> String {
 fn in_our_words(hint: &str) -> String {
     let mut hint = output::plain(hint);
     for operation in OPERATIONS {
-        let (noun, verb) = operation.parts();
+        let (noun, verb) = operation.name.split_once('.').unwrap_or_default();
         let verb = if verb == "list" { "ls" } else { verb };
         hint = hint.replace(operation.name, &format!("`baton {noun} {verb}`"));
     }

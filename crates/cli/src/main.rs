@@ -22,6 +22,7 @@ mod failure;
 mod input;
 mod output;
 mod program;
+mod runs;
 mod settings;
 
 use std::process::ExitCode;

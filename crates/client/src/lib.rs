@@ -102,6 +102,7 @@ mod frames;
 mod keeping;
 mod line;
 mod options;
+mod serving;
 mod watch;
 mod worker;
 
@@ -111,6 +112,7 @@ pub use client::{Client, connect, connect_with};
 pub use error::Error;
 pub use keeping::{Lost, keep};
 pub use options::Options;
+pub use serving::{Served, Service};
 pub use watch::Watch;
 pub use worker::{Job, Setback, Worked, Worker, Workplace};
 
@@ -134,6 +136,22 @@ pub type CreateNamespace = baton_handle::CreateNamespace<Client>;
 pub type Creating = baton_handle::Creating<Client>;
 /// A try that has failed when this is awaited.
 pub type Failing = baton_handle::Failing<Client>;
+/// Messages of a workspace, as one agent sees them.
+pub type Messages = baton_handle::Messages<Client>;
+/// Mail that is received when this is awaited.
+pub type Receiving = baton_handle::Receiving<Client>;
+/// A request that is made when this is awaited.
+pub type Requesting = baton_handle::Requesting<Client>;
+/// A message that is sent when this is awaited.
+pub type Sending = baton_handle::Sending<Client>;
+/// Topics of a workspace, as one agent sees them.
+pub type Topics = baton_handle::Topics<Client>;
+/// Streams of a workspace, as one agent sees them.
+pub type Streams = baton_handle::Streams<Client>;
+/// A stream that comes to be when this is awaited.
+pub type CreateStream = baton_handle::CreateStream<Client>;
+/// Frames that are read when this is awaited.
+pub type ReadingFrames = baton_handle::ReadingFrames<Client>;
 /// A rule that is added when this is awaited.
 pub type AddingRule = baton_handle::AddingRule<Client>;
 /// Who depends on which keys of a workspace.

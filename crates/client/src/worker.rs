@@ -77,6 +77,11 @@ impl Setback {
         Self { error, is_final: false }
     }
 
+    /// What to tell about it.
+    pub(crate) fn into_error(self) -> Value {
+        self.error
+    }
+
     /// Trying again would not help.
     #[must_use]
     pub fn for_good(self) -> Self {
@@ -370,13 +375,13 @@ async fn claim_of<C: Carrier>(
 }
 
 /// Waits until it is time to stop.
-async fn stopped(stop: &mut watch::Receiver<bool>) {
+pub(crate) async fn stopped(stop: &mut watch::Receiver<bool>) {
     // Nobody is left who could say so: that is a reason, too.
     let _ = stop.wait_for(|is_told| *is_told).await;
 }
 
 /// Whether claiming again would be refused again.
-fn is_hopeless(kind: Kind) -> bool {
+pub(crate) fn is_hopeless(kind: Kind) -> bool {
     match kind {
         Kind::Invalid | Kind::Denied | Kind::NotFound | Kind::Conflict | Kind::Stale => true,
         Kind::TooLarge | Kind::Exhausted | Kind::Unavailable => false,
@@ -405,7 +410,7 @@ async fn attempt<C: Carrier, R: Serialize + Send + 'static>(
     }
 }
 
-fn panicked(error: JoinError) -> Setback {
+pub(crate) fn panicked(error: JoinError) -> Setback {
     let message = match error.try_into_panic() {
         Ok(panic) => {
             let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());

@@ -6,8 +6,8 @@ use crate::names::IdempotencyKey;
 use crate::numbers::Token;
 use crate::transaction::Precondition;
 use crate::{
-    agent, artifact, barrier, checkpoint, contracts, handoff, join, lock, namespace, pipeline,
-    rule, secret, semaphore, state, task, workspace,
+    agent, barrier, checkpoint, contracts, handoff, join, limits, lock, message, namespace,
+    pipeline, rule, semaphore, state, stream, task, topic, workspace,
 };
 
 /// A wish to change something.
@@ -21,6 +21,12 @@ pub enum Command {
     Namespace(namespace::Command),
     /// About agents.
     Agent(agent::Command),
+    /// About messages.
+    Message(message::Command),
+    /// About topics.
+    Topic(topic::Command),
+    /// About streams.
+    Stream(stream::Command),
     /// About rules for hand-offs.
     Rule(rule::Command),
     /// About locks.
@@ -37,10 +43,6 @@ pub enum Command {
     Pipeline(pipeline::Command),
     /// About checkpoints.
     Checkpoint(checkpoint::Command),
-    /// About artifacts.
-    Artifact(artifact::Command),
-    /// About secrets.
-    Secret(secret::Command),
     /// About hand-offs.
     Handoff(handoff::Command),
     /// About the workspace itself.
@@ -58,6 +60,12 @@ pub enum Query {
     Namespace(namespace::Query),
     /// About agents.
     Agent(agent::Query),
+    /// About messages.
+    Message(message::Query),
+    /// About topics.
+    Topic(topic::Query),
+    /// About streams.
+    Stream(stream::Query),
     /// About rules for hand-offs.
     Rule(rule::Query),
     /// About who depends on which keys.
@@ -76,10 +84,6 @@ pub enum Query {
     Pipeline(pipeline::Query),
     /// About checkpoints.
     Checkpoint(checkpoint::Query),
-    /// About artifacts.
-    Artifact(artifact::Query),
-    /// About secrets.
-    Secret(secret::Query),
     /// About hand-offs.
     Handoff(handoff::Query),
     /// About the workspace itself.
@@ -132,10 +136,18 @@ impl Command {
             Self::Barrier(barrier::Command::Arrive(arrive)) => arrive.wait_ms,
             Self::Task(task::Command::Claim(claim)) => claim.wait_ms,
             Self::Join(join::Command::Wait { wait_ms, .. })
-            | Self::Handoff(handoff::Command::Receive { wait_ms }) => *wait_ms,
+            | Self::Handoff(handoff::Command::Receive { wait_ms })
+            | Self::Message(message::Command::Receive(message::Receive { wait_ms, .. }))
+            | Self::Stream(stream::Command::Receive(stream::Receive { wait_ms, .. })) => *wait_ms,
+            Self::Message(message::Command::Request(request)) => {
+                Some(request.timeout_ms.unwrap_or(limits::REQUEST_MS_DEFAULT))
+            }
             Self::State(_)
             | Self::Namespace(_)
             | Self::Agent(_)
+            | Self::Message(_)
+            | Self::Topic(_)
+            | Self::Stream(_)
             | Self::Rule(_)
             | Self::Lock(_)
             | Self::Semaphore(_)
@@ -144,8 +156,6 @@ impl Command {
             | Self::Join(_)
             | Self::Pipeline(_)
             | Self::Checkpoint(_)
-            | Self::Artifact(_)
-            | Self::Secret(_)
             | Self::Handoff(_)
             | Self::Workspace(_) => None,
         };
@@ -187,13 +197,14 @@ impl Command {
             ),
             Self::State(_)
             | Self::Namespace(_)
+            | Self::Message(_)
+            | Self::Topic(_)
+            | Self::Stream(_)
             | Self::Rule(_)
             | Self::Barrier(_)
             | Self::Join(_)
             | Self::Pipeline(_)
             | Self::Checkpoint(_)
-            | Self::Artifact(_)
-            | Self::Secret(_)
             | Self::Workspace(_) => false,
         }
     }
@@ -207,6 +218,9 @@ impl Query {
             Self::Task(query) => query.is_about_the_past(),
             Self::Namespace(_)
             | Self::Agent(_)
+            | Self::Message(_)
+            | Self::Topic(_)
+            | Self::Stream(_)
             | Self::Rule(_)
             | Self::Contract(_)
             | Self::Lock(_)
@@ -215,8 +229,6 @@ impl Query {
             | Self::Join(_)
             | Self::Pipeline(_)
             | Self::Checkpoint(_)
-            | Self::Artifact(_)
-            | Self::Secret(_)
             | Self::Handoff(_)
             | Self::Workspace(_) => false,
         }
@@ -244,8 +256,8 @@ macro_rules! sums {
     )*};
 }
 sums!(
-    state => State, namespace => Namespace, agent => Agent, rule => Rule, lock => Lock,
+    state => State, namespace => Namespace, agent => Agent, message => Message, topic => Topic,
+    stream => Stream, rule => Rule, lock => Lock,
     semaphore => Semaphore, barrier => Barrier, task => Task, join => Join,
-    pipeline => Pipeline, checkpoint => Checkpoint, artifact => Artifact, secret => Secret,
-    handoff => Handoff, workspace => Workspace
+    pipeline => Pipeline, checkpoint => Checkpoint, handoff => Handoff, workspace => Workspace
 );

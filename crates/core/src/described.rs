@@ -12,9 +12,9 @@ use crate::checkpoint::Checksum;
 use crate::expression::Expression;
 use crate::handoffs::{Receiver, Selected};
 use crate::names::{
-    AgentId, ArtifactId, BarrierName, BlobPlace, CheckpointId, CheckpointLabel, ContentName,
-    GroupName, HandoffId, IdempotencyKey, JoinId, Key, LockName, MediaType, NamespaceName,
-    PipelineName, RuleName, SecretId, SemaphoreName, StageName, TaskId, TaskType, WorkspaceName,
+    AgentId, BarrierName, CheckpointId, CheckpointLabel, GroupName, HandlerName, HandoffId,
+    IdempotencyKey, JoinId, Key, LockName, MessageId, NamespaceName, PipelineName, RuleName,
+    SemaphoreName, StageName, StreamName, TaskId, TaskType, TopicName, WorkspaceName,
 };
 use crate::numbers::{Generation, Revision, Token, Version, WaitId};
 use crate::patch_entry::{PatchEntry, PatchFields};
@@ -60,10 +60,6 @@ fn text(description: &str, bytes_max: usize) -> Schema {
     })
 }
 
-fn digits(description: &str, pattern: &str) -> Schema {
-    json_schema!({ "description": description, "type": "string", "pattern": pattern })
-}
-
 fn number(description: &str) -> Schema {
     json_schema!({
         "description": description,
@@ -79,6 +75,11 @@ described! {
     NamespaceName, "NamespaceName" =>
         plain("Name of a namespace of shared state.", limits::NAMESPACE_BYTES_MAX, "._:@\\-");
     AgentId, "AgentId" => plain("Id of an agent.", limits::AGENT_BYTES_MAX, "._:@\\-");
+    MessageId, "MessageId" => plain("Id of a message.", limits::TASK_BYTES_MAX, "._:@\\-");
+    HandlerName, "HandlerName" =>
+        plain("Name of a kind of request.", limits::TASK_BYTES_MAX, "._:@\\-");
+    TopicName, "TopicName" => text("Name of a topic.", limits::HOLD_NAME_BYTES_MAX);
+    StreamName, "StreamName" => text("Name of a stream.", limits::HOLD_NAME_BYTES_MAX);
     RuleName, "RuleName" =>
         plain("Name of a rule for hand-offs.", limits::RULE_NAME_BYTES_MAX, "._:@\\-");
     JoinId, "JoinId" => plain("Id of a join.", limits::TASK_BYTES_MAX, "._:@\\-");
@@ -90,19 +91,6 @@ described! {
         "description": "CRC-32 of the bytes.",
         "type": "string",
         "pattern": "^crc32:[0-9a-f]{8}$",
-    });
-    ArtifactId, "ArtifactId" =>
-        digits("Id of an artifact: the SHA-256 of its bytes.", "^sha256:[0-9a-f]{64}$");
-    SecretId, "SecretId" => digits("Reference to a secret.", "^secret:[0-9a-f]{32}$");
-    BlobPlace, "BlobPlace" => digits("Where the bytes of an upload are.", "^[0-9a-f]{32}$");
-    ContentName, "ContentName" =>
-        text("What an artifact or a secret is called.", limits::CONTENT_NAME_BYTES_MAX);
-    MediaType, "MediaType" => json_schema!({
-        "description": "What kind of content an artifact has, as HTTP says it.",
-        "type": "string",
-        "minLength": 1,
-        "maxLength": limits::MEDIA_TYPE_BYTES_MAX,
-        "pattern": "^[\\x20-\\x7e]+$",
     });
     HandoffId, "HandoffId" => plain("Id of a hand-off.", limits::TASK_BYTES_MAX, "._:@\\-");
     TaskId, "TaskId" => plain("Id of a task.", limits::TASK_BYTES_MAX, "._:@\\-");

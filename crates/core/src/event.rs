@@ -7,8 +7,8 @@ use crate::pattern::Pattern;
 use crate::receipt::Receipt;
 use crate::wait::{Keyed, Step};
 use crate::{
-    agent, artifact, barrier, checkpoint, handoff, join, lock, namespace, pipeline, rule, secret,
-    semaphore, state, task, workspace,
+    agent, barrier, checkpoint, handoff, join, lock, message, namespace, pipeline, rule, semaphore,
+    state, stream, task, topic, workspace,
 };
 
 /// A fact. Past tense, self-contained: applying one needs the space and nothing else.
@@ -21,6 +21,12 @@ pub enum Event {
     Namespace(namespace::Event),
     /// About agents.
     Agent(agent::Event),
+    /// About messages.
+    Message(message::Event),
+    /// About topics.
+    Topic(topic::Event),
+    /// About streams.
+    Stream(stream::Event),
     /// About rules for hand-offs.
     Rule(rule::Event),
     /// About locks.
@@ -37,10 +43,6 @@ pub enum Event {
     Pipeline(pipeline::Event),
     /// About checkpoints.
     Checkpoint(checkpoint::Event),
-    /// About artifacts.
-    Artifact(artifact::Event),
-    /// About secrets.
-    Secret(secret::Event),
     /// About hand-offs.
     Handoff(handoff::Event),
     /// About the workspace itself.
@@ -58,14 +60,15 @@ impl Event {
             Self::State(event) => event.kind(),
             Self::Namespace(event) => event.kind(),
             Self::Agent(event) => event.kind(),
+            Self::Message(event) => event.kind(),
+            Self::Topic(event) => event.kind(),
+            Self::Stream(event) => event.kind(),
             Self::Rule(event) => event.kind(),
             Self::Lock(event) => event.kind(),
             Self::Semaphore(event) => event.kind(),
             Self::Barrier(event) => event.kind(),
             Self::Join(event) => event.kind(),
             Self::Checkpoint(event) => event.kind(),
-            Self::Artifact(event) => event.kind(),
-            Self::Secret(event) => event.kind(),
             Self::Handoff(event) => event.kind(),
             Self::Task(event) => event.kind(),
             Self::Pipeline(event) => event.kind(),
@@ -91,6 +94,9 @@ impl Event {
             }
             Self::Namespace(event) => ["namespaces/", event.name().as_str(), "", ""],
             Self::Agent(event) => ["agents/", event.agent().as_str(), "", ""],
+            Self::Message(event) => event.subject_parts(),
+            Self::Topic(event) => ["topics/", event.topic().as_str(), "", ""],
+            Self::Stream(event) => event.subject_parts(),
             Self::Rule(event) => ["rules/", event.name().as_str(), "", ""],
             Self::Lock(event) => ["locks/", event.name().as_str(), "", ""],
             Self::Semaphore(event) => ["semaphores/", event.name().as_str(), "", ""],
@@ -100,8 +106,6 @@ impl Event {
                 let [kind, task] = event.subject_parts();
                 [kind, task, "", ""]
             }
-            Self::Artifact(event) => ["artifacts/", event.artifact().as_str(), "", ""],
-            Self::Secret(event) => ["secrets/", event.secret().as_str(), "", ""],
             Self::Handoff(event) => {
                 let [kind, name] = event.subject_parts();
                 [kind, name, "", ""]
@@ -137,14 +141,15 @@ impl Event {
             Self::State(_)
             | Self::Namespace(_)
             | Self::Agent(_)
+            | Self::Message(_)
+            | Self::Topic(_)
+            | Self::Stream(_)
             | Self::Rule(_)
             | Self::Lock(_)
             | Self::Semaphore(_)
             | Self::Barrier(_)
             | Self::Join(_)
             | Self::Checkpoint(_)
-            | Self::Artifact(_)
-            | Self::Secret(_)
             | Self::Handoff(_)
             | Self::Task(_)
             | Self::Pipeline(_)
@@ -154,20 +159,30 @@ impl Event {
         }
     }
 
+    /// Whether it is only told to those who watch, and is in no log.
+    pub fn is_live(&self) -> bool {
+        matches!(
+            self,
+            Self::Topic(topic::Event::Posted { live: true, .. })
+                | Self::Stream(stream::Event::Sent { live: true, .. })
+        )
+    }
+
     /// Whether watchers are told. Receipts are bookkeeping between a caller and the engine.
     pub fn is_public(&self) -> bool {
         match self {
             Self::State(_)
             | Self::Namespace(_)
             | Self::Agent(_)
+            | Self::Message(_)
+            | Self::Topic(_)
+            | Self::Stream(_)
             | Self::Rule(_)
             | Self::Lock(_)
             | Self::Semaphore(_)
             | Self::Barrier(_)
             | Self::Join(_)
             | Self::Checkpoint(_)
-            | Self::Artifact(_)
-            | Self::Secret(_)
             | Self::Handoff(_)
             | Self::Task(_)
             | Self::Pipeline(_)
@@ -186,14 +201,15 @@ impl Event {
             Self::Join(event) => event.wait(),
             Self::Handoff(event) => event.wait(),
             Self::Task(event) => event.wait(),
+            Self::Message(event) => event.wait(),
+            Self::Stream(event) => event.wait(),
             Self::State(_)
             | Self::Namespace(_)
             | Self::Agent(_)
+            | Self::Topic(_)
             | Self::Rule(_)
             | Self::Pipeline(_)
             | Self::Checkpoint(_)
-            | Self::Artifact(_)
-            | Self::Secret(_)
             | Self::Workspace(_)
             | Self::Receipt(_)
             | Self::Awaited(_) => None,
@@ -210,13 +226,14 @@ impl Event {
             Self::Agent(event) => event.token(),
             Self::State(_)
             | Self::Namespace(_)
+            | Self::Message(_)
+            | Self::Topic(_)
+            | Self::Stream(_)
             | Self::Rule(_)
             | Self::Barrier(_)
             | Self::Join(_)
             | Self::Pipeline(_)
             | Self::Checkpoint(_)
-            | Self::Artifact(_)
-            | Self::Secret(_)
             | Self::Handoff(_)
             | Self::Workspace(_)
             | Self::Receipt(_)
@@ -252,14 +269,15 @@ impl Event {
                 let names = capabilities.iter().map(|name| name.len() + 5).sum::<usize>();
                 names + metadata.as_ref().map_or(0, |metadata| metadata.as_bytes().len())
             }
+            Self::Message(event) => event.load(),
+            Self::Topic(event) => event.load(),
+            Self::Stream(event) => event.load(),
             Self::Rule(event) => event.load(),
             Self::Lock(event) => event.load(),
             Self::Semaphore(event) => event.load(),
             Self::Barrier(event) => event.load(),
             Self::Join(event) => event.load(),
             Self::Checkpoint(event) => event.load(),
-            Self::Artifact(event) => event.load(),
-            Self::Secret(event) => event.load(),
             Self::Handoff(event) => event.load(),
             Self::Task(event) => event.load(),
             Self::Pipeline(event) => event.load(),

@@ -17,8 +17,6 @@
 //! What this crate does not know: files, sockets, threads, the time of day, the log.
 
 pub mod agent;
-pub mod artifact;
-pub mod artifacts;
 pub mod authors;
 pub mod barrier;
 pub mod batch;
@@ -46,6 +44,8 @@ pub mod limits;
 pub mod line;
 pub mod lock;
 pub mod merge;
+pub mod message;
+pub mod messages;
 pub mod names;
 pub mod namespace;
 pub mod notice;
@@ -65,17 +65,18 @@ pub mod reply;
 pub mod rule;
 pub mod rules;
 pub mod schema;
-pub mod secret;
 pub mod semaphore;
 mod shared;
 pub mod space;
 pub mod stamp;
 pub mod state;
+pub mod stream;
 pub mod task;
 pub mod tasks;
 #[cfg(test)]
 mod testing;
 pub mod time;
+pub mod topic;
 pub mod transaction;
 pub mod wait;
 pub mod wire;
@@ -88,9 +89,9 @@ pub use event::Event;
 pub use json::Json;
 pub use kind::Kind;
 pub use names::{
-    AgentId, ArtifactId, BarrierName, BlobPlace, CheckpointId, CheckpointLabel, ContentName,
-    GroupName, HandoffId, IdempotencyKey, JoinId, Key, LockName, MediaType, NamespaceName,
-    PipelineName, RuleName, SecretId, SemaphoreName, StageName, TaskId, TaskType, WorkspaceName,
+    AgentId, BarrierName, CheckpointId, CheckpointLabel, GroupName, HandlerName, HandoffId,
+    IdempotencyKey, JoinId, Key, LockName, MessageId, NamespaceName, PipelineName, RuleName,
+    SemaphoreName, StageName, StreamName, TaskId, TaskType, TopicName, WorkspaceName,
 };
 pub use notice::Notice;
 pub use numbers::{Generation, Revision, Token, Version, WaitId};

@@ -34,6 +34,62 @@ pub const CAPABILITIES_MAX: usize = 64;
 pub const CAPABILITY_BYTES_MAX: usize = 128;
 /// Largest metadata of an agent in bytes.
 pub const METADATA_BYTES_MAX: usize = 64 << 10;
+/// Most messages in one inbox that are not over. Whoever never looks must not fill the memory.
+pub const INBOX_MESSAGES_MAX: usize = if cfg!(test) { 100 } else { 10_000 };
+/// Most bytes of them.
+pub const INBOX_BYTES_MAX: usize = 32 << 20;
+/// Most messages of a workspace that are not over. Each is a record in memory.
+pub const MESSAGES_MAX: usize = 200_000;
+/// Most bytes of them.
+pub const MESSAGES_BYTES_MAX: usize = 256 << 20;
+/// Messages that are over and kept to be looked at; those that ended first are forgotten first.
+/// History knows them for longer.
+pub const MESSAGES_ENDED_MAX: usize = if cfg!(test) { 100 } else { 50_000 };
+/// Most bytes of them.
+pub const MESSAGES_ENDED_BYTES_MAX: usize = 64 << 20;
+/// Most messages that one call receives or acknowledges: each is an event of one batch.
+pub const RECEIVED_MAX: usize = 1_000;
+/// Most calls of one agent that wait for mail: its death ends them all in one batch.
+pub const RECEIVES_PER_AGENT_MAX: usize = 16;
+/// Largest body of a request in bytes: it may have to move to another handler in the batch that
+/// ends a session.
+pub const REQUEST_BYTES_MAX: usize = 256 << 10;
+/// Most requests that one agent has to answer at a time, for the same reason.
+pub const REQUESTS_PER_AGENT_MAX: usize = 64;
+/// Most bytes of them, but for the last.
+pub const REQUESTS_BYTES_PER_AGENT_MAX: usize = 1 << 20;
+/// How long a request waits for its answer unless the requester says otherwise.
+pub const REQUEST_MS_DEFAULT: u64 = 30_000;
+/// Longest time after which an unacknowledged message is delivered again: a day.
+pub const REDELIVER_MS_MAX: u64 = 24 * 3_600_000;
+/// Most handlers that one agent answers for.
+pub const HANDLERS_PER_AGENT_MAX: usize = 64;
+/// Most agents that answer for one handler: whose turn it is, is looked for among them.
+pub const HANDLERS_PER_NAME_MAX: usize = 1_000;
+/// Most agents of which is known that they have asked for their mail; the longest silent are
+/// forgotten first.
+pub const LISTENERS_MAX: usize = AGENTS_MAX;
+/// Most topics that are known; what was posted to longest ago is forgotten first. The posts are
+/// not: they are events.
+pub const TOPICS_MAX: usize = if cfg!(test) { 100 } else { 10_000 };
+/// Most streams in a workspace. Each is a record in memory.
+pub const STREAMS_MAX: usize = 10_000;
+/// Frames that a stream keeps unless its maker says otherwise.
+pub const STREAM_FRAMES_DEFAULT: u64 = 100_000;
+/// Most frames that a stream keeps.
+pub const STREAM_FRAMES_MAX: u64 = 1_000_000;
+/// Bytes of frames that a stream keeps unless its maker says otherwise.
+pub const STREAM_BYTES_DEFAULT: u64 = 8 << 20;
+/// Most bytes of frames that a stream keeps.
+pub const STREAM_BYTES_MAX: u64 = 64 << 20;
+/// Most bytes of frames that all streams of a workspace keep.
+pub const STREAMS_BYTES_MAX: usize = 256 << 20;
+/// Most frames in one send.
+pub const STREAM_FRAMES_AT_ONCE_MAX: usize = 10_000;
+/// Most calls that wait for one stream: all are answered in one batch.
+pub const READERS_MAX: usize = 1_000;
+/// Most calls of one agent that wait for streams: its death ends them all in one batch.
+pub const READERS_PER_AGENT_MAX: usize = 32;
 /// Longest name of a rule for hand-offs in bytes.
 pub const RULE_NAME_BYTES_MAX: usize = 128;
 /// Most rules for hand-offs in a workspace: all of them may be asked about each hand-off, while
@@ -95,7 +151,8 @@ pub const EXPIRIES_PER_BATCH_MAX: usize = 1_000;
 /// Most agents that are lost in one batch; the rest follow in the next. Each may let go of as much
 /// as it is allowed to hold, and all of that must fit: a lock or a permit goes on to the next in
 /// line, whose answer may have to be kept; an arrival is withdrawn; joins of its
-/// tasks settle; the hand-offs of its tasks fail, and what it has not answered goes to another.
+/// tasks settle; the hand-offs of its tasks fail, and what it has not answered goes to another, as
+/// do the requests that it had, whose handlers may have waited for them.
 pub const LOST_PER_BATCH_MAX: usize = BATCH_EVENTS_MAX
     / (EPHEMERAL_PER_AGENT_MAX
         + 7 * HOLDS_PER_AGENT_MAX
@@ -105,7 +162,10 @@ pub const LOST_PER_BATCH_MAX: usize = BATCH_EVENTS_MAX
         + FOLLOWING_EVENTS_BESIDE_MAX
         + LEASES_PER_AGENT_MAX
         + 4 * HANDOFFS_PER_AGENT_MAX
-        + 1);
+        + RECEIVES_PER_AGENT_MAX
+        + 3 * REQUESTS_PER_AGENT_MAX
+        + READERS_PER_AGENT_MAX
+        + 2);
 const _: () = assert!(LOST_PER_BATCH_MAX > 0, "all that one agent may hold fits into a batch");
 /// Shortest time to live of an entry.
 pub const TTL_MS_MIN: u64 = 1;
@@ -257,26 +317,6 @@ pub const CHECKPOINTS_BYTES_MAX: usize = if cfg!(test) { 16 << 20 } else { 256 <
 pub const CHECKPOINT_RULES_MAX: usize = 64;
 /// Most bytes of metadata and descriptions on one page of a list of checkpoints.
 pub const PAGE_BYTES_MAX: usize = 4 << 20;
-/// Largest artifact in bytes. What is larger belongs to a file server.
-pub const ARTIFACT_BYTES_MAX: usize = 16 << 30;
-/// Most artifacts of a workspace. Each is a record in memory.
-pub const ARTIFACTS_MAX: usize = 200_000;
-/// Most bytes of all artifacts of a workspace, so that one does not take the disk from all others.
-pub const ARTIFACTS_BYTES_MAX: usize = 256 << 30;
-/// Shortest time for which an artifact is kept that nobody names: enough to name it.
-pub const ARTIFACT_KEEP_MS_MIN: u64 = 1_000;
-/// That time unless whoever puts it says otherwise: a day.
-pub const ARTIFACT_KEEP_MS_DEFAULT: u64 = 24 * 3_600_000;
-/// Most records that are shown of those that name an artifact.
-pub const HOLDERS_SHOWN_MAX: usize = 10;
-/// Longest name of an artifact or a secret in bytes: a file name.
-pub const CONTENT_NAME_BYTES_MAX: usize = 255;
-/// Longest media type in bytes.
-pub const MEDIA_TYPE_BYTES_MAX: usize = 127;
-/// Largest secret in bytes: keys, passwords, a page about a person.
-pub const SECRET_BYTES_MAX: usize = 64 << 10;
-/// Most secrets of a workspace. Each is a record in memory and a blob.
-pub const SECRETS_MAX: usize = 10_000;
 /// Most hand-offs of a workspace that have not ended. Each is a record in memory.
 pub const HANDOFFS_MAX: usize = 100_000;
 /// Most bytes of hand-offs that have not ended.

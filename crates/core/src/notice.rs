@@ -44,6 +44,17 @@ impl Notice {
         self.index
     }
 
+    /// Whether it is in no log: its revision is that of the commit before, nobody sees it later.
+    pub fn is_live(&self) -> bool {
+        self.event().is_live()
+    }
+
+    /// The revision to watch from in order to see what comes after it. Of a commit that has more
+    /// events that is the same revision again.
+    pub fn resume_from(&self) -> Revision {
+        if self.is_live() { self.revision().next() } else { self.revision() }
+    }
+
     /// When it happened.
     pub fn time(&self) -> Timestamp {
         self.batch.time

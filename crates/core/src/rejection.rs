@@ -7,10 +7,11 @@ use crate::entry::Entry;
 use crate::kind::Kind;
 use crate::names::{IdempotencyKey, NameError};
 use crate::numbers::{Revision, Token};
+use crate::reply::Reply;
 use crate::transaction::Precondition;
 use crate::{
-    agent, artifact, barrier, checkpoint, contracts, handoff, join, lock, namespace, pipeline,
-    rule, secret, semaphore, state, task, workspace,
+    agent, barrier, checkpoint, contracts, handoff, join, lock, message, namespace, pipeline, rule,
+    semaphore, state, stream, task, topic, workspace,
 };
 
 /// The rules said no. Refusals are answers, not failures: nothing was written.
@@ -26,6 +27,15 @@ pub enum Rejection {
     /// By agents.
     #[error(transparent)]
     Agent(#[from] agent::Rejection),
+    /// By messages.
+    #[error(transparent)]
+    Message(#[from] message::Rejection),
+    /// By topics.
+    #[error(transparent)]
+    Topic(#[from] topic::Rejection),
+    /// By streams.
+    #[error(transparent)]
+    Stream(#[from] stream::Rejection),
     /// By rules for hand-offs.
     #[error(transparent)]
     Rule(#[from] rule::Rejection),
@@ -47,12 +57,6 @@ pub enum Rejection {
     /// By checkpoints.
     #[error(transparent)]
     Checkpoint(#[from] checkpoint::Rejection),
-    /// By artifacts.
-    #[error(transparent)]
-    Artifact(#[from] artifact::Rejection),
-    /// By secrets.
-    #[error(transparent)]
-    Secret(#[from] secret::Rejection),
     /// By hand-offs.
     #[error(transparent)]
     Handoff(#[from] handoff::Rejection),
@@ -136,12 +140,21 @@ pub enum Rejection {
 }
 
 impl Rejection {
+    /// What is kept of it for whoever repeats the request, if it told of an effect.
+    pub(crate) fn kept(&self) -> Option<Reply> {
+        let Self::Message(message::Rejection::HandlerFailed(failed)) = self else { return None };
+        Some(Reply::Message(message::Reply::Failed(failed.clone())))
+    }
+
     /// Stable across releases; documented in `docs/errors.md`.
     pub fn code(&self) -> &'static str {
         match self {
             Self::State(rejection) => rejection.code(),
             Self::Namespace(rejection) => rejection.code(),
             Self::Agent(rejection) => rejection.code(),
+            Self::Message(rejection) => rejection.code(),
+            Self::Topic(rejection) => rejection.code(),
+            Self::Stream(rejection) => rejection.code(),
             Self::Rule(rejection) => rejection.code(),
             Self::Contract(rejection) => rejection.code(),
             Self::Lock(rejection) => rejection.code(),
@@ -149,8 +162,6 @@ impl Rejection {
             Self::Barrier(rejection) => rejection.code(),
             Self::Join(rejection) => rejection.code(),
             Self::Checkpoint(rejection) => rejection.code(),
-            Self::Artifact(rejection) => rejection.code(),
-            Self::Secret(rejection) => rejection.code(),
             Self::Handoff(rejection) => rejection.code(),
             Self::Task(rejection) => rejection.code(),
             Self::Pipeline(rejection) => rejection.code(),
@@ -176,6 +187,9 @@ impl Rejection {
             Self::State(rejection) => rejection.kind(),
             Self::Namespace(rejection) => rejection.kind(),
             Self::Agent(rejection) => rejection.kind(),
+            Self::Message(rejection) => rejection.kind(),
+            Self::Topic(rejection) => rejection.kind(),
+            Self::Stream(rejection) => rejection.kind(),
             Self::Rule(rejection) => rejection.kind(),
             Self::Contract(rejection) => rejection.kind(),
             Self::Lock(rejection) => rejection.kind(),
@@ -183,8 +197,6 @@ impl Rejection {
             Self::Barrier(rejection) => rejection.kind(),
             Self::Join(rejection) => rejection.kind(),
             Self::Checkpoint(rejection) => rejection.kind(),
-            Self::Artifact(rejection) => rejection.kind(),
-            Self::Secret(rejection) => rejection.kind(),
             Self::Handoff(rejection) => rejection.kind(),
             Self::Task(rejection) => rejection.kind(),
             Self::Pipeline(rejection) => rejection.kind(),
@@ -209,6 +221,9 @@ impl Rejection {
             Self::State(rejection) => rejection.hint(),
             Self::Namespace(rejection) => rejection.hint(),
             Self::Agent(rejection) => rejection.hint(),
+            Self::Message(rejection) => rejection.hint(),
+            Self::Topic(rejection) => rejection.hint(),
+            Self::Stream(rejection) => rejection.hint(),
             Self::Rule(rejection) => rejection.hint(),
             Self::Contract(rejection) => rejection.hint(),
             Self::Lock(rejection) => rejection.hint(),
@@ -216,8 +231,6 @@ impl Rejection {
             Self::Barrier(rejection) => rejection.hint(),
             Self::Join(rejection) => rejection.hint(),
             Self::Checkpoint(rejection) => rejection.hint(),
-            Self::Artifact(rejection) => rejection.hint(),
-            Self::Secret(rejection) => rejection.hint(),
             Self::Handoff(rejection) => rejection.hint(),
             Self::Task(rejection) => rejection.hint(),
             Self::Pipeline(rejection) => rejection.hint(),

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::numbers::Revision;
 use crate::{
-    agent, artifact, barrier, checkpoint, contracts, handoff, join, lock, namespace, pipeline,
-    rule, secret, semaphore, state, task, workspace,
+    agent, barrier, checkpoint, contracts, handoff, join, lock, message, namespace, pipeline, rule,
+    semaphore, state, stream, task, topic, workspace,
 };
 
 /// The answer to one command or query.
@@ -21,6 +21,12 @@ pub enum Reply {
     Namespace(namespace::Reply),
     /// About agents.
     Agent(agent::Reply),
+    /// About messages.
+    Message(message::Reply),
+    /// About topics.
+    Topic(topic::Reply),
+    /// About streams.
+    Stream(stream::Reply),
     /// About rules for hand-offs.
     Rule(rule::Reply),
     /// About who depends on which keys.
@@ -39,10 +45,6 @@ pub enum Reply {
     Pipeline(pipeline::Reply),
     /// About checkpoints.
     Checkpoint(checkpoint::Reply),
-    /// About artifacts.
-    Artifact(artifact::Reply),
-    /// About secrets.
-    Secret(secret::Reply),
     /// About hand-offs.
     Handoff(handoff::Reply),
     /// About the workspace itself.

@@ -12,16 +12,16 @@ use crate::stamp::Stamp;
 use crate::time::Timestamp;
 use crate::wait::{Keyed, KeyedWaits, Step};
 use crate::{
-    agent, artifact, barrier, checkpoint, handoff, join, limits, lock, namespace, pipeline, policy,
-    rule, secret, semaphore, state, task, workspace,
+    agent, barrier, checkpoint, handoff, join, limits, lock, message, namespace, pipeline, policy,
+    rule, semaphore, state, stream, task, topic, workspace,
 };
 
 mod handing;
 mod head;
-mod naming;
 mod pipelines;
 mod plan;
 mod tables;
+mod talking;
 #[cfg(test)]
 mod tests;
 mod timing;
@@ -39,6 +39,12 @@ pub struct Space {
     pub namespace: namespace::Table,
     /// Agents.
     pub agent: agent::Table,
+    /// Messages.
+    pub message: message::Table,
+    /// Topics.
+    pub topic: topic::Table,
+    /// Streams.
+    pub stream: stream::Table,
     /// Rules for hand-offs.
     pub rule: rule::Table,
     /// Locks.
@@ -55,10 +61,6 @@ pub struct Space {
     pub pipeline: pipeline::Table,
     /// Checkpoints.
     pub checkpoint: checkpoint::Table,
-    /// Artifacts.
-    pub artifact: artifact::Table,
-    /// Secrets.
-    pub secret: secret::Table,
     /// Hand-offs.
     pub handoff: handoff::Table,
     /// The workspace about itself.
@@ -81,6 +83,9 @@ pub struct Committed {
     pub batch: Option<Batch>,
     /// Calls that had waited until now, and what to tell them, once it is durable.
     pub ended: Vec<Ended>,
+    /// What is told to those who watch and not written down: after what happened before it, and
+    /// under the revision of that. Never empty.
+    pub live: Option<Batch>,
 }
 
 /// What becomes of a call.
@@ -112,6 +117,8 @@ struct Happened {
     /// Whether something happened that nobody can take back.
     is_final: bool,
     ended: Vec<Ended>,
+    /// What is told and not written down.
+    live: Vec<Event>,
 }
 
 /// What a command came to.
@@ -143,20 +150,21 @@ impl Space {
         if let Some((key, digest)) = &keyed
             && let Some(outcome) = self.repeated(agent, key, *digest)?
         {
-            return Ok(Committed { outcome, batch: None, ended: Vec::new() });
+            return Ok(Committed { outcome, batch: None, ended: Vec::new(), live: None });
         }
         let mut stamp = Stamp {
             // A clock that was set back must not make time run backwards in the log.
             now: now.max(self.time),
             agent: agent.clone(),
             revision: self.revision.next(),
+            key: keyed.as_ref().map(|(key, _)| key.clone()),
             next_token: Token::default(),
         };
         let goes_on = keyed.is_some() || matches!(wish, Wish::Transaction { .. });
         // Nearly every commit is one event, gone as soon as it is encoded.
-        let events = Vec::with_capacity(1);
+        let (events, live) = (Vec::with_capacity(1), Vec::new());
         let mut happened =
-            Happened { events, weight: 0, goes_on, is_final: false, ended: Vec::new() };
+            Happened { events, weight: 0, goes_on, is_final: false, ended: Vec::new(), live };
         let last_token = self.token;
         let done = match self.fulfil(wish, &mut stamp, &mut happened) {
             Ok(done) => done,
@@ -172,7 +180,8 @@ impl Space {
             Done::Waits(wait) => Outcome::Waits(wait),
         };
         if happened.events.is_empty() {
-            return Ok(Committed { outcome, batch: None, ended: Vec::new() });
+            let live = happened.told(&stamp, revision);
+            return Ok(Committed { outcome, batch: None, ended: Vec::new(), live });
         }
         #[cfg(feature = "planted")]
         let keyed = keyed.filter(|_| !crate::planted::is("space.receipt_not_kept"));
@@ -180,10 +189,12 @@ impl Space {
             self.take_back(last_token);
             return Err(rejection);
         }
+        let live = happened.told(&stamp, revision);
         let Stamp { now: time, agent, revision, .. } = stamp;
         self.advance(revision, time);
         let Happened { events, ended, .. } = happened;
-        Ok(Committed { outcome, batch: Some(Batch { revision, time, agent, events }), ended })
+        let batch = Some(Batch { revision, time, agent, events });
+        Ok(Committed { outcome, batch, ended, live })
     }
 
     /// What became of a request, if it was made before.
@@ -206,9 +217,13 @@ impl Space {
         Err(Rejection::KeyReused { key: key.clone() })
     }
 
-    /// A kept answer, with the states of checkpoints that were left out of it.
+    /// A kept answer, with the states of checkpoints that were left out of it. What a handler
+    /// failed with was kept as an answer, since the request had its effect.
     fn completed(&self, mut outcome: Outcome) -> Result<Outcome, Rejection> {
         if let Outcome::Answered(answer) = &mut outcome {
+            if let Reply::Message(message::Reply::Failed(failed)) = &answer.reply {
+                return Err(message::Rejection::HandlerFailed(failed.clone()).into());
+            }
             for restored in answer.reply.restored() {
                 restored.state = Some(self.checkpoint.state(&restored.id)?);
             }
@@ -231,8 +246,12 @@ impl Space {
             if crate::planted::is("space.awaited_receipt_not_kept") {
                 continue;
             }
-            if let (Some(keyed), Ok(reply)) = (self.keyed_waits.get(*wait), reply) {
-                let answer = Answer { revision: stamp.revision, reply: reply.clone() };
+            let kept = match reply {
+                Ok(reply) => Some(reply.clone()),
+                Err(rejection) => rejection.kept(),
+            };
+            if let (Some(keyed), Some(reply)) = (self.keyed_waits.get(*wait), kept) {
+                let answer = Answer { revision: stamp.revision, reply };
                 happened.events.push(Event::Receipt(Receipt::awaited(keyed, &answer)));
             }
         }
@@ -262,14 +281,15 @@ impl Space {
             Event::State(_)
             | Event::Namespace(_)
             | Event::Agent(_)
+            | Event::Message(_)
+            | Event::Topic(_)
+            | Event::Stream(_)
             | Event::Rule(_)
             | Event::Lock(_)
             | Event::Semaphore(_)
             | Event::Barrier(_)
             | Event::Join(_)
             | Event::Checkpoint(_)
-            | Event::Artifact(_)
-            | Event::Secret(_)
             | Event::Handoff(_)
             | Event::Task(_)
             | Event::Pipeline(_)
@@ -300,11 +320,12 @@ impl Space {
         self.revision = revision;
         self.time = self.time.max(time);
         self.settle();
-        let tasks = self.task.trim();
+        self.message.trim();
+        self.topic.trim();
+        self.task.trim();
         self.join.trim();
         self.pipeline.trim();
-        let handoffs = self.handoff.trim();
-        self.let_go_of_artifacts(tasks, handoffs);
+        self.handoff.trim();
     }
 
     fn fulfil(
@@ -359,7 +380,6 @@ impl Space {
         stamp: &mut Stamp,
         happened: &mut Happened,
     ) -> Result<Done, Rejection> {
-        self.check_named(&command)?;
         let mut first = happened.events.len();
         let plan = self.step(command, stamp, happened)?;
         for _ in 0..limits::POLICY_ROUNDS_MAX {
@@ -390,7 +410,7 @@ impl Space {
     ) -> Result<Plan, Rejection> {
         let first = happened.events.len();
         stamp.next_token = Token(stamp.revision.0).max(self.token.next());
-        let plan = self.decide(command, stamp, &mut happened.events)?;
+        let plan = self.decide(command, stamp, happened)?;
         happened.weigh(first)?;
         let moment = Moment { revision: stamp.revision, time: stamp.now, agent: &stamp.agent };
         let fresh = &happened.events[first..];
@@ -409,6 +429,13 @@ impl Space {
 }
 
 impl Happened {
+    /// What is told to those who watch, without being written down.
+    fn told(&mut self, stamp: &Stamp, revision: Revision) -> Option<Batch> {
+        let events = std::mem::take(&mut self.live);
+        let (time, agent) = (stamp.now, stamp.agent.clone());
+        (!events.is_empty()).then_some(Batch { revision, time, agent, events })
+    }
+
     /// Counts the events from this one on, and refuses what a log could not take.
     #[inline]
     fn weigh(&mut self, first: usize) -> Result<(), Rejection> {

@@ -1,6 +1,6 @@
 //! What the engine stamps onto a command: time, actor and place in the order of things.
 
-use crate::names::AgentId;
+use crate::names::{AgentId, IdempotencyKey};
 use crate::numbers::{Revision, Token, WaitId};
 use crate::time::Timestamp;
 
@@ -13,6 +13,8 @@ pub struct Stamp {
     pub agent: AgentId,
     /// The revision the batch will have if it is committed.
     pub revision: Revision,
+    /// The caller's own name for the request.
+    pub key: Option<IdempotencyKey>,
     /// Larger than any token given before in this workspace.
     pub next_token: Token,
 }

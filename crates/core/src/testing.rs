@@ -20,8 +20,6 @@
 //! | `time` | everything that is due by now |
 //! | `wake` | the workspace is served again |
 //! | `bytes:9` in place of a value | a JSON string of nine bytes |
-//! | `@a` | the id of an artifact whose digest is all `a`; so is what comes of it |
-//! | `^7` | the place of a blob, whose number ends in 7; likewise |
 //!
 //! What must hold whatever was asked, and is checked here for every step:
 //!
@@ -31,7 +29,6 @@
 //! 4. Replaying all batches, and restoring a snapshot, give an equal space.
 
 mod asked;
-mod contents;
 mod handing;
 mod stages;
 mod told;
@@ -56,7 +53,6 @@ use crate::time::Timestamp;
 use crate::{state, task};
 pub(crate) use asked::read_command;
 use asked::{read_query, read_request};
-use contents::{shortened, written_out};
 use told::{shown, told, told_again};
 
 /// Milliseconds, agent, what is asked, what comes of it.
@@ -187,10 +183,6 @@ impl World {
 
     /// Does what one step asks for, and tells what came of it.
     pub(crate) fn run(&mut self, time: u64, agent: &str, asked: &str) -> String {
-        shortened(&self.run_written(time, agent, &written_out(asked)))
-    }
-
-    fn run_written(&mut self, time: u64, agent: &str, asked: &str) -> String {
         let (agent, now) = (AgentId::parse(agent).unwrap(), Timestamp(time));
         match asked {
             "time" => {
@@ -249,6 +241,11 @@ impl World {
         assert_eq!(Picture::of(&self.space), before, "what did not happen left a trace");
         assert_eq!(self.space.next_deadline(), deadline, "a deadline moved");
         match committed {
+            Ok(Committed { outcome: Outcome::Answered(_), live: Some(batch), .. }) => {
+                assert_eq!(batch.revision, self.space.revision(), "told after what was");
+                let lines: Vec<String> = batch.events.iter().map(told).collect();
+                format!("told {}", lines.join("; "))
+            }
             Ok(Committed { outcome: Outcome::Answered(answer), .. }) => told_again(&answer),
             Ok(Committed { outcome: Outcome::Waits(wait), .. }) => format!("call {wait} waits on"),
             Err(rejection) => self.refused(&rejection),
@@ -256,7 +253,7 @@ impl World {
     }
 
     fn happened(&mut self, committed: Committed, before: Timestamp) -> String {
-        let Committed { outcome, batch, ended } = committed;
+        let Committed { outcome, batch, ended, live } = committed;
         let batch = batch.expect("something happened");
         assert_eq!(batch.revision, self.space.revision());
         assert!(batch.time >= before, "time ran backwards");
@@ -271,6 +268,10 @@ impl World {
             let kinds: BTreeSet<&str> = batch.events.iter().map(Event::kind).collect();
             let count = |kind: &str| batch.events.iter().filter(|e| e.kind() == kind).count();
             lines = kinds.into_iter().map(|kind| format!("{} {kind}", count(kind))).collect();
+        }
+        if let Some(batch) = live {
+            assert_eq!(batch.revision, self.space.revision(), "told after what was");
+            lines.extend(batch.events.iter().map(|event| format!("told {}", told(event))));
         }
         match &outcome {
             Outcome::Answered(answer) => {
@@ -308,14 +309,15 @@ impl World {
             Event::State(event) => event.place(),
             Event::Namespace(_)
             | Event::Agent(_)
+            | Event::Message(_)
+            | Event::Topic(_)
+            | Event::Stream(_)
             | Event::Rule(_)
             | Event::Lock(_)
             | Event::Semaphore(_)
             | Event::Barrier(_)
             | Event::Join(_)
             | Event::Checkpoint(_)
-            | Event::Artifact(_)
-            | Event::Secret(_)
             | Event::Handoff(_)
             | Event::Task(_)
             | Event::Pipeline(_)
@@ -357,6 +359,9 @@ impl World {
             Rejection::State(_)
             | Rejection::Namespace(_)
             | Rejection::Agent(_)
+            | Rejection::Message(_)
+            | Rejection::Topic(_)
+            | Rejection::Stream(_)
             | Rejection::Rule(_)
             | Rejection::Contract(_)
             | Rejection::Lock(_)
@@ -364,8 +369,6 @@ impl World {
             | Rejection::Barrier(_)
             | Rejection::Join(_)
             | Rejection::Checkpoint(_)
-            | Rejection::Artifact(_)
-            | Rejection::Secret(_)
             | Rejection::Handoff(_)
             | Rejection::Task(_)
             | Rejection::Pipeline(_)

@@ -15,6 +15,9 @@
 
 #![expect(clippy::unwrap_used, reason = "in a test that is how to fail")]
 
+#[path = "golden_events/talk.rs"]
+mod talk;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::{env, fs};
@@ -31,16 +34,13 @@ use baton_core::task::{Cause, Outcome};
 use baton_core::tasks::Returns;
 use baton_core::wait::{Keyed, Left};
 use baton_core::{
-    AgentId, ArtifactId, BarrierName, Batch, CheckpointId, CheckpointLabel, Event, Generation,
-    GroupName, HandoffId, IdempotencyKey, JoinId, Json, Key, LockName, NamespaceName, Notice,
-    PipelineName, Revision, RuleName, SemaphoreName, StageName, TaskId, TaskType, Timestamp, Token,
-    Version, WaitId, agent, artifact, barrier, checkpoint, handoff, join, lock, namespace,
-    pipeline, rule, secret, semaphore, task, workspace,
+    AgentId, BarrierName, Batch, CheckpointId, CheckpointLabel, Event, Generation, GroupName,
+    HandoffId, IdempotencyKey, JoinId, Json, Key, LockName, NamespaceName, Notice, PipelineName,
+    Revision, RuleName, SemaphoreName, StageName, TaskId, TaskType, Timestamp, Token, Version,
+    WaitId, agent, barrier, checkpoint, handoff, join, lock, namespace, pipeline, rule, semaphore,
+    task, topic, workspace,
 };
 use serde::{Deserialize, Serialize};
-
-#[path = "golden/contents.rs"]
-mod contents;
 
 const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../spec/events.json");
 const ADVICE: &str = "run with BATON_GOLDEN=write and review the difference as a change of format";
@@ -79,6 +79,9 @@ fn variant(event: &Event) -> &'static str {
         Event::Agent(agent::Event::Left { .. }) => "left",
         Event::Agent(agent::Event::Lost { .. }) => "lost",
         Event::Agent(agent::Event::Forgotten { .. }) => "forgotten",
+        Event::Message(event) => talk::message_variant(event),
+        Event::Topic(topic::Event::Posted { .. }) => "topic posted",
+        Event::Stream(event) => talk::stream_variant(event),
         Event::Rule(rule::Event::Added { .. }) => "rule added",
         Event::Rule(rule::Event::Removed { .. }) => "rule removed",
         Event::Workspace(workspace::Event::Configured { .. }) => "workspace configured",
@@ -122,8 +125,6 @@ fn variant(event: &Event) -> &'static str {
         Event::Pipeline(pipeline::Event::Aborted { .. }) => "pipeline aborted",
         Event::Pipeline(pipeline::Event::Deleted { .. }) => "pipeline deleted",
         Event::Checkpoint(event) => checkpoint_variant(event),
-        Event::Artifact(event) => artifact_variant(event),
-        Event::Secret(event) => secret_variant(event),
         Event::Handoff(event) => handoff_variant(event),
         Event::Receipt(_) => "receipt",
         Event::Awaited(_) => "awaited",
@@ -171,25 +172,6 @@ fn checkpoint_variant(event: &checkpoint::Event) -> &'static str {
             checkpoint::Why::Age => "checkpoint pruned, too old",
         },
         checkpoint::Event::Retained { .. } => "checkpoint retained",
-    }
-}
-
-/// The same for events of artifacts.
-fn artifact_variant(event: &artifact::Event) -> &'static str {
-    match event {
-        artifact::Event::Put { .. } => "artifact put",
-        artifact::Event::Deleted { .. } => "artifact deleted",
-        artifact::Event::Expired { .. } => "artifact expired",
-    }
-}
-
-/// The same for events of secrets.
-fn secret_variant(event: &secret::Event) -> &'static str {
-    match event {
-        secret::Event::Put { .. } => "secret put",
-        secret::Event::Revealed { .. } => "secret revealed",
-        secret::Event::Deleted { .. } => "secret deleted",
-        secret::Event::Expired { .. } => "secret expired",
     }
 }
 
@@ -339,14 +321,15 @@ fn examples() -> Vec<(&'static str, Event)> {
         ),
     ]
     .into_iter()
+    .chain(talk::messages())
+    .chain(talk::topics())
+    .chain(talk::streams())
     .chain(handoff_rules())
     .chain(locks())
     .chain(semaphores())
     .chain(barriers())
     .chain(joins())
     .chain(checkpoints())
-    .chain(contents::artifacts())
-    .chain(contents::secrets())
     .chain(handoffs())
     .chain(tasks())
     .chain(pipelines())
@@ -814,7 +797,6 @@ fn checkpoints() -> Vec<(&'static str, Event)> {
         description: None,
         label: None,
         metadata: None,
-        artifacts: Vec::new(),
         bytes: 10,
         checksum: checkpoint::Checksum::of("{\"step\":1}"),
         recipe: Recipe(vec![Piece::New(vec![text("{\"step\":1}")])]),
@@ -824,8 +806,6 @@ fn checkpoints() -> Vec<(&'static str, Event)> {
         Piece::New(vec![text("\"half a sen"), text("tence\",")]),
         Piece::Known(vec![7, 70_000]),
     ];
-    let naming =
-        checkpoint::Saved { artifacts: vec![ArtifactId::of_digest(&[0xab; 32])], ..saved.clone() };
     let further = checkpoint::Saved {
         checkpoint: id(2),
         parent: Some(id(1)),
@@ -856,7 +836,6 @@ fn checkpoints() -> Vec<(&'static str, Event)> {
     };
     let events = vec![
         ("checkpoint.saved", checkpoint::Event::Saved(Box::new(saved))),
-        ("checkpoint.saved with an artifact", checkpoint::Event::Saved(Box::new(naming))),
         ("checkpoint.saved with a parent", checkpoint::Event::Saved(Box::new(further))),
         ("checkpoint.restored", restored),
         ("checkpoint.forked", forked),
@@ -964,10 +943,15 @@ fn every_variant_has_an_example() {
         assert_eq!(kind, event.kind(), "an example is named by its kind");
     }
     let shown: BTreeSet<&str> = examples.iter().map(|(_, event)| variant(event)).collect();
-    let source = include_str!("golden_events.rs");
-    let start = source.find("fn variant(").expect("it stands above");
-    let end = source.find("fn json(").expect("it stands after them");
-    let arms = source[start..end].lines().filter_map(|line| line.split_once("=> \""));
+    let sources = [
+        (include_str!("golden_events.rs"), "fn variant(", "fn json("),
+        (include_str!("golden_events/talk.rs"), "fn message_variant(", "fn id("),
+    ];
+    let parts = sources.iter().flat_map(|(source, from, to)| {
+        let start = source.find(from).expect("it stands above");
+        source[start..start + source[start..].find(to).expect("it stands after them")].lines()
+    });
+    let arms = parts.filter_map(|line| line.split_once("=> \""));
     let named: BTreeSet<&str> = arms.map(|(_, rest)| rest.split('"').next().unwrap()).collect();
     assert_eq!(shown, named, "every kind of event needs an example");
 }

@@ -343,8 +343,9 @@ impl Crank {
             return Ok(Submitted::Crowded(request, machine.open_group()));
         }
         let submitted = machine.submit(workspace, request, agent, now);
-        let deadline = machine.next_deadline();
+        let (deadline, told) = (machine.next_deadline(), machine.take_told());
         drop(machine);
+        told.wake();
         // The commit may have brought a deadline that is earlier than the sync thread knows.
         if deadline.is_some_and(|moment| moment.0 < self.wakes_at.load(Ordering::SeqCst)) {
             self.sync.ring();

@@ -67,9 +67,10 @@ pub use crank::Submitted;
 pub use error::Error;
 pub use handle::{
     Acquiring, AcquiringPermit, AddingRule, Agents, Arriving, Barriers, Baton, Checkpoints,
-    Claiming, Completing, Contracts, CreateNamespace, CreatePipeline, Creating, Failing,
-    HandoffRules, Handoffs, Item, Joining, Joins, Locks, Namespaces, Offering, Patching, Pipelines,
-    Registration, Reviewing, Saving, Semaphores, Session, Setting, State, Tasks, Transaction,
-    Watch, Watching, Workspace, open, open_with,
+    Claiming, Completing, Contracts, CreateNamespace, CreatePipeline, CreateStream, Creating,
+    Failing, HandoffRules, Handoffs, Item, Joining, Joins, Locks, Messages, Namespaces, Offering,
+    Patching, Pipelines, ReadingFrames, Receiving, Registration, Requesting, Reviewing, Saving,
+    Semaphores, Sending, Session, Setting, State, Streams, Tasks, Topics, Transaction, Watch,
+    Watching, Workspace, open, open_with,
 };
 pub use options::Options;

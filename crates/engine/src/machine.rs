@@ -20,6 +20,8 @@
 //!
 //! 1. A batch is durable only if all batches of its workspace before it are.
 //! 2. A tail holds durable batches only, so nobody reads from the log what may yet be lost.
+//! 3. What is told without being written down is told after all that happened before it, once that
+//!    is durable: it waits for a group, and never makes one.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -165,6 +167,8 @@ pub struct Machine {
     stays: u64,
     /// Since when there has been somebody to hear a heartbeat.
     served_since: Timestamp,
+    /// Who has been told something that is not written down, and must be woken.
+    told: Wakers,
 }
 
 impl Machine {
@@ -182,6 +186,7 @@ impl Machine {
             tail,
             stays: 0,
             served_since: now,
+            told: Wakers::default(),
         }
     }
 
@@ -206,8 +211,17 @@ impl Machine {
                 return Ok(Taken::Decided(Held::new(Err(rejection), group)));
             }
         };
+        let live = committed.live.filter(|_| !resident.watchers.is_empty());
         let Some(batch) = committed.batch else {
             let group = resident.undurable(before, self.durable);
+            if let Some(live) = live {
+                let (watchers, told) = (&mut resident.watchers, &mut self.told);
+                let groups = [Some(&mut self.open), self.flying.as_mut()];
+                match groups.into_iter().flatten().find(|it| it.number == group) {
+                    Some(group) => group.watched.push((workspace.clone(), Arc::new(live))),
+                    None => watchers.deliver(&Notices::of(&Arc::new(live)), told),
+                }
+            }
             return Ok(resident.taken(workspace, committed.outcome, group));
         };
         if resident.newest.group != self.open.number {
@@ -220,6 +234,7 @@ impl Machine {
         resident.bytes_since_snapshot += u64::from(bytes);
         if !resident.watchers.is_empty() {
             self.open.watched.push((workspace.clone(), Arc::new(batch)));
+            self.open.watched.extend(live.map(|live| (workspace.clone(), Arc::new(live))));
         }
         if deadline != resident.deadline {
             move_deadline(&mut self.deadlines, workspace, &mut resident.deadline, deadline);
@@ -237,6 +252,11 @@ impl Machine {
         let group =
             if baton_core::planted::is("machine.answer_before_durable") { 0 } else { group };
         Ok(resident.taken(workspace, committed.outcome, group))
+    }
+
+    /// Who must be woken, once no lock is held, because of what was told and not written down.
+    pub fn take_told(&mut self) -> Wakers {
+        std::mem::take(&mut self.told)
     }
 
     /// The caller of a waiting call is gone.

@@ -119,7 +119,12 @@ impl<L: Log> Shard<L> {
         agent: &AgentId,
     ) -> Result<Taken, Absent<Request>> {
         let now = self.clock.now();
-        self.machine().submit(workspace, request, agent, now)
+        let mut machine = self.machine();
+        let taken = machine.submit(workspace, request, agent, now);
+        let told = machine.take_told();
+        drop(machine);
+        told.wake();
+        taken
     }
 
     /// Answers a question about the present, or says that it is about the past.

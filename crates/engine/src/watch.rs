@@ -124,9 +124,11 @@ impl Queue {
         }
     }
 
-    /// Whether the next notice is of this revision.
+    /// Whether the next notice belongs to the commit of this revision.
     pub fn begins_with(&self, revision: Revision) -> bool {
-        self.lock().notices.front().is_some_and(|notice| notice.revision() == revision)
+        let inner = self.lock();
+        let next = inner.notices.front();
+        next.is_some_and(|notice| notice.revision() == revision && !notice.is_live())
     }
 
     /// The next arrival, waited for.
@@ -168,7 +170,7 @@ impl Queue {
         }
         // A commit is delivered whole or not at all, so that a revision is a place to resume.
         inner.notices.truncate(before);
-        let resume_from = notices.0[0].revision();
+        let resume_from = notices.0[0].resume_from();
         #[cfg(feature = "planted")]
         let resume_from = if baton_core::planted::is("watch.resume_one_late") {
             resume_from.next()

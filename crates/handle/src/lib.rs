@@ -4,7 +4,8 @@
 //!                          Workspace ─┬─ State, Setting, Patching, Session
 //!    a program  ─────▶     (agent,    ├─ Namespaces, CreateNamespace
 //!                          once,      ├─ Agents, Registration, HandoffRules
-//!                          under)     ├─ Tasks, Creating, Claiming …, Joins
+//!                          under)     ├─ Messages, Topics, Streams
+//!                                     ├─ Tasks, Creating, Claiming …, Joins
 //!                                     ├─ Handoffs, Offering
 //!                                     ├─ Pipelines, CreatePipeline
 //!                                     ├─ Checkpoints, Saving
@@ -37,13 +38,16 @@ mod contracts;
 mod handoffs;
 mod joins;
 mod locks;
+mod messages;
 mod namespaces;
 mod pipelines;
 mod rules;
 mod semaphores;
 mod sessions;
 mod state;
+mod streams;
 mod tasks;
+mod topics;
 mod transaction;
 mod watching;
 mod workspace;
@@ -56,13 +60,16 @@ pub use contracts::Contracts;
 pub use handoffs::{Accepted, Check, Handoffs, Offering};
 pub use joins::{Joining, Joins};
 pub use locks::{Acquiring, Held, Locks};
+pub use messages::{Messages, Receiving, Requesting, Sending};
 pub use namespaces::{CreateNamespace, Namespaces};
 pub use pipelines::{CreatePipeline, Pipelines};
 pub use rules::{AddingRule, HandoffRules};
 pub use semaphores::{AcquiringPermit, Semaphores};
 pub use sessions::Session;
 pub use state::{Patching, Setting, State};
+pub use streams::{CreateStream, ReadingFrames, Streams};
 pub use tasks::{Claiming, Completing, Creating, Done, Failing, Reviewing, Tasks};
+pub use topics::Topics;
 pub use transaction::Transaction;
 pub use watching::{Item, Watching};
 pub use workspace::Workspace;

@@ -7,8 +7,9 @@ use baton_core::{
 
 use crate::carrier::{Caller, Carrier};
 use crate::{
-    Agents, Barriers, Checkpoints, Contracts, HandoffRules, Handoffs, Joins, Locks, Namespaces,
-    Pipelines, Semaphores, Session, State, Tasks, Transaction, Watching,
+    Agents, Barriers, Checkpoints, Contracts, HandoffRules, Handoffs, Joins, Locks, Messages,
+    Namespaces, Pipelines, Semaphores, Session, State, Streams, Tasks, Topics, Transaction,
+    Watching,
 };
 
 /// A workspace as one agent sees it. Cheap to clone.
@@ -89,6 +90,21 @@ impl<C: Carrier> Workspace<C> {
     /// Who depends on which keys.
     pub fn contracts(&self) -> Contracts<C> {
         Contracts::new(self.clone())
+    }
+
+    /// The messages: mail and requests.
+    pub fn messages(&self) -> Messages<C> {
+        Messages::new(self.clone())
+    }
+
+    /// The topics.
+    pub fn topics(&self) -> Topics<C> {
+        Topics::new(self.clone())
+    }
+
+    /// The streams.
+    pub fn streams(&self) -> Streams<C> {
+        Streams::new(self.clone())
     }
 
     /// The rules for hand-offs.

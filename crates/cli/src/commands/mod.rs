@@ -8,9 +8,11 @@ mod completions;
 mod contract;
 mod demo;
 mod handoff;
+mod inbox;
 mod join;
 mod lock;
 mod log;
+mod message;
 mod namespace;
 mod openapi;
 mod pipeline;
@@ -18,7 +20,9 @@ mod rule;
 mod semaphore;
 mod serve;
 mod state;
+mod stream;
 mod task;
+mod topic;
 mod tx;
 mod watch;
 mod workspace;
@@ -36,6 +40,10 @@ pub(crate) enum Command {
     State(state::State),
     Namespace(namespace::Namespace),
     Agent(agent::Agent),
+    Message(message::Message),
+    Inbox(inbox::Inbox),
+    Topic(topic::Topic),
+    Stream(stream::Stream),
     Rule(rule::Rule),
     Contract(contract::Contract),
     Task(task::Task),
@@ -64,6 +72,10 @@ impl Command {
             Self::State(state) => state.run(context, output).await,
             Self::Namespace(namespace) => namespace.run(context, output).await,
             Self::Agent(agent) => agent.run(context, output).await,
+            Self::Message(message) => message.run(context, output).await,
+            Self::Inbox(inbox) => inbox.run(context, output).await,
+            Self::Topic(topic) => topic.run(context, output).await,
+            Self::Stream(stream) => stream.run(context, output).await,
             Self::Rule(rule) => rule.run(context, output).await,
             Self::Contract(contract) => contract.run(context, output).await,
             Self::Task(task) => task.run(context, output).await,
@@ -89,6 +101,7 @@ impl Command {
     pub(crate) fn ends_itself(&self) -> bool {
         match self {
             Self::Serve(_) => true,
+            Self::Message(message) => message.ends_itself(),
             Self::Task(task) => task.ends_itself(),
             Self::Lock(lock) => lock.ends_itself(),
             Self::Semaphore(semaphore) => semaphore.ends_itself(),

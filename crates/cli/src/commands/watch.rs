@@ -57,22 +57,29 @@ impl Watch {
         if self.snapshot {
             watching = watching.with_snapshot();
         }
-        let mut watch = watching.await?;
-        while let Some(item) = watch.next().await {
-            match item? {
-                Item::Snapshot { revision, entries } => {
-                    let snapshot = Snapshot { snapshot: Page { revision, entries, cursor: None } };
-                    output.next(&snapshot, |_| snapshot.lines())?;
-                }
-                Item::Event(notice) => {
-                    let text = String::from_utf8_lossy(&notice.json()).into_owned();
-                    let event = RawValue::from_string(text).expect("notices are JSON");
-                    output.next(&event, |output| event_line(output, &notice))?;
-                }
+        follow(watching.await?, output).await
+    }
+}
+
+/// Prints what a watch brings, until it ends.
+pub(super) async fn follow(
+    mut watch: baton_client::Watch,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    while let Some(item) = watch.next().await {
+        match item? {
+            Item::Snapshot { revision, entries } => {
+                let snapshot = Snapshot { snapshot: Page { revision, entries, cursor: None } };
+                output.next(&snapshot, |_| snapshot.lines())?;
+            }
+            Item::Event(notice) => {
+                let text = String::from_utf8_lossy(&notice.json()).into_owned();
+                let event = RawValue::from_string(text).expect("notices are JSON");
+                output.next(&event, |output| event_line(output, &notice))?;
             }
         }
-        Ok(())
     }
+    Ok(())
 }
 
 /// What a watch begins with, as it is on the wire.

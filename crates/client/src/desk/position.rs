@@ -56,6 +56,8 @@ impl Position {
                 }
                 *self = Self { next: Some(revision.next()), within: None, needs_snapshot: false };
             }
+            // It is in no log: it comes once, or not at all, and nothing is resumed by it.
+            Item::Event(notice) if notice.is_live() => return !self.needs_snapshot,
             Item::Event(notice) => {
                 let (revision, index) = (notice.revision(), notice.index());
                 let next = self.next();

@@ -339,7 +339,7 @@ impl Watches {
     pub(super) fn resume_from(&self, number: u64) -> Revision {
         let watched = self.watched.get(&number).expect("a watcher's watch is kept");
         match watched.ready.front() {
-            Some((Item::Event(notice), _)) => notice.revision(),
+            Some((Item::Event(notice), _)) => notice.resume_from(),
             Some((Item::Snapshot { revision, .. }, _)) => *revision,
             None => watched.position.next(),
         }

@@ -223,19 +223,16 @@ impl Table {
     }
 
     /// Forgets the hand-offs that ended first, if there are too many. It happens after every batch,
-    /// to the same ones whenever the batch is replayed. Answers with those it has forgotten.
-    pub fn trim(&mut self) -> Vec<HandoffId> {
+    /// to the same ones whenever the batch is replayed.
+    pub fn trim(&mut self) {
         let too_many = |table: &Self| {
             table.finished.len() > limits::HANDOFFS_FINISHED_MAX
                 || table.finished_bytes > limits::HANDOFFS_FINISHED_BYTES_MAX
         };
-        let mut forgotten = Vec::new();
         while too_many(self) {
-            let Some((_, id)) = self.finished.first().cloned() else { break };
+            let Some((_, id)) = self.finished.first().cloned() else { return };
             self.replace(&id, None);
-            forgotten.push(id);
         }
-        forgotten
     }
 
     /// A hand-off.

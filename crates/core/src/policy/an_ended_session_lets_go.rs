@@ -3,7 +3,7 @@
 use crate::agent::Event;
 use crate::command::Command;
 use crate::names::AgentId;
-use crate::{barrier, handoff, join, lock, semaphore, state, task};
+use crate::{barrier, handoff, join, lock, message, semaphore, state, stream, task};
 
 /// Every primitive that ties something to a session adds its command here, so that everything
 /// goes in the one batch that ends the session.
@@ -16,6 +16,8 @@ pub(super) fn an_ended_session_lets_go(event: &Event) -> Vec<Command> {
             let agent = || -> AgentId { agent.clone() };
             vec![
                 state::Command::LetGo { agent: agent() }.into(),
+                message::Command::LetGo { agent: agent() }.into(),
+                stream::Command::LetGo { agent: agent() }.into(),
                 lock::Command::LetGo { agent: agent() }.into(),
                 semaphore::Command::LetGo { agent: agent() }.into(),
                 barrier::Command::LetGo { agent: agent() }.into(),

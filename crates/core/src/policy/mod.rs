@@ -12,9 +12,11 @@ mod a_free_permit_goes_to_the_first_in_line;
 mod a_handoff_follows_its_task;
 mod a_handoff_moves_its_task;
 mod a_join_settles_when_its_tasks_have_finished;
+mod a_message_goes_to_whoever_waits;
 mod a_ready_stage_becomes_a_task;
 mod a_ready_task_goes_to_whoever_waits;
 mod a_stage_that_is_over_needs_no_task;
+mod a_stream_that_goes_on_is_told;
 mod an_agent_has_a_namespace;
 mod an_ended_session_lets_go;
 mod an_open_handoff_goes_to_whoever_waits;
@@ -32,10 +34,12 @@ use a_handoff_moves_its_task::{a_handoff_moves_its_task, may_move_a_task};
 use a_join_settles_when_its_tasks_have_finished::{
     a_join_settles_when_its_tasks_have_finished, may_settle,
 };
+use a_message_goes_to_whoever_waits::{a_message_goes_to_whoever_waits, may_be_received};
 use a_ready_stage_becomes_a_task::a_ready_stage_becomes_a_task;
 pub(crate) use a_ready_stage_becomes_a_task::work_of;
 use a_ready_task_goes_to_whoever_waits::{a_ready_task_goes_to_whoever_waits, may_be_waited_for};
 use a_stage_that_is_over_needs_no_task::{a_stage_that_is_over_needs_no_task, may_concern_tasks};
+use a_stream_that_goes_on_is_told::{a_stream_that_goes_on_is_told, may_be_read};
 use an_agent_has_a_namespace::an_agent_has_a_namespace;
 use an_ended_session_lets_go::an_ended_session_lets_go;
 use an_open_handoff_goes_to_whoever_waits::{
@@ -56,6 +60,8 @@ pub fn follow(space: &Space, event: &Event) -> Vec<Command> {
             commands.extend(a_forgotten_agent_leaves_no_empty_namespace(space, event));
             commands
         }
+        Event::Message(event) => a_message_goes_to_whoever_waits(space, event),
+        Event::Stream(event) => a_stream_that_goes_on_is_told(space, event),
         Event::Lock(event) => a_free_lock_goes_to_the_first_in_line(space, event),
         Event::Semaphore(event) => a_free_permit_goes_to_the_first_in_line(space, event),
         Event::Task(event) => {
@@ -86,11 +92,10 @@ pub fn follow(space: &Space, event: &Event) -> Vec<Command> {
         )
         | Event::State(_)
         | Event::Namespace(_)
+        | Event::Topic(_)
         | Event::Rule(_)
         | Event::Barrier(_)
         | Event::Checkpoint(_)
-        | Event::Artifact(_)
-        | Event::Secret(_)
         | Event::Workspace(_)
         | Event::Receipt(_)
         | Event::Awaited(_) => Vec::new(),
@@ -102,6 +107,8 @@ pub fn follow(space: &Space, event: &Event) -> Vec<Command> {
 pub fn may_follow(space: &Space, event: &Event) -> bool {
     match event {
         Event::Agent(_) => true,
+        Event::Message(event) => may_be_received(space, event),
+        Event::Stream(event) => may_be_read(space, event),
         Event::Lock(event) => {
             is_the_end_of_a_hold(event) && space.lock.first_in_line(event.name()).is_some()
         }
@@ -117,11 +124,10 @@ pub fn may_follow(space: &Space, event: &Event) -> bool {
         Event::Join(event) => matches!(event, join::Event::Created { .. }),
         Event::State(_)
         | Event::Namespace(_)
+        | Event::Topic(_)
         | Event::Rule(_)
         | Event::Barrier(_)
         | Event::Checkpoint(_)
-        | Event::Artifact(_)
-        | Event::Secret(_)
         | Event::Workspace(_)
         | Event::Receipt(_)
         | Event::Awaited(_) => false,

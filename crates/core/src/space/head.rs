@@ -3,10 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::Space;
-use crate::artifacts::Holder;
 use crate::entries::Entries;
 use crate::handoffs::{List, Status};
-use crate::names::{AgentId, ArtifactId, Key, NamespaceName};
+use crate::names::{AgentId, Key, NamespaceName};
 use crate::numbers::{Generation, Revision, Token};
 use crate::receipt::{Kept, Receipts};
 use crate::state::Ending;
@@ -14,8 +13,8 @@ use crate::tasks;
 use crate::time::Timestamp;
 use crate::wait::{Keyed, KeyedWaits};
 use crate::{
-    agent, artifact, barrier, checkpoint, handoff, handoffs, join, lock, namespace, pipeline, rule,
-    secret, semaphore, state, task, workspace,
+    agent, barrier, checkpoint, handoff, handoffs, join, lock, message, namespace, pipeline, rule,
+    semaphore, state, stream, task, topic, workspace,
 };
 
 /// Everything of a space but the entries: small, and therefore copied at once.
@@ -35,6 +34,15 @@ pub struct Head {
     pub namespaces: Vec<namespace::Namespace>,
     /// Agents.
     pub agents: Vec<agent::Agent>,
+    /// Messages: which are known, who waits, and who answers.
+    #[serde(default)]
+    pub messages: message::Facts,
+    /// Topics.
+    #[serde(default)]
+    pub topics: Vec<topic::Topic>,
+    /// Streams, and who waits for them.
+    #[serde(default)]
+    pub streams: stream::Facts,
     /// Rules for hand-offs.
     #[serde(default)]
     pub rules: Vec<rule::Rule>,
@@ -69,12 +77,6 @@ pub struct Head {
     /// Checkpoints, what they consist of, and how many are kept.
     #[serde(default)]
     pub checkpoints: checkpoint::Facts,
-    /// Artifacts: how many have gone, which are there, and who names them.
-    #[serde(default)]
-    pub artifacts: (u64, Vec<artifact::Record>, Vec<(Holder, Vec<ArtifactId>)>),
-    /// Secrets: how many have gone, and what is known of those that are there.
-    #[serde(default)]
-    pub secrets: (u64, Vec<secret::Secret>),
     /// Hand-offs: which are known, who waits for one, and what was counted.
     #[serde(default)]
     pub handoffs: handoffs::Facts,
@@ -87,6 +89,9 @@ impl Space {
         self.state.check(self.revision);
         self.namespace.check();
         self.agent.check();
+        self.message.check();
+        self.topic.check();
+        self.stream.check();
         self.rule.check();
         self.lock.check();
         self.semaphore.check();
@@ -96,9 +101,6 @@ impl Space {
         self.pipeline.check();
         self.check_stages();
         self.checkpoint.check();
-        self.artifact.check();
-        self.check_mentions();
-        self.secret.check();
         self.handoff.check();
         self.check_offers();
         self.workspace.check();
@@ -140,6 +142,9 @@ impl Space {
                 .collect(),
             namespaces: self.namespace.after(None).cloned().collect(),
             agents: self.agent.after(None).cloned().collect(),
+            messages: self.message.facts(),
+            topics: self.topic.facts(),
+            streams: self.stream.facts(),
             rules: self.rule.after(None).cloned().collect(),
             retention: self.workspace.retention(),
             receipts: self.receipts.all().cloned().collect(),
@@ -152,8 +157,6 @@ impl Space {
             joins: self.join.facts(),
             pipelines: self.pipeline.facts(),
             checkpoints: self.checkpoint.facts(),
-            artifacts: self.artifact.facts(),
-            secrets: self.secret.facts(),
             handoffs: self.handoff.facts(),
         }
     }
@@ -165,6 +168,9 @@ impl Space {
             state: state::Table::restore(authors, entries, head.endings, head.last_removal),
             namespace: namespace::Table::restore(head.namespaces),
             agent: agent::Table::restore(head.agents),
+            message: message::Table::restore(head.messages),
+            topic: topic::Table::restore(head.topics),
+            stream: stream::Table::restore(head.streams),
             rule: rule::Table::restore(head.rules),
             workspace: workspace::Table::restore(head.retention),
             receipts: Receipts::restore(head.receipts),
@@ -176,8 +182,6 @@ impl Space {
             join: join::Table::restore(head.joins),
             pipeline: pipeline::Table::restore(head.pipelines),
             checkpoint: checkpoint::Table::restore(head.checkpoints),
-            artifact: artifact::Table::restore(head.artifacts),
-            secret: secret::Table::restore(head.secrets),
             handoff: handoff::Table::restore(head.handoffs),
             #[cfg(feature = "planted")]
             token: if crate::planted::is("head.forgets_token") {

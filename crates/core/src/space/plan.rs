@@ -8,8 +8,8 @@ use crate::names::{AgentId, BarrierName, LockName, NamespaceName, RuleName, Sema
 use crate::numbers::Token;
 use crate::reply::Reply;
 use crate::{
-    agent, artifact, barrier, checkpoint, handoff, join, lock, namespace, pipeline, rule, secret,
-    semaphore, state, task, workspace,
+    agent, barrier, checkpoint, handoff, join, lock, message, namespace, pipeline, rule, semaphore,
+    state, stream, task, topic, workspace,
 };
 
 /// What to answer once the events of a command have happened.
@@ -21,6 +21,9 @@ pub(super) enum Plan {
     },
     Namespace(NamespaceName),
     Agent(AgentId),
+    Message(message::About),
+    Published(topic::Published),
+    Stream(stream::About),
     Rule(RuleName),
     Hold(LockName),
     Lock(LockName),
@@ -31,8 +34,6 @@ pub(super) enum Plan {
     Join(join::About),
     Pipeline(pipeline::About),
     Checkpoint(checkpoint::About),
-    Artifact(artifact::About),
-    Secret(secret::About),
     Handoff(handoff::About),
     Workspace,
     Reply(Reply),
@@ -48,6 +49,30 @@ impl From<lock::About> for Plan {
             lock::About::Nothing => Self::Reply(Reply::Lock(lock::Reply::Hold(None))),
             lock::About::Done => Self::Reply(Reply::Lock(lock::Reply::Done)),
             lock::About::Later => Self::Waits,
+        }
+    }
+}
+
+impl From<message::About> for Plan {
+    fn from(about: message::About) -> Self {
+        match about {
+            message::About::Later => Self::Waits,
+            message::About::Message(_)
+            | message::About::Received(_)
+            | message::About::Reply(_)
+            | message::About::Handler(..)
+            | message::About::Done => Self::Message(about),
+        }
+    }
+}
+
+impl From<stream::About> for Plan {
+    fn from(about: stream::About) -> Self {
+        match about {
+            stream::About::Later => Self::Waits,
+            stream::About::Stream(_) | stream::About::Reply(_) | stream::About::Done => {
+                Self::Stream(about)
+            }
         }
     }
 }
@@ -135,6 +160,18 @@ impl Space {
                 let agent = self.agent.get(&agent).expect("only known agents are answered with");
                 Reply::Agent(agent::Reply::Agent(agent.clone()))
             }
+            Plan::Message(about) => {
+                let reply = about.reply(&self.message);
+                Reply::Message(reply.expect("a call that waits has no such plan"))
+            }
+            Plan::Published(published) => {
+                let posts = self.topic.posts(&published.topic);
+                Reply::Topic(topic::Reply::Published(topic::Published { posts, ..published }))
+            }
+            Plan::Stream(about) => {
+                let reply = about.reply(&self.stream);
+                Reply::Stream(reply.expect("a call that waits has no such plan"))
+            }
             Plan::Rule(name) => {
                 let rule = self.rule.get(&name).expect("it was just added");
                 Reply::Rule(rule::Reply::Rule(rule.clone()))
@@ -164,8 +201,6 @@ impl Space {
             Plan::Checkpoint(about) => {
                 Reply::Checkpoint(checkpoint::answer(&self.checkpoint, about))
             }
-            Plan::Artifact(about) => Reply::Artifact(about.reply(&self.artifact)),
-            Plan::Secret(about) => Reply::Secret(about.reply(&self.secret)),
             Plan::Waits => unreachable!("a call that waits is answered later"),
             Plan::Workspace => self.about_itself(&workspace::Query::Get),
             Plan::Reply(reply) => reply,

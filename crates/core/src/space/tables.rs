@@ -2,15 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::Space;
 use super::handing::Whole;
 use super::plan::Plan;
+use super::{Happened, Space};
 use crate::batch::Moment;
 use crate::command::{Command, Query};
 use crate::event::Event;
-use crate::json::Json;
 use crate::limits;
-use crate::names::{AgentId, ArtifactId, GroupName, NamespaceName, TaskId};
+use crate::names::{AgentId, GroupName, NamespaceName, TaskId};
 use crate::numbers::Token;
 use crate::rejection::Rejection;
 use crate::reply::Reply;
@@ -19,8 +18,8 @@ use crate::stamp::Stamp;
 use crate::state::Surroundings;
 use crate::transaction::Precondition;
 use crate::{
-    agent, artifact, barrier, checkpoint, contracts, handoff, join, lock, namespace, pipeline,
-    rule, secret, semaphore, state, task, workspace,
+    agent, barrier, checkpoint, contracts, handoff, join, lock, message, namespace, pipeline, rule,
+    semaphore, state, stream, task, topic, workspace,
 };
 
 /// How to take back one change.
@@ -28,14 +27,15 @@ pub(super) enum Undo {
     State(state::Undo),
     Namespace(namespace::Undo),
     Agent(agent::Undo),
+    Message(message::Undo),
+    Topic(topic::Undo),
+    Stream(stream::Undo),
     Rule(rule::Undo),
     Lock(lock::Undo),
     Semaphore(semaphore::Undo),
     Barrier(barrier::Undo),
     Join(join::Undo),
     Checkpoint(checkpoint::Undo),
-    Artifact(artifact::Undo),
-    Secret(secret::Undo),
     Handoff(handoff::Undo),
     Task(task::Undo),
     Pipeline(pipeline::Undo),
@@ -118,10 +118,6 @@ impl checkpoint::Surroundings for Space {
     fn is_live(&self, token: Token) -> bool {
         self.is_live(token)
     }
-
-    fn named<'a>(&self, values: impl Iterator<Item = &'a Json>) -> Vec<ArtifactId> {
-        self.named_in(values)
-    }
 }
 
 impl Space {
@@ -132,14 +128,15 @@ impl Space {
                 Undo::State(undo) => self.state.settle(undo),
                 Undo::Namespace(_)
                 | Undo::Agent(_)
+                | Undo::Message(_)
+                | Undo::Topic(_)
+                | Undo::Stream(_)
                 | Undo::Rule(_)
                 | Undo::Lock(_)
                 | Undo::Semaphore(_)
                 | Undo::Barrier(_)
                 | Undo::Join(_)
                 | Undo::Checkpoint(_)
-                | Undo::Artifact(_)
-                | Undo::Secret(_)
                 | Undo::Handoff(_)
                 | Undo::Task(_)
                 | Undo::Pipeline(_)
@@ -160,14 +157,15 @@ impl Space {
                 Undo::State(undo) => self.state.undo(undo),
                 Undo::Namespace(undo) => self.namespace.undo(undo),
                 Undo::Agent(undo) => self.agent.undo(undo),
+                Undo::Message(undo) => self.message.undo(undo),
+                Undo::Topic(undo) => self.topic.undo(undo),
+                Undo::Stream(undo) => self.stream.undo(undo),
                 Undo::Rule(undo) => self.rule.undo(undo),
                 Undo::Lock(undo) => self.lock.undo(undo),
                 Undo::Semaphore(undo) => self.semaphore.undo(undo),
                 Undo::Barrier(undo) => self.barrier.undo(undo),
                 Undo::Join(undo) => self.join.undo(undo),
                 Undo::Checkpoint(undo) => self.checkpoint.undo(undo),
-                Undo::Artifact(undo) => self.artifact.undo(undo),
-                Undo::Secret(undo) => self.secret.undo(undo),
                 Undo::Handoff(undo) => self.handoff.undo(undo),
                 Undo::Task(undo) => self.task.undo(undo),
                 Undo::Pipeline(undo) => self.pipeline.undo(undo),
@@ -181,8 +179,9 @@ impl Space {
         &self,
         command: Command,
         stamp: &Stamp,
-        events: &mut Vec<Event>,
+        happened: &mut Happened,
     ) -> Result<Plan, Rejection> {
+        let Happened { events, live, .. } = happened;
         match command {
             Command::State(command) => self.decide_state(command, stamp, events),
             Command::Namespace(command) => {
@@ -200,6 +199,9 @@ impl Space {
                 let done = Plan::Reply(Reply::Agent(agent::Reply::Done));
                 Ok(decided.about.map_or(done, Plan::Agent))
             }
+            Command::Message(command) => self.decide_message(command, stamp, events),
+            Command::Topic(command) => self.decide_topic(command, events, live),
+            Command::Stream(command) => self.decide_stream(command, stamp, events, live),
             Command::Rule(command) => self.decide_rule(command, events),
             Command::Lock(command) => {
                 let decided = lock::decide(&self.lock, command, stamp)?;
@@ -233,8 +235,6 @@ impl Space {
                 events.extend(decided.events.into_iter().map(Event::Checkpoint));
                 Ok(Plan::Checkpoint(decided.about))
             }
-            Command::Artifact(command) => self.decide_artifact(command, stamp, events),
-            Command::Secret(command) => self.decide_secret(command, stamp, events),
             Command::Handoff(command) => self.decide_handoff(command, stamp, events),
             Command::Workspace(command) => {
                 let decided = workspace::decide(&self.workspace, &command)?;
@@ -242,28 +242,6 @@ impl Space {
                 Ok(Plan::Workspace)
             }
         }
-    }
-
-    fn decide_artifact(
-        &self,
-        command: artifact::Command,
-        stamp: &Stamp,
-        events: &mut Vec<Event>,
-    ) -> Result<Plan, Rejection> {
-        let decided = artifact::decide(&self.artifact, command, stamp)?;
-        events.extend(decided.events.into_iter().map(Event::Artifact));
-        Ok(Plan::Artifact(decided.about))
-    }
-
-    fn decide_secret(
-        &self,
-        command: secret::Command,
-        stamp: &Stamp,
-        events: &mut Vec<Event>,
-    ) -> Result<Plan, Rejection> {
-        let decided = secret::decide(&self.secret, command, stamp)?;
-        events.extend(decided.events.into_iter().map(Event::Secret));
-        Ok(Plan::Secret(decided.about))
     }
 
     fn decide_rule(
@@ -298,15 +276,6 @@ impl Space {
     /// there is something to settle.
     #[inline]
     pub(super) fn evolve(&mut self, event: &Event, moment: &Moment<'_>, goes_on: bool) {
-        self.change(event, moment, goes_on);
-        if !self.artifact.is_idle() {
-            self.tell_artifacts(event, moment);
-        }
-    }
-
-    /// Applies a fact to its own table.
-    #[inline]
-    fn change(&mut self, event: &Event, moment: &Moment<'_>, goes_on: bool) {
         if let Some(token) = event.token() {
             self.token = self.token.max(token);
         }
@@ -326,6 +295,9 @@ impl Space {
                 Undo::Namespace(self.namespace.evolve(event, moment))
             }
             Event::Agent(event) => Undo::Agent(self.agent.evolve(event, moment)),
+            Event::Message(event) => Undo::Message(self.message.evolve(event, moment)),
+            Event::Topic(event) => Undo::Topic(self.topic.evolve(event, moment)),
+            Event::Stream(event) => Undo::Stream(self.stream.evolve(event, moment)),
             Event::Rule(event) => Undo::Rule(self.rule.evolve(event, moment)),
             Event::Lock(event) => Undo::Lock(self.lock.evolve(event, moment)),
             Event::Semaphore(event) => Undo::Semaphore(self.semaphore.evolve(event, moment)),
@@ -339,8 +311,6 @@ impl Space {
             }
             Event::Join(event) => Undo::Join(self.join.evolve(event, moment, &Tasks(&self.task))),
             Event::Checkpoint(event) => Undo::Checkpoint(self.checkpoint.evolve(event, moment)),
-            Event::Artifact(event) => Undo::Artifact(self.artifact.evolve(event, moment)),
-            Event::Secret(event) => Undo::Secret(self.secret.evolve(event, moment)),
             Event::Barrier(event) => Undo::Barrier(self.barrier.evolve(event, moment)),
             Event::Pipeline(event) => Undo::Pipeline(self.pipeline.evolve(event, moment)),
             Event::Handoff(event) => Undo::Handoff(self.handoff.evolve(event, moment)),
@@ -384,6 +354,8 @@ impl Space {
     /// What to tell a caller whose wait this event has ended.
     pub(super) fn ending(&self, event: &Event) -> Result<Reply, Rejection> {
         match event {
+            Event::Message(event) => Ok(Reply::Message(message::ending(&self.message, event)?)),
+            Event::Stream(event) => Ok(Reply::Stream(stream::ending(&self.stream, event)?)),
             Event::Lock(event) => Ok(Reply::Lock(lock::ending(&self.lock, event)?)),
             Event::Task(event) => Ok(Reply::Task(task::ending(&self.task, event)?)),
             Event::Semaphore(event) => {
@@ -397,11 +369,10 @@ impl Space {
             Event::State(_)
             | Event::Namespace(_)
             | Event::Agent(_)
+            | Event::Topic(_)
             | Event::Rule(_)
             | Event::Pipeline(_)
             | Event::Checkpoint(_)
-            | Event::Artifact(_)
-            | Event::Secret(_)
             | Event::Workspace(_)
             | Event::Receipt(_)
             | Event::Awaited(_) => unreachable!("nobody waits for this"),
@@ -467,6 +438,18 @@ impl Space {
                 let reply = agent::query(&self.agent, query);
                 Some(reply.map(Reply::Agent).map_err(Rejection::Agent))
             }
+            Query::Message(query) => {
+                let reply = message::query(&self.message, query);
+                Some(reply.map(Reply::Message).map_err(Rejection::Message))
+            }
+            Query::Topic(query) => {
+                let reply = topic::query(&self.topic, query);
+                Some(reply.map(Reply::Topic).map_err(Rejection::Topic))
+            }
+            Query::Stream(query) => {
+                let reply = stream::query(&self.stream, query);
+                Some(reply.map(Reply::Stream).map_err(Rejection::Stream))
+            }
             Query::Contract(query) => {
                 let reply = self.contracts(query);
                 Some(reply.map(Reply::Contract).map_err(Rejection::Contract))
@@ -500,14 +483,6 @@ impl Space {
             Query::Checkpoint(query) => {
                 let reply = checkpoint::query(&self.checkpoint, query);
                 Some(reply.map(Reply::Checkpoint).map_err(Rejection::Checkpoint))
-            }
-            Query::Artifact(query) => {
-                let reply = artifact::query(&self.artifact, query);
-                Some(reply.map(Reply::Artifact).map_err(Rejection::Artifact))
-            }
-            Query::Secret(query) => {
-                let reply = secret::query(&self.secret, query);
-                Some(reply.map(Reply::Secret).map_err(Rejection::Secret))
             }
             Query::Handoff(query) => {
                 let reply = handoff::query(&self.handoff, &Whole(self), query);

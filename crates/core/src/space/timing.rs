@@ -5,7 +5,7 @@ use crate::command::Command;
 use crate::numbers::WaitId;
 use crate::time::Timestamp;
 use crate::{
-    agent, artifact, barrier, checkpoint, handoff, join, lock, pipeline, secret, semaphore, state,
+    agent, barrier, checkpoint, handoff, join, lock, message, pipeline, semaphore, state, stream,
     task,
 };
 
@@ -15,6 +15,8 @@ impl Space {
         let causes: [(Option<Timestamp>, Command); 12] = [
             (self.state.next_deadline(), state::Command::Expire.into()),
             (self.agent.next_deadline(), agent::Command::Expire.into()),
+            (self.message.next_deadline(), message::Command::Expire.into()),
+            (self.stream.next_deadline(), stream::Command::Expire.into()),
             (self.lock.next_deadline(), lock::Command::Expire.into()),
             (self.semaphore.next_deadline(), semaphore::Command::Expire.into()),
             (self.barrier.next_deadline(), barrier::Command::Expire.into()),
@@ -22,8 +24,6 @@ impl Space {
             (self.join.next_deadline(), join::Command::Expire.into()),
             (self.pipeline.next_deadline(), pipeline::Command::Expire.into()),
             (self.checkpoint.next_deadline(), checkpoint::Command::Expire.into()),
-            (self.artifact.next_deadline(), artifact::Command::Expire.into()),
-            (self.secret.next_deadline(), secret::Command::Expire.into()),
             (self.handoff.next_deadline(), handoff::Command::Expire.into()),
         ];
         let due = causes.into_iter().filter(|(moment, _)| moment.is_some_and(|it| it <= now));
@@ -35,6 +35,8 @@ impl Space {
         let deadlines = [
             self.state.next_deadline(),
             self.agent.next_deadline(),
+            self.message.next_deadline(),
+            self.stream.next_deadline(),
             self.lock.next_deadline(),
             self.semaphore.next_deadline(),
             self.barrier.next_deadline(),
@@ -42,8 +44,6 @@ impl Space {
             self.join.next_deadline(),
             self.pipeline.next_deadline(),
             self.checkpoint.next_deadline(),
-            self.artifact.next_deadline(),
-            self.secret.next_deadline(),
             self.handoff.next_deadline(),
         ];
         deadlines.into_iter().flatten().min()
@@ -58,6 +58,7 @@ impl Space {
     /// There has been somebody to hear since this moment.
     pub fn served_since(&mut self, moment: Timestamp) {
         self.agent.wake(moment);
+        self.message.wake(moment);
         self.lock.wake(moment);
         self.semaphore.wake(moment);
         self.task.wake(moment);
@@ -66,16 +67,25 @@ impl Space {
 
     /// Every call that waits.
     pub fn waits(&self) -> impl Iterator<Item = WaitId> {
+        let streams = self.stream.lines().all().map(|waiter| waiter.wait.id);
+        let talk = self.message.waits().chain(streams);
         let locks = self.lock.waits().map(|waiter| waiter.wait.id);
         let semaphores = self.semaphore.waits().map(|waiter| waiter.wait.id);
         let holds = locks.chain(semaphores).chain(self.barrier.waits());
         let joins = self.join.waits().map(|waiter| waiter.wait.id);
         let handoffs = self.handoff.waits().map(|waiter| waiter.wait.id);
-        holds.chain(self.task.waits().map(|wait| wait.id)).chain(joins).chain(handoffs)
+        let work = self.task.waits().map(|wait| wait.id).chain(joins).chain(handoffs);
+        holds.chain(work).chain(talk)
     }
 
     /// What to do when the caller of a waiting call is gone; none if it waits no longer.
     pub fn give_up(&self, wait: WaitId) -> Option<Command> {
+        if self.message.is_waiting(wait) {
+            return Some(message::Command::GiveUp { wait }.into());
+        }
+        if self.stream.lines().get(wait).is_some() {
+            return Some(stream::Command::GiveUp { wait }.into());
+        }
         if self.lock.waiter(wait).is_some() {
             return Some(lock::Command::GiveUp { wait }.into());
         }

@@ -343,19 +343,16 @@ impl Table {
     }
 
     /// Forgets the tasks that finished first, if there are too many. It happens after every batch,
-    /// to the same tasks whenever the batch is replayed. Answers with those it has forgotten.
-    pub fn trim(&mut self) -> Vec<TaskId> {
-        self.trim_to(limits::TASKS_FINISHED_MAX)
+    /// to the same tasks whenever the batch is replayed.
+    pub fn trim(&mut self) {
+        self.trim_to(limits::TASKS_FINISHED_MAX);
     }
 
-    pub(super) fn trim_to(&mut self, finished_max: usize) -> Vec<TaskId> {
-        let mut forgotten = Vec::new();
+    pub(super) fn trim_to(&mut self, finished_max: usize) {
         while self.finished() > finished_max {
-            let Some((_, _, task)) = self.forgettable.pop_first() else { break };
+            let Some((_, _, task)) = self.forgettable.pop_first() else { return };
             self.replace(&task, None);
-            forgotten.push(task);
         }
-        forgotten
     }
 
     /// How many finished tasks are known.

@@ -66,6 +66,14 @@ fn tree(asked: &str) -> Value {
         | ("lock" | "semaphore", "acquire" | "renew" | "release" | "get")
         | ("barrier", "arrive" | "reset" | "get") => &["name"],
         ("agent", "register" | "heartbeat" | "leave" | "get") => &["agent"],
+        ("message", "send" | "request") => &["to", "body"],
+        ("message", "reply") => &["request"],
+        ("message", _) | ("inbox", "ack" | "requeue") => &["message"],
+        ("handler", "register" | "remove") => &["handler"],
+        ("topic", "publish") => &["topic", "body"],
+        ("topic", "get") => &["topic"],
+        ("stream", "send") => &["stream", "data"],
+        ("stream", "create" | "receive" | "close" | "delete" | "get") => &["stream"],
         ("task", "create") => &["type"],
         ("task", "claim" | "list" | "stats")
         | ("pipeline", "list")
@@ -77,8 +85,6 @@ fn tree(asked: &str) -> Value {
         ("checkpoint", "save") => &["task", "state"],
         ("checkpoint", "restore" | "get" | "label") => &["checkpoint"],
         ("checkpoint", "fork") => &["checkpoint", "task"],
-        ("artifact", "put" | "get" | "delete") => &["artifact"],
-        ("secret", "put" | "get" | "reveal" | "delete") => &["secret"],
         ("handoff", "offer" | "execute" | "validate") => &["to"],
         ("handoff", _) => &["handoff"],
         _ => &[],
@@ -88,7 +94,13 @@ fn tree(asked: &str) -> Value {
         (noun, verb),
         ("workspace", "get") | ("checkpoint", "retention") | (_, "expire" | "follow")
     );
-    if unit { json!({ noun: verb }) } else { json!({ noun: { verb: fields } }) }
+    if unit {
+        json!({ noun: verb })
+    } else if matches!(noun, "inbox" | "handler") {
+        json!({ "message": { format!("{noun}.{verb}"): fields } })
+    } else {
+        json!({ noun: { verb: fields } })
+    }
 }
 
 fn read_fields<'a>(names: &[&str], words: impl Iterator<Item = &'a str>) -> Map<String, Value> {
@@ -101,7 +113,10 @@ fn read_fields<'a>(names: &[&str], words: impl Iterator<Item = &'a str>) -> Map<
                 fields.insert("namespace".into(), json!(namespace));
                 fields.insert("key".into(), json!(key));
             }
-            Some(name) if matches!(*name, "value" | "state") || word.starts_with('{') => {
+            Some(name)
+                if matches!(*name, "value" | "state" | "body" | "data")
+                    || word.starts_with('{') =>
+            {
                 drop(fields.insert((*name).to_owned(), read_value(word)));
             }
             Some(name) => drop(fields.insert((*name).to_owned(), json!(word))),

@@ -2,10 +2,10 @@
 
 mod checkpoints;
 mod joins;
+mod talk;
 
 use std::fmt::Write;
 
-use super::contents;
 use super::handing::{shown_handoff, told_of_handoff};
 use super::stages::{shown_pipeline, told_of_pipeline};
 use crate::entry::Entry;
@@ -14,8 +14,8 @@ use crate::json::Json;
 use crate::reply::{Answer, Reply};
 use crate::task::{self, Outcome};
 use crate::{
-    agent, artifact, barrier, checkpoint, handoff, join, lock, namespace, pipeline, rule, secret,
-    semaphore, state, workspace,
+    agent, barrier, checkpoint, handoff, join, lock, message, namespace, pipeline, rule, semaphore,
+    state, stream, workspace,
 };
 
 /// The answer to a request that changed nothing, perhaps because it was made before.
@@ -23,14 +23,14 @@ pub(super) fn told_again(answer: &Answer) -> String {
     match &answer.reply {
         Reply::Agent(agent::Reply::Done)
         | Reply::State(state::Reply::Done)
+        | Reply::Message(message::Reply::Done)
+        | Reply::Stream(stream::Reply::Done)
         | Reply::Lock(lock::Reply::Done)
         | Reply::Semaphore(semaphore::Reply::Done)
         | Reply::Barrier(barrier::Reply::Done)
         | Reply::Task(task::Reply::Done)
         | Reply::Join(join::Reply::Done)
         | Reply::Checkpoint(checkpoint::Reply::Done)
-        | Reply::Artifact(artifact::Reply::Done)
-        | Reply::Secret(secret::Reply::Done)
         | Reply::Pipeline(pipeline::Reply::Done)
         | Reply::Handoff(handoff::Reply::Done) => "nothing".into(),
         reply => format!("r{}: {}", answer.revision, shown(reply)),
@@ -71,6 +71,9 @@ pub(super) fn told(event: &Event) -> String {
             format!("{kind} {agent} token={token} ttl={ttl_ms}")
         }
         Event::Agent(event) => format!("{kind} {}", event.agent()),
+        Event::Message(event) => talk::told_of_message(event),
+        Event::Topic(event) => talk::told_of_topic(event),
+        Event::Stream(event) => talk::told_of_stream(event),
         Event::Rule(rule::Event::Added { name, check, severity, replaced, .. }) => {
             let replaced = if *replaced { " replaced" } else { "" };
             format!("{kind} {name} {} {}{replaced}", severity.word(), serde_json::json!(check))
@@ -87,8 +90,6 @@ pub(super) fn told(event: &Event) -> String {
         Event::Join(event) => joins::told(event),
         Event::Pipeline(event) => told_of_pipeline(event),
         Event::Checkpoint(event) => checkpoints::told(event),
-        Event::Artifact(event) => contents::told_of_artifact(event),
-        Event::Secret(event) => contents::told_of_secret(event),
         Event::Handoff(event) => told_of_handoff(event),
         Event::Receipt(receipt) => format!("{kind} {}", receipt.key),
         Event::Awaited(keyed) => format!("{kind} {}", keyed.key),
@@ -333,8 +334,8 @@ fn shown_barrier(reply: &barrier::Reply) -> String {
 }
 
 pub(super) fn brief(value: &Json) -> String {
-    let text = contents::shortened(value.as_str());
-    if text.len() > 80 { format!("{} bytes", text.len()) } else { text }
+    let text = value.as_str();
+    if text.len() > 80 { format!("{} bytes", text.len()) } else { text.to_owned() }
 }
 
 /// A reply in one line.
@@ -366,6 +367,9 @@ pub(super) fn shown(reply: &Reply) -> String {
             let names = agents.iter().map(|found| found.id.to_string());
             page(names.collect(), cursor.as_ref().map(ToString::to_string))
         }
+        Reply::Message(reply) => talk::shown_message(reply),
+        Reply::Topic(reply) => talk::shown_topic(reply),
+        Reply::Stream(reply) => talk::shown_stream(reply),
         Reply::Contract(reply) => serde_json::to_string(reply).unwrap(),
         Reply::Rule(rule::Reply::Rule(found)) => {
             format!("rule {} by {} r{}", found.name, found.added_by, found.revision)
@@ -379,8 +383,6 @@ pub(super) fn shown(reply: &Reply) -> String {
         Reply::Barrier(reply) => shown_barrier(reply),
         Reply::Join(reply) => joins::shown(reply),
         Reply::Checkpoint(reply) => checkpoints::shown(reply),
-        Reply::Artifact(reply) => contents::shown_artifact(reply),
-        Reply::Secret(reply) => contents::shown_secret(reply),
         Reply::Handoff(reply) => shown_handoff(reply),
         Reply::Task(reply) => shown_task(reply),
         Reply::Pipeline(reply) => shown_pipeline(reply),

@@ -86,6 +86,27 @@ pub const OPERATIONS: &[Operation] = &[
     with_token(of_agent(changes("agent.leave", "agent"))),
     of_agent(asks("agent.get", "agent")),
     asks("agent.list", "agents"),
+    changes("message.send", "message"),
+    changes("message.request", "replied"),
+    changes("message.reply", "message"),
+    asks("message.get", "message"),
+    of_agent(changes("inbox.receive", "received")),
+    of_agent(changes("inbox.ack", "acked")),
+    changes("inbox.requeue", "message"),
+    of_agent(asks("inbox.list", "messages")),
+    changes("handler.register", "handler"),
+    changes("handler.remove", "handler"),
+    asks("handler.list", "handlers"),
+    changes("topic.publish", "published"),
+    asks("topic.get", "topic"),
+    asks("topic.list", "topics"),
+    changes("stream.create", "stream"),
+    changes("stream.send", "sent"),
+    changes("stream.receive", "frames"),
+    changes("stream.close", "stream"),
+    changes("stream.delete", "stream"),
+    asks("stream.get", "stream"),
+    asks("stream.list", "streams"),
     changes("rule.add", "rule"),
     changes("rule.remove", "rule"),
     asks("rule.list", "rules"),
@@ -143,12 +164,6 @@ pub const OPERATIONS: &[Operation] = &[
     asks("checkpoint.get", "checkpoint"),
     asks("checkpoint.list", "checkpoints"),
     asks("checkpoint.retention", "rules"),
-    changes("artifact.delete", "artifact"),
-    asks("artifact.get", "artifact"),
-    asks("artifact.list", "artifacts"),
-    changes("secret.delete", "secret"),
-    asks("secret.get", "secret"),
-    asks("secret.list", "secrets"),
     with_token(changes("handoff.offer", "handoff")),
     with_token(changes("handoff.execute", "handoff")),
     with_token(changes("handoff.validate", "verdict")),
@@ -173,9 +188,15 @@ pub fn operation(name: &str) -> Option<&'static Operation> {
 }
 
 impl Operation {
-    /// The primitive, and what is done.
+    /// The primitive, and what is done. What belongs to another primitive goes by its whole name
+    /// there.
     pub fn parts(&self) -> (&'static str, &'static str) {
-        self.name.split_once('.').expect("every operation has a dot in its name")
+        let (noun, verb) =
+            self.name.split_once('.').expect("every operation has a dot in its name");
+        match noun {
+            "inbox" | "handler" => ("message", self.name),
+            noun => (noun, verb),
+        }
     }
 }
 
@@ -192,7 +213,11 @@ impl Spoken {
         let text = serde_json::to_vec(operation).expect("commands can be encoded");
         let mut name = Vec::new();
         let fields = own_fields(&text, &mut name);
-        let name = name.join(".");
+        // What has a dot in it is a whole name.
+        let name = match name[..] {
+            [_, whole] if whole.contains('.') => whole.to_owned(),
+            _ => name.join("."),
+        };
         Self { name, fields: fields.to_vec() }
     }
 

@@ -46,6 +46,22 @@ pub type CreateNamespace = baton_handle::CreateNamespace<Baton>;
 pub type Creating = baton_handle::Creating<Baton>;
 /// A try that has failed when this is awaited.
 pub type Failing = baton_handle::Failing<Baton>;
+/// Messages of a workspace, as one agent sees them.
+pub type Messages = baton_handle::Messages<Baton>;
+/// Mail that is received when this is awaited.
+pub type Receiving = baton_handle::Receiving<Baton>;
+/// A request that is made when this is awaited.
+pub type Requesting = baton_handle::Requesting<Baton>;
+/// A message that is sent when this is awaited.
+pub type Sending = baton_handle::Sending<Baton>;
+/// Topics of a workspace, as one agent sees them.
+pub type Topics = baton_handle::Topics<Baton>;
+/// Streams of a workspace, as one agent sees them.
+pub type Streams = baton_handle::Streams<Baton>;
+/// A stream that comes to be when this is awaited.
+pub type CreateStream = baton_handle::CreateStream<Baton>;
+/// Frames that are read when this is awaited.
+pub type ReadingFrames = baton_handle::ReadingFrames<Baton>;
 /// A rule that is added when this is awaited.
 pub type AddingRule = baton_handle::AddingRule<Baton>;
 /// Who depends on which keys of a workspace.

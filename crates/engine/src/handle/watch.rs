@@ -94,7 +94,7 @@ impl Watch {
     /// is dropped now. A commit that was delivered in part counts as not delivered.
     pub fn resume_from(&self) -> Revision {
         match self.ready.front() {
-            Some(Item::Event(notice)) => notice.revision(),
+            Some(Item::Event(notice)) => notice.resume_from(),
             Some(Item::Snapshot { revision, .. }) => *revision,
             None => self.next,
         }
@@ -138,6 +138,12 @@ impl Stream for Watch {
             }
             match self.queue.poll_next(context) {
                 Poll::Pending => return Poll::Pending,
+                // It is no part of a commit, and comes after all that there was before it.
+                Poll::Ready(Arrival::Notice(notice)) if notice.is_live() => {
+                    if notice.resume_from() >= self.next {
+                        return Poll::Ready(Some(Ok(Item::Event(notice))));
+                    }
+                }
                 Poll::Ready(Arrival::Notice(notice)) => {
                     if notice.revision() >= self.next {
                         // A commit arrives whole, so what is left of it is in the queue now.

@@ -18,12 +18,15 @@ mod contracts;
 mod handoffs;
 mod joins;
 mod locks;
+mod messages;
 mod namespaces;
 mod pipelines;
 mod rules;
 mod semaphores;
 mod state;
+mod streams;
 mod tasks;
+mod topics;
 mod visit;
 mod watch;
 mod workspace;
@@ -53,6 +56,9 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .merge(state::routes())
         .merge(namespaces::routes())
         .merge(agents::routes())
+        .merge(messages::routes())
+        .merge(topics::routes())
+        .merge(streams::routes())
         .merge(rules::routes())
         .merge(contracts::routes())
         .merge(locks::routes())

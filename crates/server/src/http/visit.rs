@@ -226,6 +226,16 @@ impl Visit {
         fields
     }
 
+    /// Lets the agent that the path names act, unless a header names one.
+    pub(super) fn act_as_named(&mut self) -> Result<(), Refused> {
+        let named = self.said.iter().find(|(name, _)| name == "agent");
+        if let Some((_, agent)) = named.filter(|_| !self.names_agent) {
+            let bad = |error| Refused::from(Fault::field("agent", error));
+            self.caller.agent = AgentId::parse(agent).map_err(bad)?;
+        }
+        Ok(())
+    }
+
     /// The body as text.
     pub(super) fn text(&self) -> Result<&str, Refused> {
         let text = str::from_utf8(&self.body);

@@ -5,6 +5,8 @@
 //!   id: 42                      only on the last event of a commit, so that resuming after it
 //!   data: {"revision":42,…}     never splits one
 //! ```
+//!
+//! What is only told, and in no log, has no id: there is nothing to resume after it.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -89,7 +91,7 @@ fn text_of(item: &Item, watch: &Watch) -> Vec<u8> {
     match item {
         Item::Event(notice) => {
             out.extend_from_slice(format!("event: {}\n", notice.kind()).as_bytes());
-            if watch.resume_from() > notice.revision() {
+            if !notice.is_live() && watch.resume_from() > notice.revision() {
                 out.extend_from_slice(format!("id: {}\n", notice.revision()).as_bytes());
             }
             data(&mut out, &notice.json());

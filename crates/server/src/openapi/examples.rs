@@ -91,7 +91,7 @@ fn own(name: &str) -> Option<Value> {
         "workspace.configure" => json!({"history_count": 1_000_000}),
         name => {
             let later = of_pipeline(name).or_else(|| of_checkpoint(name));
-            return of_task(name).or(later).or_else(|| of_handoff(name));
+            return of_task(name).or(later).or_else(|| of_handoff(name)).or_else(|| of_talk(name));
         }
     })
 }
@@ -112,6 +112,33 @@ fn of_handoff(name: &str) -> Option<Value> {
         "handoff.list" => json!({"to": "bob", "status": "offered", "limit": 10}),
         "handoff.history" => json!({"task": "t-7"}),
         "handoff.stats" => json!({}),
+        _ => return None,
+    })
+}
+
+fn of_talk(name: &str) -> Option<Value> {
+    Some(match name {
+        "message.send" => json!({"to": "bob", "body": {"text": "the draft is there"}}),
+        "message.request" => {
+            json!({"to": {"handler": "sum"}, "body": [1, 2], "timeout_ms": 10_000})
+        }
+        "message.reply" => json!({"request": "m-0000000007", "body": 3}),
+        "message.get" | "inbox.requeue" => json!({"message": "m-0000000007"}),
+        "inbox.receive" => json!({"agent": "bob", "limit": 10, "wait_ms": 30_000}),
+        "inbox.ack" => json!({"agent": "bob", "messages": ["m-0000000007"]}),
+        "inbox.list" => json!({"agent": "bob", "status": "waiting", "limit": 10}),
+        "handler.register" | "handler.remove" => json!({"handler": "sum"}),
+        "handler.list" | "stream.list" => json!({"limit": 10}),
+        "topic.publish" => json!({"topic": "news/tech", "body": {"title": "tides"}}),
+        "topic.get" => json!({"topic": "news/tech"}),
+        "topic.list" => json!({"prefix": "news/", "limit": 10}),
+        "stream.create" => json!({"stream": "answer-7", "frames_max": 10_000}),
+        "stream.send" => json!({"stream": "answer-7", "frames": ["to", "ken"]}),
+        "stream.receive" => {
+            json!({"stream": "answer-7", "from": 0, "limit": 100, "wait_ms": 30_000})
+        }
+        "stream.close" => json!({"stream": "answer-7", "reason": "done"}),
+        "stream.delete" | "stream.get" => json!({"stream": "answer-7"}),
         _ => return None,
     })
 }

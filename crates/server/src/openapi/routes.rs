@@ -38,6 +38,9 @@ const NAMESPACE: &str = "/v1/{workspace}/namespaces/{name}";
 const AGENTS: &str = "/v1/{workspace}/agents";
 const AGENT: &str = "/v1/{workspace}/agents/{agent}";
 const RULE: &str = "/v1/{workspace}/rules/{name}";
+const HANDLER: &str = "/v1/{workspace}/handlers/{handler}";
+const TOPIC: &str = "/v1/{workspace}/topics/{topic}";
+const STREAM: &str = "/v1/{workspace}/streams/{stream}";
 const SEMAPHORE: &str = "/v1/{workspace}/semaphores/{name}";
 const TASK: &str = "/v1/{workspace}/tasks/{task}";
 const BARRIER: &str = "/v1/{workspace}/barriers/{name}";
@@ -77,6 +80,42 @@ pub(super) const ROUTES: &[Route] = &[
     route("delete", AGENT,      "agent.leave",    Rest::Query, "End a session"),
     route("post",   "/v1/{workspace}/agents/{agent}/heartbeat", "agent.heartbeat", Rest::Body,
         "Give a sign of life"),
+    route("post",   "/v1/{workspace}/messages", "message.send", Rest::Body,
+        "Send a message, which waits for its receiver"),
+    route("get",    "/v1/{workspace}/messages/{message}", "message.get", Rest::Query,
+        "Read a message"),
+    route("post",   "/v1/{workspace}/messages/{message}/requeue", "inbox.requeue", Rest::Body,
+        "Deliver a dead message again"),
+    route("post",   "/v1/{workspace}/requests", "message.request", Rest::Body,
+        "Ask somebody, and wait for the answer"),
+    route("post",   "/v1/{workspace}/requests/{request}/reply", "message.reply", Rest::Body,
+        "Answer a request"),
+    route("get",    "/v1/{workspace}/inbox/{agent}", "inbox.list", Rest::Query,
+        "List the messages of an inbox"),
+    route("post",   "/v1/{workspace}/inbox/{agent}/receive", "inbox.receive", Rest::Body,
+        "Receive mail, or wait for it"),
+    route("post",   "/v1/{workspace}/inbox/{agent}/ack", "inbox.ack", Rest::Body,
+        "Acknowledge mail: it never comes again"),
+    route("get",    "/v1/{workspace}/handlers", "handler.list", Rest::Query,
+        "List who answers which requests"),
+    route("put",    HANDLER,    "handler.register", Rest::Body,  "Answer requests for a handler"),
+    route("delete", HANDLER,    "handler.remove",   Rest::Query, "Do not any more"),
+    route("get",    "/v1/{workspace}/topics", "topic.list", Rest::Query,
+        "List topics and how often something was posted"),
+    route("get",    TOPIC,      "topic.get",     Rest::Query, "Read a topic"),
+    route("post",   TOPIC,      "topic.publish", Rest::Body,
+        "Say something to whoever watches the topic"),
+    route("get",    "/v1/{workspace}/streams", "stream.list", Rest::Query, "List streams"),
+    route("post",   "/v1/{workspace}/streams", "stream.create", Rest::Body, "Make a stream"),
+    route("get",    STREAM,     "stream.get",    Rest::Query, "Read about a stream"),
+    route("delete", STREAM,     "stream.delete", Rest::Query,
+        "Remove a stream with all that it holds"),
+    route("get",    "/v1/{workspace}/streams/{stream}/frames", "stream.receive", Rest::Query,
+        "Read frames, or wait for more"),
+    route("post",   "/v1/{workspace}/streams/{stream}/frames", "stream.send", Rest::Body,
+        "Send frames"),
+    route("post",   "/v1/{workspace}/streams/{stream}/close", "stream.close", Rest::Body,
+        "Say that nothing comes any more"),
     route("get",    "/v1/{workspace}/rules", "rule.list", Rest::Query,
         "List the rules for hand-offs"),
     route("put",    RULE,       "rule.add",       Rest::Body,  "Add or replace a rule"),

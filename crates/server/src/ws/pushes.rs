@@ -49,7 +49,9 @@ impl Stream for Pushing {
             }
             Poll::Ready(Some(item)) => {
                 let is_last = match &item {
-                    Ok(Item::Event(notice)) => stream.resume_from() > notice.revision(),
+                    Ok(Item::Event(notice)) => {
+                        notice.is_live() || stream.resume_from() > notice.revision()
+                    }
                     Ok(Item::Snapshot { .. }) | Err(_) => true,
                 };
                 if item.is_err() {

@@ -105,14 +105,15 @@ impl<'a> Reading<'a> {
             Command::State(StateCommand::Expire | StateCommand::LetGo { .. }) => Ok(()),
             Command::Namespace(command) => self.namespace(command),
             Command::Agent(command) => self.agent(command),
+            Command::Message(_) | Command::Topic(_) | Command::Stream(_) => {
+                Err(Breach("nobody talks".to_owned()))
+            }
             Command::Rule(command) => self.rule(command),
             Command::Lock(command) => self.lock(command),
             Command::Semaphore(command) => self.semaphore(command),
             Command::Task(command) => self.task(command),
             Command::Join(command) => self.join(command),
             Command::Checkpoint(command) => self.checkpoint(command),
-            // Nobody in this world has any yet.
-            Command::Artifact(_) | Command::Secret(_) => Ok(()),
             Command::Handoff(command) => self.handoff(command),
             Command::Barrier(command) => self.barrier(command),
             Command::Pipeline(command) => self.pipeline(command),

@@ -17,11 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use baton_core::agent::Event as AgentEvent;
-use baton_core::artifact::Event as ArtifactEvent;
-use baton_core::checkpoint::{Event as CheckpointEvent, Why};
-use baton_core::secret::Event as SecretEvent;
 use baton_core::state::{Event as StateEvent, Removal};
-use baton_core::wait::Step;
 use baton_core::workspace::{Event as WorkspaceEvent, Retention};
 use baton_core::{
     AgentId, Answer, Batch, Event, IdempotencyKey, Json, Key, NamespaceName, Request, Rules,
@@ -29,10 +25,11 @@ use baton_core::{
 };
 
 use super::barriers::Barriers;
+use super::caused;
 use super::checkpoints::Checkpoints;
 use super::handoffs::Handoffs;
 use super::joins::Joins;
-use super::pipelines::{self, Pipelines};
+use super::pipelines::Pipelines;
 use super::pools::{Name, Pool};
 use super::rules::Rulebook;
 use super::tasks::Tasks;
@@ -324,7 +321,7 @@ impl Ledger {
         let mut ended = BTreeSet::new();
         for event in &batch.events {
             demand!(
-                !by_engine || is_caused(event),
+                !by_engine || caused::is_caused(event),
                 "`{name}` revision {revision}: the engine has done {event:?} by itself"
             );
             let checked = match event {
@@ -335,13 +332,15 @@ impl Ledger {
                     self.retention.set(revision, *retention);
                     Ok(())
                 }
+                Event::Message(_) | Event::Topic(_) | Event::Stream(_) => {
+                    Err(super::Breach("nobody talks".to_owned()))
+                }
                 Event::Rule(event) => self.add_rule(&batch, event, coverage),
                 Event::Handoff(event) => self.add_handoff(&batch, event, &ended, coverage),
                 Event::Semaphore(event) => self.add_semaphore(&batch, event, &ended, coverage),
                 Event::Task(event) => self.add_task(&batch, event, &ended, coverage),
                 Event::Join(event) => self.add_join(&batch, event, &ended, coverage),
                 Event::Checkpoint(event) => self.add_checkpoint(&batch, event, coverage),
-                Event::Artifact(_) | Event::Secret(_) => Ok(()),
                 Event::Pipeline(event) => self.add_pipeline(&batch, event, coverage),
                 Event::Barrier(event) => self.add_barrier(&batch, event, &ended, coverage),
                 Event::Receipt(receipt) => {
@@ -549,38 +548,6 @@ impl Ledger {
         let (revision, time) = (batch.revision.0, batch.time);
         timeline.set(revision, Kept { revision, time });
         Ok(())
-    }
-}
-
-/// Whether the engine may do this by itself: because of time, or because somebody is gone.
-fn is_caused(event: &Event) -> bool {
-    const CAUSED: &str = "expired dropped gave_up withdrawn ready failed cancelled settled \
-                          answered undelivered taken_back handed_off";
-    match event {
-        Event::State(event) => {
-            let caused = [Removal::Expired, Removal::LetGo];
-            matches!(event, StateEvent::Deleted { removal, .. } if caused.contains(removal))
-        }
-        Event::Agent(event) => matches!(event, AgentEvent::Lost { .. }),
-        Event::Lock(_)
-        | Event::Semaphore(_)
-        | Event::Barrier(_)
-        | Event::Task(_)
-        | Event::Join(_)
-        | Event::Handoff(_) => {
-            let (_, what) = event.kind().split_once('.').unwrap_or_default();
-            matches!(event.wait(), Some(Step::Granted(_)))
-                || CAUSED.split(' ').any(|caused| caused == what)
-        }
-        Event::Checkpoint(event) => {
-            matches!(event, CheckpointEvent::Pruned { why: Why::Age, .. })
-        }
-        Event::Artifact(event) => matches!(event, ArtifactEvent::Expired { .. }),
-        Event::Secret(event) => matches!(event, SecretEvent::Expired { .. }),
-        // An answer to somebody who waited.
-        Event::Receipt(receipt) => receipt.agent.is_some(),
-        Event::Pipeline(event) => pipelines::is_caused(event),
-        Event::Namespace(_) | Event::Rule(_) | Event::Workspace(_) | Event::Awaited(_) => false,
     }
 }
 

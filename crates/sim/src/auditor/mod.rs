@@ -36,6 +36,7 @@
 pub mod agreeing;
 pub mod answers;
 pub mod barriers;
+pub mod caused;
 pub mod checkpoints;
 pub mod explain;
 pub mod giving;

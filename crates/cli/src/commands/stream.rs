@@ -1,0 +1,219 @@
+//! `baton stream`: frames in order.
+
+use std::io::BufRead;
+
+use baton_core::Json;
+use baton_core::stream::{Frames, Status};
+use clap::{Args, Subcommand};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::input::Source;
+use crate::output::{Output, plain};
+
+const AFTER_HELP: &str = "\
+Examples:
+  baton stream create answer
+  baton stream tail answer                           in one terminal
+  baton stream send answer '\"to\"' '\"ken\"'        in another
+  model | baton stream send answer --lines           a frame for each line of text
+  baton stream close answer
+  baton stream read answer --from 100 --limit 10
+
+Every frame has an offset; readers go on from theirs, and wait at the end. A stream keeps a bounded
+number of frames, and the oldest go first.";
+
+/// How long one call waits for more before the next one does.
+const WAIT_MS: u64 = 30_000;
+/// How many lines are sent at once, if so many are there.
+const LINES_MAX: usize = 1_000;
+
+/// Send and read frames in order
+#[derive(Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Stream {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    Create(Create),
+    Send(Send),
+    Read(Read),
+    /// Read from the beginning, or from an offset, until it is closed
+    Tail {
+        /// Which stream
+        stream: String,
+        /// From this offset on
+        #[arg(long, value_name = "OFFSET")]
+        from: Option<u64>,
+    },
+    /// Say that nothing comes any more
+    Close {
+        /// Which stream
+        stream: String,
+        /// Why
+        #[arg(long)]
+        reason: Option<String>,
+    },
+    /// Remove one with all that it holds
+    Delete {
+        /// Which stream
+        stream: String,
+    },
+    /// Show one
+    Get {
+        /// Which stream
+        stream: String,
+    },
+    /// List them
+    Ls,
+}
+
+/// Make one
+#[derive(Args)]
+struct Create {
+    /// Its name
+    stream: String,
+    /// Keep no frames: they go to whoever watches streams/NAME
+    #[arg(long)]
+    live: bool,
+    /// How many frames are kept at most
+    #[arg(long, value_name = "COUNT")]
+    frames_max: Option<u64>,
+    /// How many bytes of frames are kept at most
+    #[arg(long, value_name = "BYTES")]
+    bytes_max: Option<u64>,
+}
+
+/// Send frames
+#[derive(Args)]
+struct Send {
+    /// To which stream
+    stream: String,
+    /// The frames: JSON, @FILE or - for stdin
+    #[arg(required_unless_present = "lines")]
+    frames: Vec<Source>,
+    /// Send every line of stdin as a frame of text
+    #[arg(long, conflicts_with = "frames")]
+    lines: bool,
+}
+
+/// Read frames
+#[derive(Args)]
+struct Read {
+    /// Which stream
+    stream: String,
+    /// From this offset on; else from the first that is kept
+    #[arg(long, value_name = "OFFSET")]
+    from: Option<u64>,
+    /// How many at most
+    #[arg(long, value_name = "COUNT")]
+    limit: Option<u64>,
+}
+
+const COLUMNS: [&str; 6] = ["stream", "status", "first", "next", "bytes", "updated_at"];
+
+impl Stream {
+    pub(crate) async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
+        match self.verb {
+            Verb::Create(create) => create.run(context, output).await,
+            Verb::Send(send) => send.run(context, output).await,
+            Verb::Read(Read { stream, from, limit }) => {
+                let streams = context.workspace().await?.streams();
+                let mut reading = streams.receive(&stream);
+                if let Some(from) = from {
+                    reading = reading.from(from);
+                }
+                if let Some(limit) = limit {
+                    reading = reading.limit(limit);
+                }
+                let found = reading.await?;
+                output.show(&found, |output| output.table(&found.frames, &["offset", "data"]))
+            }
+            Verb::Tail { stream, from } => tail(context, &stream, from, output).await,
+            Verb::Close { stream, reason } => {
+                let streams = context.workspace().await?.streams();
+                let found = streams.close(&stream, reason.as_deref()).await?;
+                output.said(&found, &format!("stream {stream} is closed at {}", found.next))
+            }
+            Verb::Delete { stream } => {
+                let found = context.workspace().await?.streams().delete(&stream).await?;
+                output.said(&found, &format!("stream {stream} is gone"))
+            }
+            Verb::Get { stream } => {
+                output.one(&context.workspace().await?.streams().get(&stream).await?)
+            }
+            Verb::Ls => output.many(&context.workspace().await?.streams().list().await?, &COLUMNS),
+        }
+    }
+}
+
+impl Create {
+    async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
+        let mut creating = context.workspace().await?.streams().create(&self.stream);
+        if self.live {
+            creating = creating.live();
+        }
+        if let Some(count) = self.frames_max {
+            creating = creating.frames_max(count);
+        }
+        if let Some(bytes) = self.bytes_max {
+            creating = creating.bytes_max(bytes);
+        }
+        let found = creating.await?;
+        output.said(&found, &format!("stream {} is open", self.stream))
+    }
+}
+
+impl Send {
+    async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
+        let streams = context.workplace().await?.streams();
+        if !self.lines {
+            let frames: Result<Vec<Json>, Failure> =
+                self.frames.iter().map(|frame| frame.json()).collect();
+            let sent = streams.send_all(&self.stream, &frames?).await?;
+            return output.said(&sent, &format!("sent up to offset {}", sent.next));
+        }
+        let (sender, mut lines) = tokio::sync::mpsc::channel::<String>(LINES_MAX);
+        // Reading from stdin cannot be given up half-way, so a thread of its own does it.
+        std::thread::spawn(move || {
+            for line in std::io::stdin().lock().lines().map_while(Result::ok) {
+                if sender.blocking_send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        let mut batch = Vec::new();
+        while lines.recv_many(&mut batch, LINES_MAX).await > 0 {
+            streams.send_all(&self.stream, &batch).await?;
+            batch.clear();
+        }
+        Ok(())
+    }
+}
+
+async fn tail(
+    context: &Context,
+    stream: &str,
+    from: Option<u64>,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let streams = context.workplace().await?.streams();
+    let mut from = from;
+    loop {
+        let mut reading = streams.receive(stream).wait_ms(WAIT_MS).limit(LINES_MAX as u64);
+        if let Some(from) = from {
+            reading = reading.from(from);
+        }
+        let Frames { frames, next, status, .. } = reading.await?;
+        for frame in &frames {
+            output.next(frame, |_| plain(frame.data.as_str()))?;
+        }
+        if status == Status::Closed {
+            return Ok(());
+        }
+        from = Some(next);
+    }
+}

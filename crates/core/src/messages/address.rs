@@ -1,0 +1,61 @@
+//! To whom a request goes.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::limits;
+use crate::names::{AgentId, HandlerName};
+
+/// An agent, or whoever handles something. On the wire an id, `{"handler": name}` or
+/// `{"capability": name}`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(
+    untagged,
+    deny_unknown_fields,
+    expecting = "it must be the id of an agent, or an object with `handler` or `capability`"
+)]
+pub enum Address {
+    /// This agent and no other.
+    Agent(AgentId),
+    /// One of those who have registered this handler.
+    Handler {
+        /// Its name.
+        handler: HandlerName,
+    },
+    /// One of those who listen and can do this.
+    Capability {
+        /// What it must be able to do.
+        capability: String,
+    },
+}
+
+impl Address {
+    /// Bytes of its name.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Agent(agent) => agent.as_str().len(),
+            Self::Handler { handler } => handler.as_str().len(),
+            Self::Capability { capability } => capability.len(),
+        }
+    }
+
+    /// What is wrong with it, if anything: a name that is a text is not checked when it is read.
+    pub fn problem(&self) -> Option<String> {
+        let Self::Capability { capability } = self else { return None };
+        let max = limits::CAPABILITY_BYTES_MAX;
+        let is_good = (1..=max).contains(&capability.len());
+        (!is_good).then(|| format!("a capability has 1 to {max} bytes"))
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Agent(agent) => write!(formatter, "agent `{agent}`"),
+            Self::Handler { handler } => write!(formatter, "handler `{handler}`"),
+            Self::Capability { capability } => write!(formatter, "capability `{capability}`"),
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! Every known message, by all that it is looked up by.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+use std::sync::Arc;
+
+use super::{Message, Status};
+use crate::limits;
+use crate::names::{AgentId, IdempotencyKey, MessageId};
+use crate::time::Timestamp;
+
+/// How much there is of something.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Amount {
+    /// How many messages.
+    pub messages: usize,
+    /// Of together how many bytes.
+    pub bytes: usize,
+}
+
+impl Amount {
+    fn add(&mut self, bytes: usize) {
+        self.messages += 1;
+        self.bytes += bytes;
+    }
+
+    fn remove(&mut self, bytes: usize) {
+        self.messages -= 1;
+        self.bytes -= bytes;
+    }
+}
+
+/// Every known message. Changes only by [`Shelf::replace`] and [`Shelf::trim`].
+#[derive(Default)]
+pub struct Shelf {
+    by_id: BTreeMap<MessageId, Arc<Message>>,
+    by_inbox: BTreeSet<(AgentId, MessageId)>,
+    waiting: BTreeSet<(AgentId, MessageId)>,
+    delivered: BTreeSet<(AgentId, MessageId)>,
+    // Requests that have not been answered, by who has them.
+    requests: BTreeSet<(AgentId, MessageId)>,
+    by_key: BTreeMap<(AgentId, IdempotencyKey), MessageId>,
+    timers: BTreeSet<(Timestamp, MessageId)>,
+    // The first to be forgotten stands first.
+    ended: BTreeSet<(Timestamp, MessageId)>,
+    ended_bytes: usize,
+    open: Amount,
+    inboxes: BTreeMap<AgentId, Amount>,
+    // Not a fact of the log: since when there has been a server to acknowledge to.
+    awake_since: Timestamp,
+}
+
+impl Shelf {
+    /// Puts a message as it is now, or forgets it; how it was before.
+    pub fn replace(&mut self, id: &MessageId, after: Option<Arc<Message>>) -> Option<Arc<Message>> {
+        let before = self.by_id.remove(id);
+        if let Some(before) = &before {
+            self.unlist(before);
+        }
+        if let Some(after) = after {
+            self.list(&after);
+            self.by_id.insert(id.clone(), after);
+        }
+        before
+    }
+
+    fn list(&mut self, message: &Message) {
+        let place = (message.to.clone(), message.id.clone());
+        self.by_inbox.insert(place.clone());
+        if let Some(key) = message.request.as_ref().and_then(|asked| asked.key.as_ref()) {
+            let name = (message.from.clone(), key.clone());
+            let newest = self.by_key.entry(name).or_insert_with(|| message.id.clone());
+            if *newest < message.id {
+                newest.clone_from(&message.id);
+            }
+        }
+        if let Some(moment) = message.ended_at {
+            self.ended.insert((moment, message.id.clone()));
+            self.ended_bytes += message.bytes();
+            return;
+        }
+        if let Some(moment) = self.moment_of(message) {
+            self.timers.insert((moment, message.id.clone()));
+        }
+        if message.request.is_some() {
+            self.requests.insert(place.clone());
+        }
+        let line =
+            if message.status == Status::Waiting { &mut self.waiting } else { &mut self.delivered };
+        line.insert(place);
+        self.open.add(message.bytes());
+        self.inboxes.entry(message.to.clone()).or_default().add(message.bytes());
+    }
+
+    fn unlist(&mut self, message: &Message) {
+        let place = (message.to.clone(), message.id.clone());
+        self.by_inbox.remove(&place);
+        if let Some(key) = message.request.as_ref().and_then(|asked| asked.key.as_ref()) {
+            let name = (message.from.clone(), key.clone());
+            // A later request may have taken the key.
+            if self.by_key.get(&name) == Some(&message.id) {
+                self.by_key.remove(&name);
+            }
+        }
+        if let Some(moment) = message.ended_at {
+            self.ended.remove(&(moment, message.id.clone()));
+            self.ended_bytes -= message.bytes();
+            return;
+        }
+        if let Some(moment) = self.moment_of(message) {
+            self.timers.remove(&(moment, message.id.clone()));
+        }
+        self.requests.remove(&place);
+        self.waiting.remove(&place);
+        self.delivered.remove(&place);
+        self.open.remove(message.bytes());
+        let inbox = self.inboxes.get_mut(&message.to).expect("what is open was counted");
+        inbox.remove(message.bytes());
+        if inbox.messages == 0 {
+            self.inboxes.remove(&message.to);
+        }
+    }
+
+    /// When something must happen to an open message by itself.
+    fn moment_of(&self, message: &Message) -> Option<Timestamp> {
+        let deadline = message.request.as_ref().map(|asked| asked.deadline);
+        [message.expires_at, deadline, self.redelivery_of(message)].into_iter().flatten().min()
+    }
+
+    /// When a message is delivered again. There must have been a server to acknowledge it to for as
+    /// long as that takes.
+    fn redelivery_of(&self, message: &Message) -> Option<Timestamp> {
+        let (from, until) = (message.delivered_at?, message.redeliver_at?);
+        Some(until.max(self.awake_since.after(until.since(from))))
+    }
+
+    /// Whether a message must be delivered again by now.
+    pub fn is_to_be_returned(&self, message: &Message, now: Timestamp) -> bool {
+        self.redelivery_of(message).is_some_and(|moment| moment <= now)
+    }
+
+    /// Forgets the messages that ended first, if there are too many. It happens after every batch,
+    /// to the same ones whenever the batch is replayed.
+    pub fn trim(&mut self) {
+        while self.ended.len() > limits::MESSAGES_ENDED_MAX
+            || self.ended_bytes > limits::MESSAGES_ENDED_BYTES_MAX
+        {
+            let Some((_, id)) = self.ended.first().cloned() else { return };
+            self.replace(&id, None);
+        }
+    }
+
+    /// A message.
+    pub fn get(&self, id: &MessageId) -> Option<&Arc<Message>> {
+        self.by_id.get(id)
+    }
+
+    /// Every known message, by id.
+    pub fn all(&self) -> impl Iterator<Item = &Arc<Message>> {
+        self.by_id.values()
+    }
+
+    /// How many are open, and how large they are together.
+    pub fn open(&self) -> Amount {
+        self.open
+    }
+
+    /// How much of that is in one inbox.
+    pub fn inbox(&self, agent: &AgentId) -> Amount {
+        self.inboxes.get(agent).copied().unwrap_or_default()
+    }
+
+    /// What waits in an inbox, the oldest first.
+    pub fn waiting<'a>(&'a self, agent: &'a AgentId) -> impl Iterator<Item = &'a Message> {
+        self.of(&self.waiting, agent)
+    }
+
+    /// What an agent has received and not acknowledged.
+    pub fn delivered<'a>(&'a self, agent: &'a AgentId) -> impl Iterator<Item = &'a Message> {
+        self.of(&self.delivered, agent)
+    }
+
+    /// Requests that are an agent's to answer.
+    pub fn requests<'a>(&'a self, agent: &'a AgentId) -> impl Iterator<Item = &'a Message> {
+        self.of(&self.requests, agent)
+    }
+
+    fn of<'a>(
+        &'a self,
+        index: &'a BTreeSet<(AgentId, MessageId)>,
+        agent: &'a AgentId,
+    ) -> impl Iterator<Item = &'a Message> {
+        let there = index.range((agent.clone(), MessageId::least())..);
+        let there = there.take_while(move |(owner, _)| owner == agent);
+        there.map(|(_, id)| self.by_id[id].as_ref())
+    }
+
+    /// What was asked under a key.
+    pub fn keyed(&self, agent: &AgentId, key: &IdempotencyKey) -> Option<&Message> {
+        let id = self.by_key.get(&(agent.clone(), key.clone()))?;
+        self.by_id.get(id).map(AsRef::as_ref)
+    }
+
+    /// Known messages of one inbox, or of all, by id after one of them.
+    pub fn after<'a>(
+        &'a self,
+        agent: Option<&'a AgentId>,
+        cursor: Option<&'a MessageId>,
+    ) -> Box<dyn Iterator<Item = &'a Message> + 'a> {
+        let Some(agent) = agent else {
+            let from = cursor.map_or(Bound::Unbounded, Bound::Excluded);
+            let there = self.by_id.range::<MessageId, _>((from, Bound::Unbounded));
+            return Box::new(there.map(|(_, message)| message.as_ref()));
+        };
+        let from = cursor.cloned().unwrap_or_else(MessageId::least);
+        let from = Bound::Excluded((agent.clone(), from));
+        let there = self.by_inbox.range((from, Bound::Unbounded));
+        let there = there.take_while(move |(owner, _)| owner == agent);
+        Box::new(there.map(|(_, id)| self.by_id[id].as_ref()))
+    }
+
+    /// Open messages to which something must happen by itself by now, in order of time.
+    pub fn due(&self, now: Timestamp) -> impl Iterator<Item = &Message> {
+        let over = self.timers.iter().take_while(move |(moment, _)| *moment <= now);
+        over.map(|(_, id)| self.by_id[id].as_ref())
+    }
+
+    /// When something next happens by itself.
+    pub fn next_moment(&self) -> Option<Timestamp> {
+        self.timers.first().map(|(moment, _)| *moment)
+    }
+
+    /// The workspace is served again from this moment on.
+    pub fn wake(&mut self, moment: Timestamp) {
+        self.awake_since = moment;
+        let open = self.by_id.values().filter(|message| message.ended_at.is_none());
+        let timers = open.filter_map(|it| Some((self.moment_of(it)?, it.id.clone())));
+        self.timers = timers.collect();
+    }
+
+    /// Asserts that all ways to look at the messages show the same.
+    pub fn check(&self) {
+        let mut open = Amount::default();
+        let mut ended = 0;
+        for message in self.by_id.values() {
+            assert_eq!(message.status.is_open(), message.ended_at.is_none(), "{}", message.id);
+            if message.ended_at.is_some() {
+                ended += 1;
+            } else {
+                open.add(message.bytes());
+            }
+            let is_held = message.status == Status::Delivered;
+            assert_eq!(message.redeliver_at.is_some(), is_held, "`{}` is held", message.id);
+            let is_kept = self.by_inbox.contains(&(message.to.clone(), message.id.clone()));
+            assert!(is_kept, "`{}` is in its inbox", message.id);
+        }
+        assert_eq!(self.by_inbox.len(), self.by_id.len(), "a message is in one inbox");
+        assert_eq!((self.open, self.ended.len()), (open, ended), "all is counted");
+        assert_eq!(self.waiting.len() + self.delivered.len(), open.messages, "in one line each");
+        let counted: usize = self.inboxes.values().map(|inbox| inbox.messages).sum();
+        assert_eq!(counted, open.messages, "every inbox is counted");
+    }
+}

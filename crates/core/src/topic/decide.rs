@@ -1,0 +1,52 @@
+//! The rules of topics, one function per command.
+
+use super::table::Table;
+use super::vocabulary::{Command, Event, Query, Rejection, Reply};
+use crate::json::Json;
+use crate::limits;
+use crate::names::TopicName;
+use crate::refusal::{json_fits, within};
+
+/// What must happen, and what it is about.
+pub struct Decided {
+    /// What was said.
+    pub event: Event,
+    /// Whether it is written down; else it is only told.
+    pub is_durable: bool,
+    /// Where.
+    pub topic: TopicName,
+}
+
+/// Decides a command.
+pub fn decide(command: Command) -> Result<Decided, Rejection> {
+    let Command::Publish { topic, body, durable } = command;
+    publish(topic, body, durable.unwrap_or(true))
+}
+
+fn publish(topic: TopicName, body: Json, is_durable: bool) -> Result<Decided, Rejection> {
+    json_fits("body", Some(&body), limits::VALUE_BYTES_MAX)?;
+    let event = Event::Posted { topic: topic.clone(), body, live: !is_durable };
+    Ok(Decided { event, is_durable, topic })
+}
+
+/// Answers a question.
+pub fn query(table: &Table, query: &Query) -> Result<Reply, Rejection> {
+    match query {
+        Query::Get { topic } => match table.get(topic) {
+            Some(found) => Ok(Reply::Topic(found.clone())),
+            None => Err(Rejection::NotFound { topic: topic.clone() }),
+        },
+        Query::List { prefix, limit, cursor } => {
+            let range = (1, limits::PAGE_MAX as u64);
+            let limit = within("limit", *limit, limits::PAGE_DEFAULT as u64, range)?;
+            let limit = usize::try_from(limit).expect("pages are small");
+            let prefix = prefix.as_deref().unwrap_or_default();
+            let found = table.after(prefix, cursor.as_ref());
+            let mut topics: Vec<_> = found.take(limit + 1).cloned().collect();
+            let more = topics.len() > limit;
+            topics.truncate(limit);
+            let cursor = topics.last().filter(|_| more).map(|last| last.name.clone());
+            Ok(Reply::Topics { topics, cursor })
+        }
+    }
+}
