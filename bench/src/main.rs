@@ -24,7 +24,7 @@
 //! | `--folder` | where temporary data goes, on the disk that is meant | the temporary folder |
 //! | `--json` | where to write the results as JSON as well | `target/peers.json`, … |
 //! | `--baton` | the program that is measured | built from this repository |
-//! | `--without` | of `baton`, `redis`, `postgres`, `etcd`, `nats`, `bullmq` those to leave out | none |
+//! | `--without` | `baton`, `redis`, `postgres`, `etcd`, `nats`, `bullmq`: left out | none |
 //!
 //! It always exits with 0 when it could measure: a missed target on a noisy machine is for a person
 //! to judge.

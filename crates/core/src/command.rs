@@ -6,8 +6,8 @@ use crate::names::IdempotencyKey;
 use crate::numbers::Token;
 use crate::transaction::Precondition;
 use crate::{
-    agent, barrier, checkpoint, contracts, handoff, join, limits, lock, message, namespace,
-    pipeline, rule, semaphore, state, stream, task, topic, workspace,
+    agent, artifact, barrier, checkpoint, contracts, handoff, join, limits, lock, message,
+    namespace, pipeline, rule, secret, semaphore, state, stream, task, topic, workspace,
 };
 
 /// A wish to change something.
@@ -43,6 +43,10 @@ pub enum Command {
     Pipeline(pipeline::Command),
     /// About checkpoints.
     Checkpoint(checkpoint::Command),
+    /// About artifacts.
+    Artifact(artifact::Command),
+    /// About secrets.
+    Secret(secret::Command),
     /// About hand-offs.
     Handoff(handoff::Command),
     /// About the workspace itself.
@@ -84,6 +88,10 @@ pub enum Query {
     Pipeline(pipeline::Query),
     /// About checkpoints.
     Checkpoint(checkpoint::Query),
+    /// About artifacts.
+    Artifact(artifact::Query),
+    /// About secrets.
+    Secret(secret::Query),
     /// About hand-offs.
     Handoff(handoff::Query),
     /// About the workspace itself.
@@ -156,6 +164,8 @@ impl Command {
             | Self::Join(_)
             | Self::Pipeline(_)
             | Self::Checkpoint(_)
+            | Self::Artifact(_)
+            | Self::Secret(_)
             | Self::Handoff(_)
             | Self::Workspace(_) => None,
         };
@@ -205,6 +215,8 @@ impl Command {
             | Self::Join(_)
             | Self::Pipeline(_)
             | Self::Checkpoint(_)
+            | Self::Artifact(_)
+            | Self::Secret(_)
             | Self::Workspace(_) => false,
         }
     }
@@ -229,6 +241,8 @@ impl Query {
             | Self::Join(_)
             | Self::Pipeline(_)
             | Self::Checkpoint(_)
+            | Self::Artifact(_)
+            | Self::Secret(_)
             | Self::Handoff(_)
             | Self::Workspace(_) => false,
         }
@@ -259,5 +273,6 @@ sums!(
     state => State, namespace => Namespace, agent => Agent, message => Message, topic => Topic,
     stream => Stream, rule => Rule, lock => Lock,
     semaphore => Semaphore, barrier => Barrier, task => Task, join => Join,
-    pipeline => Pipeline, checkpoint => Checkpoint, handoff => Handoff, workspace => Workspace
+    pipeline => Pipeline, checkpoint => Checkpoint, artifact => Artifact, secret => Secret,
+    handoff => Handoff, workspace => Workspace
 );

@@ -12,9 +12,10 @@ use crate::checkpoint::Checksum;
 use crate::expression::Expression;
 use crate::handoffs::{Receiver, Selected};
 use crate::names::{
-    AgentId, BarrierName, CheckpointId, CheckpointLabel, GroupName, HandlerName, HandoffId,
-    IdempotencyKey, JoinId, Key, LockName, MessageId, NamespaceName, PipelineName, RuleName,
-    SemaphoreName, StageName, StreamName, TaskId, TaskType, TopicName, WorkspaceName,
+    AgentId, ArtifactId, BarrierName, BlobPlace, CheckpointId, CheckpointLabel, ContentName,
+    GroupName, HandlerName, HandoffId, IdempotencyKey, JoinId, Key, LockName, MediaType, MessageId,
+    NamespaceName, PipelineName, RuleName, SecretId, SemaphoreName, StageName, StreamName, TaskId,
+    TaskType, TopicName, WorkspaceName,
 };
 use crate::numbers::{Generation, Revision, Token, Version, WaitId};
 use crate::patch_entry::{PatchEntry, PatchFields};
@@ -60,6 +61,10 @@ fn text(description: &str, bytes_max: usize) -> Schema {
     })
 }
 
+fn digits(description: &str, pattern: &str) -> Schema {
+    json_schema!({ "description": description, "type": "string", "pattern": pattern })
+}
+
 fn number(description: &str) -> Schema {
     json_schema!({
         "description": description,
@@ -91,6 +96,19 @@ described! {
         "description": "CRC-32 of the bytes.",
         "type": "string",
         "pattern": "^crc32:[0-9a-f]{8}$",
+    });
+    ArtifactId, "ArtifactId" =>
+        digits("Id of an artifact: the SHA-256 of its bytes.", "^sha256:[0-9a-f]{64}$");
+    SecretId, "SecretId" => digits("Reference to a secret.", "^secret:[0-9a-f]{32}$");
+    BlobPlace, "BlobPlace" => digits("Where the bytes of an upload are.", "^[0-9a-f]{32}$");
+    ContentName, "ContentName" =>
+        text("What an artifact or a secret is called.", limits::CONTENT_NAME_BYTES_MAX);
+    MediaType, "MediaType" => json_schema!({
+        "description": "What kind of content an artifact has, as HTTP says it.",
+        "type": "string",
+        "minLength": 1,
+        "maxLength": limits::MEDIA_TYPE_BYTES_MAX,
+        "pattern": "^[\\x20-\\x7e]+$",
     });
     HandoffId, "HandoffId" => plain("Id of a hand-off.", limits::TASK_BYTES_MAX, "._:@\\-");
     TaskId, "TaskId" => plain("Id of a task.", limits::TASK_BYTES_MAX, "._:@\\-");

@@ -7,8 +7,8 @@ use crate::pattern::Pattern;
 use crate::receipt::Receipt;
 use crate::wait::{Keyed, Step};
 use crate::{
-    agent, barrier, checkpoint, handoff, join, lock, message, namespace, pipeline, rule, semaphore,
-    state, stream, task, topic, workspace,
+    agent, artifact, barrier, checkpoint, handoff, join, lock, message, namespace, pipeline, rule,
+    secret, semaphore, state, stream, task, topic, workspace,
 };
 
 /// A fact. Past tense, self-contained: applying one needs the space and nothing else.
@@ -43,6 +43,10 @@ pub enum Event {
     Pipeline(pipeline::Event),
     /// About checkpoints.
     Checkpoint(checkpoint::Event),
+    /// About artifacts.
+    Artifact(artifact::Event),
+    /// About secrets.
+    Secret(secret::Event),
     /// About hand-offs.
     Handoff(handoff::Event),
     /// About the workspace itself.
@@ -69,6 +73,8 @@ impl Event {
             Self::Barrier(event) => event.kind(),
             Self::Join(event) => event.kind(),
             Self::Checkpoint(event) => event.kind(),
+            Self::Artifact(event) => event.kind(),
+            Self::Secret(event) => event.kind(),
             Self::Handoff(event) => event.kind(),
             Self::Task(event) => event.kind(),
             Self::Pipeline(event) => event.kind(),
@@ -106,6 +112,8 @@ impl Event {
                 let [kind, task] = event.subject_parts();
                 [kind, task, "", ""]
             }
+            Self::Artifact(event) => ["artifacts/", event.artifact().as_str(), "", ""],
+            Self::Secret(event) => ["secrets/", event.secret().as_str(), "", ""],
             Self::Handoff(event) => {
                 let [kind, name] = event.subject_parts();
                 [kind, name, "", ""]
@@ -150,6 +158,8 @@ impl Event {
             | Self::Barrier(_)
             | Self::Join(_)
             | Self::Checkpoint(_)
+            | Self::Artifact(_)
+            | Self::Secret(_)
             | Self::Handoff(_)
             | Self::Task(_)
             | Self::Pipeline(_)
@@ -183,6 +193,8 @@ impl Event {
             | Self::Barrier(_)
             | Self::Join(_)
             | Self::Checkpoint(_)
+            | Self::Artifact(_)
+            | Self::Secret(_)
             | Self::Handoff(_)
             | Self::Task(_)
             | Self::Pipeline(_)
@@ -210,6 +222,8 @@ impl Event {
             | Self::Rule(_)
             | Self::Pipeline(_)
             | Self::Checkpoint(_)
+            | Self::Artifact(_)
+            | Self::Secret(_)
             | Self::Workspace(_)
             | Self::Receipt(_)
             | Self::Awaited(_) => None,
@@ -234,6 +248,8 @@ impl Event {
             | Self::Join(_)
             | Self::Pipeline(_)
             | Self::Checkpoint(_)
+            | Self::Artifact(_)
+            | Self::Secret(_)
             | Self::Handoff(_)
             | Self::Workspace(_)
             | Self::Receipt(_)
@@ -278,6 +294,8 @@ impl Event {
             Self::Barrier(event) => event.load(),
             Self::Join(event) => event.load(),
             Self::Checkpoint(event) => event.load(),
+            Self::Artifact(event) => event.load(),
+            Self::Secret(event) => event.load(),
             Self::Handoff(event) => event.load(),
             Self::Task(event) => event.load(),
             Self::Pipeline(event) => event.load(),

@@ -17,6 +17,8 @@
 //! What this crate does not know: files, sockets, threads, the time of day, the log.
 
 pub mod agent;
+pub mod artifact;
+pub mod artifacts;
 pub mod authors;
 pub mod barrier;
 pub mod batch;
@@ -65,6 +67,7 @@ pub mod reply;
 pub mod rule;
 pub mod rules;
 pub mod schema;
+pub mod secret;
 pub mod semaphore;
 mod shared;
 pub mod space;
@@ -89,9 +92,10 @@ pub use event::Event;
 pub use json::Json;
 pub use kind::Kind;
 pub use names::{
-    AgentId, BarrierName, CheckpointId, CheckpointLabel, GroupName, HandlerName, HandoffId,
-    IdempotencyKey, JoinId, Key, LockName, MessageId, NamespaceName, PipelineName, RuleName,
-    SemaphoreName, StageName, StreamName, TaskId, TaskType, TopicName, WorkspaceName,
+    AgentId, ArtifactId, BarrierName, BlobPlace, CheckpointId, CheckpointLabel, ContentName,
+    GroupName, HandlerName, HandoffId, IdempotencyKey, JoinId, Key, LockName, MediaType, MessageId,
+    NamespaceName, PipelineName, RuleName, SecretId, SemaphoreName, StageName, StreamName, TaskId,
+    TaskType, TopicName, WorkspaceName,
 };
 pub use notice::Notice;
 pub use numbers::{Generation, Revision, Token, Version, WaitId};

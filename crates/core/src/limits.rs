@@ -317,6 +317,26 @@ pub const CHECKPOINTS_BYTES_MAX: usize = if cfg!(test) { 16 << 20 } else { 256 <
 pub const CHECKPOINT_RULES_MAX: usize = 64;
 /// Most bytes of metadata and descriptions on one page of a list of checkpoints.
 pub const PAGE_BYTES_MAX: usize = 4 << 20;
+/// Largest artifact in bytes. What is larger belongs to a file server.
+pub const ARTIFACT_BYTES_MAX: usize = 16 << 30;
+/// Most artifacts of a workspace. Each is a record in memory.
+pub const ARTIFACTS_MAX: usize = 200_000;
+/// Most bytes of all artifacts of a workspace, so that one does not take the disk from all others.
+pub const ARTIFACTS_BYTES_MAX: usize = 256 << 30;
+/// Shortest time for which an artifact is kept that nobody names: enough to name it.
+pub const ARTIFACT_KEEP_MS_MIN: u64 = 1_000;
+/// That time unless whoever puts it says otherwise: a day.
+pub const ARTIFACT_KEEP_MS_DEFAULT: u64 = 24 * 3_600_000;
+/// Most records that are shown of those that name an artifact.
+pub const HOLDERS_SHOWN_MAX: usize = 10;
+/// Longest name of an artifact or a secret in bytes: a file name.
+pub const CONTENT_NAME_BYTES_MAX: usize = 255;
+/// Longest media type in bytes.
+pub const MEDIA_TYPE_BYTES_MAX: usize = 127;
+/// Largest secret in bytes: keys, passwords, a page about a person.
+pub const SECRET_BYTES_MAX: usize = 64 << 10;
+/// Most secrets of a workspace. Each is a record in memory and a blob.
+pub const SECRETS_MAX: usize = 10_000;
 /// Most hand-offs of a workspace that have not ended. Each is a record in memory.
 pub const HANDOFFS_MAX: usize = 100_000;
 /// Most bytes of hand-offs that have not ended.

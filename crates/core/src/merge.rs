@@ -90,6 +90,20 @@ pub enum Patch {
     Max(Json),
 }
 
+impl Patch {
+    /// The value that it is given as.
+    pub fn value(&self) -> &Json {
+        match self {
+            Self::Merge(value)
+            | Self::JsonPatch(value)
+            | Self::Append(value)
+            | Self::Union(value)
+            | Self::Increment(value)
+            | Self::Max(value) => value,
+        }
+    }
+}
+
 /// Why values do not combine. Serialized, it is its facts under its name.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize)]
 #[serde(rename_all = "snake_case")]

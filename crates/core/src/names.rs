@@ -76,6 +76,22 @@ fn check_key(what: &'static str, text: &str) -> Result<(), NameError> {
     Ok(())
 }
 
+/// Something said by so many hexadecimal digits in lower case, after a beginning.
+fn check_hexadecimal(
+    what: &'static str,
+    text: &str,
+    beginning: &str,
+    digits: usize,
+) -> Result<(), NameError> {
+    let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    let rest = text.strip_prefix(beginning).filter(|rest| rest.len() == digits);
+    if rest.is_some_and(|rest| rest.bytes().all(is_digit)) {
+        return Ok(());
+    }
+    let reason = format!("it must be `{beginning}` and {digits} hexadecimal digits in lower case");
+    Err(refuse(what, text, reason))
+}
+
 /// Reads a name from where it stands, without a copy in between.
 struct Reading<T>(fn(&str) -> Result<T, NameError>);
 
@@ -256,6 +272,45 @@ name!(
     }
 );
 name!(
+    /// Id of an artifact: the SHA-256 of its bytes.
+    ArtifactId,
+    "artifact",
+    |what, text| check_hexadecimal(what, text, "sha256:", 64)
+);
+name!(
+    /// Reference to a secret.
+    SecretId,
+    "secret",
+    |what, text| check_hexadecimal(what, text, "secret:", 32)
+);
+name!(
+    /// Where the bytes of an upload are. Never used again.
+    BlobPlace,
+    "place",
+    |what, text| check_hexadecimal(what, text, "", 32)
+);
+name!(
+    /// What an artifact or a secret is called.
+    ContentName,
+    "name",
+    |what, text| {
+        check_length(what, text, limits::CONTENT_NAME_BYTES_MAX)?;
+        check_key(what, text)
+    }
+);
+name!(
+    /// What kind of content an artifact has, as HTTP says it.
+    MediaType,
+    "media type",
+    |what, text| {
+        check_length(what, text, limits::MEDIA_TYPE_BYTES_MAX)?;
+        match text.bytes().find(|byte| !(0x20..0x7f).contains(byte)) {
+            Some(_) => Err(refuse(what, text, "only printable ASCII is allowed".into())),
+            None => Ok(()),
+        }
+    }
+);
+name!(
     /// Id of a hand-off.
     HandoffId,
     "hand-off",
@@ -411,6 +466,47 @@ impl From<&StageName> for TaskType {
     fn from(stage: &StageName) -> Self {
         Self(stage.0.clone())
     }
+}
+
+impl ArtifactId {
+    /// The id of what has this digest.
+    pub fn of_digest(digest: &[u8; 32]) -> Self {
+        Self(format!("sha256:{}", hexadecimal(digest)).into())
+    }
+}
+
+impl BlobPlace {
+    /// A place by its number, which is drawn by chance.
+    pub fn of_number(number: u128) -> Self {
+        Self(format!("{number:032x}").into())
+    }
+}
+
+impl SecretId {
+    /// The reference to what is at a place.
+    pub fn at(place: &BlobPlace) -> Self {
+        Self(format!("secret:{place}").into())
+    }
+
+    /// Where the value is.
+    pub fn place(&self) -> BlobPlace {
+        BlobPlace(self.0["secret:".len()..].into())
+    }
+}
+
+impl MediaType {
+    /// Bytes of which nothing else is known.
+    pub fn any() -> Self {
+        Self("application/octet-stream".into())
+    }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+        use std::fmt::Write;
+        write!(text, "{byte:02x}").expect("writing to a string works");
+        text
+    })
 }
 
 impl AgentId {

@@ -10,8 +10,8 @@ use crate::numbers::{Revision, Token};
 use crate::reply::Reply;
 use crate::transaction::Precondition;
 use crate::{
-    agent, barrier, checkpoint, contracts, handoff, join, lock, message, namespace, pipeline, rule,
-    semaphore, state, stream, task, topic, workspace,
+    agent, artifact, barrier, checkpoint, contracts, handoff, join, lock, message, namespace,
+    pipeline, rule, secret, semaphore, state, stream, task, topic, workspace,
 };
 
 /// The rules said no. Refusals are answers, not failures: nothing was written.
@@ -57,6 +57,12 @@ pub enum Rejection {
     /// By checkpoints.
     #[error(transparent)]
     Checkpoint(#[from] checkpoint::Rejection),
+    /// By artifacts.
+    #[error(transparent)]
+    Artifact(#[from] artifact::Rejection),
+    /// By secrets.
+    #[error(transparent)]
+    Secret(#[from] secret::Rejection),
     /// By hand-offs.
     #[error(transparent)]
     Handoff(#[from] handoff::Rejection),
@@ -162,6 +168,8 @@ impl Rejection {
             Self::Barrier(rejection) => rejection.code(),
             Self::Join(rejection) => rejection.code(),
             Self::Checkpoint(rejection) => rejection.code(),
+            Self::Artifact(rejection) => rejection.code(),
+            Self::Secret(rejection) => rejection.code(),
             Self::Handoff(rejection) => rejection.code(),
             Self::Task(rejection) => rejection.code(),
             Self::Pipeline(rejection) => rejection.code(),
@@ -197,6 +205,8 @@ impl Rejection {
             Self::Barrier(rejection) => rejection.kind(),
             Self::Join(rejection) => rejection.kind(),
             Self::Checkpoint(rejection) => rejection.kind(),
+            Self::Artifact(rejection) => rejection.kind(),
+            Self::Secret(rejection) => rejection.kind(),
             Self::Handoff(rejection) => rejection.kind(),
             Self::Task(rejection) => rejection.kind(),
             Self::Pipeline(rejection) => rejection.kind(),
@@ -231,6 +241,8 @@ impl Rejection {
             Self::Barrier(rejection) => rejection.hint(),
             Self::Join(rejection) => rejection.hint(),
             Self::Checkpoint(rejection) => rejection.hint(),
+            Self::Artifact(rejection) => rejection.hint(),
+            Self::Secret(rejection) => rejection.hint(),
             Self::Handoff(rejection) => rejection.hint(),
             Self::Task(rejection) => rejection.hint(),
             Self::Pipeline(rejection) => rejection.hint(),

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::numbers::Revision;
 use crate::{
-    agent, barrier, checkpoint, contracts, handoff, join, lock, message, namespace, pipeline, rule,
-    semaphore, state, stream, task, topic, workspace,
+    agent, artifact, barrier, checkpoint, contracts, handoff, join, lock, message, namespace,
+    pipeline, rule, secret, semaphore, state, stream, task, topic, workspace,
 };
 
 /// The answer to one command or query.
@@ -45,6 +45,10 @@ pub enum Reply {
     Pipeline(pipeline::Reply),
     /// About checkpoints.
     Checkpoint(checkpoint::Reply),
+    /// About artifacts.
+    Artifact(artifact::Reply),
+    /// About secrets.
+    Secret(secret::Reply),
     /// About hand-offs.
     Handoff(handoff::Reply),
     /// About the workspace itself.

@@ -12,12 +12,13 @@ use crate::stamp::Stamp;
 use crate::time::Timestamp;
 use crate::wait::{Keyed, KeyedWaits, Step};
 use crate::{
-    agent, barrier, checkpoint, handoff, join, limits, lock, message, namespace, pipeline, policy,
-    rule, semaphore, state, stream, task, topic, workspace,
+    agent, artifact, barrier, checkpoint, handoff, join, limits, lock, message, namespace,
+    pipeline, policy, rule, secret, semaphore, state, stream, task, topic, workspace,
 };
 
 mod handing;
 mod head;
+mod naming;
 mod pipelines;
 mod plan;
 mod tables;
@@ -61,6 +62,10 @@ pub struct Space {
     pub pipeline: pipeline::Table,
     /// Checkpoints.
     pub checkpoint: checkpoint::Table,
+    /// Artifacts.
+    pub artifact: artifact::Table,
+    /// Secrets.
+    pub secret: secret::Table,
     /// Hand-offs.
     pub handoff: handoff::Table,
     /// The workspace about itself.
@@ -290,6 +295,8 @@ impl Space {
             | Event::Barrier(_)
             | Event::Join(_)
             | Event::Checkpoint(_)
+            | Event::Artifact(_)
+            | Event::Secret(_)
             | Event::Handoff(_)
             | Event::Task(_)
             | Event::Pipeline(_)
@@ -320,12 +327,14 @@ impl Space {
         self.revision = revision;
         self.time = self.time.max(time);
         self.settle();
+        let tasks = self.task.trim();
         self.message.trim();
         self.topic.trim();
         self.task.trim();
         self.join.trim();
         self.pipeline.trim();
-        self.handoff.trim();
+        let handoffs = self.handoff.trim();
+        self.let_go_of_artifacts(tasks, handoffs);
     }
 
     fn fulfil(
@@ -380,6 +389,7 @@ impl Space {
         stamp: &mut Stamp,
         happened: &mut Happened,
     ) -> Result<Done, Rejection> {
+        self.check_named(&command)?;
         let mut first = happened.events.len();
         let plan = self.step(command, stamp, happened)?;
         for _ in 0..limits::POLICY_ROUNDS_MAX {

@@ -20,6 +20,8 @@
 //! | `time` | everything that is due by now |
 //! | `wake` | the workspace is served again |
 //! | `bytes:9` in place of a value | a JSON string of nine bytes |
+//! | `@a` | the id of an artifact whose digest is all `a`; so is what comes of it |
+//! | `^7` | the place of a blob, whose number ends in 7; likewise |
 //!
 //! What must hold whatever was asked, and is checked here for every step:
 //!
@@ -29,6 +31,7 @@
 //! 4. Replaying all batches, and restoring a snapshot, give an equal space.
 
 mod asked;
+mod contents;
 mod handing;
 mod stages;
 mod told;
@@ -53,6 +56,7 @@ use crate::time::Timestamp;
 use crate::{state, task};
 pub(crate) use asked::read_command;
 use asked::{read_query, read_request};
+use contents::{shortened, written_out};
 use told::{shown, told, told_again};
 
 /// Milliseconds, agent, what is asked, what comes of it.
@@ -183,6 +187,10 @@ impl World {
 
     /// Does what one step asks for, and tells what came of it.
     pub(crate) fn run(&mut self, time: u64, agent: &str, asked: &str) -> String {
+        shortened(&self.run_written(time, agent, &written_out(asked)))
+    }
+
+    fn run_written(&mut self, time: u64, agent: &str, asked: &str) -> String {
         let (agent, now) = (AgentId::parse(agent).unwrap(), Timestamp(time));
         match asked {
             "time" => {
@@ -318,6 +326,8 @@ impl World {
             | Event::Barrier(_)
             | Event::Join(_)
             | Event::Checkpoint(_)
+            | Event::Artifact(_)
+            | Event::Secret(_)
             | Event::Handoff(_)
             | Event::Task(_)
             | Event::Pipeline(_)
@@ -369,6 +379,8 @@ impl World {
             | Rejection::Barrier(_)
             | Rejection::Join(_)
             | Rejection::Checkpoint(_)
+            | Rejection::Artifact(_)
+            | Rejection::Secret(_)
             | Rejection::Handoff(_)
             | Rejection::Task(_)
             | Rejection::Pipeline(_)

@@ -34,13 +34,16 @@ use baton_core::task::{Cause, Outcome};
 use baton_core::tasks::Returns;
 use baton_core::wait::{Keyed, Left};
 use baton_core::{
-    AgentId, BarrierName, Batch, CheckpointId, CheckpointLabel, Event, Generation, GroupName,
-    HandoffId, IdempotencyKey, JoinId, Json, Key, LockName, NamespaceName, Notice, PipelineName,
-    Revision, RuleName, SemaphoreName, StageName, TaskId, TaskType, Timestamp, Token, Version,
-    WaitId, agent, barrier, checkpoint, handoff, join, lock, namespace, pipeline, rule, semaphore,
-    task, topic, workspace,
+    AgentId, ArtifactId, BarrierName, Batch, CheckpointId, CheckpointLabel, Event, Generation,
+    GroupName, HandoffId, IdempotencyKey, JoinId, Json, Key, LockName, NamespaceName, Notice,
+    PipelineName, Revision, RuleName, SemaphoreName, StageName, TaskId, TaskType, Timestamp, Token,
+    Version, WaitId, agent, artifact, barrier, checkpoint, handoff, join, lock, namespace,
+    pipeline, rule, secret, semaphore, task, topic, workspace,
 };
 use serde::{Deserialize, Serialize};
+
+#[path = "golden/contents.rs"]
+mod contents;
 
 const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../spec/events.json");
 const ADVICE: &str = "run with BATON_GOLDEN=write and review the difference as a change of format";
@@ -125,6 +128,8 @@ fn variant(event: &Event) -> &'static str {
         Event::Pipeline(pipeline::Event::Aborted { .. }) => "pipeline aborted",
         Event::Pipeline(pipeline::Event::Deleted { .. }) => "pipeline deleted",
         Event::Checkpoint(event) => checkpoint_variant(event),
+        Event::Artifact(event) => artifact_variant(event),
+        Event::Secret(event) => secret_variant(event),
         Event::Handoff(event) => handoff_variant(event),
         Event::Receipt(_) => "receipt",
         Event::Awaited(_) => "awaited",
@@ -172,6 +177,25 @@ fn checkpoint_variant(event: &checkpoint::Event) -> &'static str {
             checkpoint::Why::Age => "checkpoint pruned, too old",
         },
         checkpoint::Event::Retained { .. } => "checkpoint retained",
+    }
+}
+
+/// The same for events of artifacts.
+fn artifact_variant(event: &artifact::Event) -> &'static str {
+    match event {
+        artifact::Event::Put { .. } => "artifact put",
+        artifact::Event::Deleted { .. } => "artifact deleted",
+        artifact::Event::Expired { .. } => "artifact expired",
+    }
+}
+
+/// The same for events of secrets.
+fn secret_variant(event: &secret::Event) -> &'static str {
+    match event {
+        secret::Event::Put { .. } => "secret put",
+        secret::Event::Revealed { .. } => "secret revealed",
+        secret::Event::Deleted { .. } => "secret deleted",
+        secret::Event::Expired { .. } => "secret expired",
     }
 }
 
@@ -330,6 +354,8 @@ fn examples() -> Vec<(&'static str, Event)> {
     .chain(barriers())
     .chain(joins())
     .chain(checkpoints())
+    .chain(contents::artifacts())
+    .chain(contents::secrets())
     .chain(handoffs())
     .chain(tasks())
     .chain(pipelines())
@@ -797,6 +823,7 @@ fn checkpoints() -> Vec<(&'static str, Event)> {
         description: None,
         label: None,
         metadata: None,
+        artifacts: Vec::new(),
         bytes: 10,
         checksum: checkpoint::Checksum::of("{\"step\":1}"),
         recipe: Recipe(vec![Piece::New(vec![text("{\"step\":1}")])]),
@@ -806,6 +833,8 @@ fn checkpoints() -> Vec<(&'static str, Event)> {
         Piece::New(vec![text("\"half a sen"), text("tence\",")]),
         Piece::Known(vec![7, 70_000]),
     ];
+    let naming =
+        checkpoint::Saved { artifacts: vec![ArtifactId::of_digest(&[0xab; 32])], ..saved.clone() };
     let further = checkpoint::Saved {
         checkpoint: id(2),
         parent: Some(id(1)),
@@ -836,6 +865,7 @@ fn checkpoints() -> Vec<(&'static str, Event)> {
     };
     let events = vec![
         ("checkpoint.saved", checkpoint::Event::Saved(Box::new(saved))),
+        ("checkpoint.saved with an artifact", checkpoint::Event::Saved(Box::new(naming))),
         ("checkpoint.saved with a parent", checkpoint::Event::Saved(Box::new(further))),
         ("checkpoint.restored", restored),
         ("checkpoint.forked", forked),

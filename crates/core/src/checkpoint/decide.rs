@@ -7,7 +7,7 @@ use super::vocabulary::{
 use crate::checkpoints::{Checkpoint, Checksum, Record, Rule, Thread, contains, ranges};
 use crate::json::Json;
 use crate::limits;
-use crate::names::{CheckpointId, CheckpointLabel, TaskId};
+use crate::names::{ArtifactId, CheckpointId, CheckpointLabel, TaskId};
 use crate::numbers::Token;
 use crate::pattern::Pattern;
 use crate::refusal::{TooMany, fits, has_room, within};
@@ -21,6 +21,8 @@ pub trait Surroundings {
     fn work(&self, task: &TaskId) -> Work<'_>;
     /// Whether whoever has this token, of whatever it is, may still act under it.
     fn is_live(&self, token: Token) -> bool;
+    /// The artifacts that some values name, each once and in order.
+    fn named<'a>(&self, values: impl Iterator<Item = &'a Json>) -> Vec<ArtifactId>;
 }
 
 /// Who works on a task.
@@ -132,6 +134,7 @@ fn save(table: &Table, around: &impl Surroundings, command: Save) -> Result<Deci
         parent: parent.map(|parent| parent.id.clone()),
         description,
         label,
+        artifacts: around.named(std::iter::once(&state).chain(&metadata)),
         metadata,
         bytes: text.len() as u64,
         checksum: Checksum::of(text),

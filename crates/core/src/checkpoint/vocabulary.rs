@@ -6,7 +6,7 @@ use thiserror::Error;
 use crate::checkpoints::{Checkpoint, Checksum, Recipe, Rule};
 use crate::json::Json;
 use crate::kind::Kind;
-use crate::names::{CheckpointId, CheckpointLabel, TaskId};
+use crate::names::{ArtifactId, CheckpointId, CheckpointLabel, TaskId};
 use crate::numbers::Token;
 use crate::pattern::Pattern;
 use crate::refusal::{OutOfRange, TooLarge, TooMany};
@@ -225,6 +225,9 @@ pub struct Saved {
     /// What is noted about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Json>,
+    /// The artifacts that its state or metadata names, each once and in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<ArtifactId>,
     /// How many bytes the state has.
     pub bytes: u64,
     /// Their checksum.
@@ -331,7 +334,8 @@ impl Event {
                     + label(&saved.label)
                     + saved.checkpoint.as_str().len()
                     + recipe.load()
-                    + 64
+                    + 73 * saved.artifacts.len()
+                    + 80
             }
             Self::Restored { checkpoint, .. } => checkpoint.as_str().len(),
             Self::Forked { checkpoint, source, .. } => {

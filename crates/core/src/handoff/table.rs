@@ -223,16 +223,19 @@ impl Table {
     }
 
     /// Forgets the hand-offs that ended first, if there are too many. It happens after every batch,
-    /// to the same ones whenever the batch is replayed.
-    pub fn trim(&mut self) {
+    /// to the same ones whenever the batch is replayed. Answers with those it has forgotten.
+    pub fn trim(&mut self) -> Vec<HandoffId> {
         let too_many = |table: &Self| {
             table.finished.len() > limits::HANDOFFS_FINISHED_MAX
                 || table.finished_bytes > limits::HANDOFFS_FINISHED_BYTES_MAX
         };
+        let mut forgotten = Vec::new();
         while too_many(self) {
-            let Some((_, id)) = self.finished.first().cloned() else { return };
+            let Some((_, id)) = self.finished.first().cloned() else { break };
             self.replace(&id, None);
+            forgotten.push(id);
         }
+        forgotten
     }
 
     /// A hand-off.

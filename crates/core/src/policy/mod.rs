@@ -96,6 +96,8 @@ pub fn follow(space: &Space, event: &Event) -> Vec<Command> {
         | Event::Rule(_)
         | Event::Barrier(_)
         | Event::Checkpoint(_)
+        | Event::Artifact(_)
+        | Event::Secret(_)
         | Event::Workspace(_)
         | Event::Receipt(_)
         | Event::Awaited(_) => Vec::new(),
@@ -128,6 +130,8 @@ pub fn may_follow(space: &Space, event: &Event) -> bool {
         | Event::Rule(_)
         | Event::Barrier(_)
         | Event::Checkpoint(_)
+        | Event::Artifact(_)
+        | Event::Secret(_)
         | Event::Workspace(_)
         | Event::Receipt(_)
         | Event::Awaited(_) => false,

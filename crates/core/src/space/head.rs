@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::Space;
+use crate::artifacts::Holder;
 use crate::entries::Entries;
 use crate::handoffs::{List, Status};
-use crate::names::{AgentId, Key, NamespaceName};
+use crate::names::{AgentId, ArtifactId, Key, NamespaceName};
 use crate::numbers::{Generation, Revision, Token};
 use crate::receipt::{Kept, Receipts};
 use crate::state::Ending;
@@ -13,8 +14,8 @@ use crate::tasks;
 use crate::time::Timestamp;
 use crate::wait::{Keyed, KeyedWaits};
 use crate::{
-    agent, barrier, checkpoint, handoff, handoffs, join, lock, message, namespace, pipeline, rule,
-    semaphore, state, stream, task, topic, workspace,
+    agent, artifact, barrier, checkpoint, handoff, handoffs, join, lock, message, namespace,
+    pipeline, rule, secret, semaphore, state, stream, task, topic, workspace,
 };
 
 /// Everything of a space but the entries: small, and therefore copied at once.
@@ -77,6 +78,12 @@ pub struct Head {
     /// Checkpoints, what they consist of, and how many are kept.
     #[serde(default)]
     pub checkpoints: checkpoint::Facts,
+    /// Artifacts: how many have gone, which are there, and who names them.
+    #[serde(default)]
+    pub artifacts: (u64, Vec<artifact::Record>, Vec<(Holder, Vec<ArtifactId>)>),
+    /// Secrets: how many have gone, and what is known of those that are there.
+    #[serde(default)]
+    pub secrets: (u64, Vec<secret::Secret>),
     /// Hand-offs: which are known, who waits for one, and what was counted.
     #[serde(default)]
     pub handoffs: handoffs::Facts,
@@ -101,6 +108,9 @@ impl Space {
         self.pipeline.check();
         self.check_stages();
         self.checkpoint.check();
+        self.artifact.check();
+        self.check_mentions();
+        self.secret.check();
         self.handoff.check();
         self.check_offers();
         self.workspace.check();
@@ -157,6 +167,8 @@ impl Space {
             joins: self.join.facts(),
             pipelines: self.pipeline.facts(),
             checkpoints: self.checkpoint.facts(),
+            artifacts: self.artifact.facts(),
+            secrets: self.secret.facts(),
             handoffs: self.handoff.facts(),
         }
     }
@@ -182,6 +194,8 @@ impl Space {
             join: join::Table::restore(head.joins),
             pipeline: pipeline::Table::restore(head.pipelines),
             checkpoint: checkpoint::Table::restore(head.checkpoints),
+            artifact: artifact::Table::restore(head.artifacts),
+            secret: secret::Table::restore(head.secrets),
             handoff: handoff::Table::restore(head.handoffs),
             #[cfg(feature = "planted")]
             token: if crate::planted::is("head.forgets_token") {

@@ -8,8 +8,8 @@ use crate::names::{AgentId, BarrierName, LockName, NamespaceName, RuleName, Sema
 use crate::numbers::Token;
 use crate::reply::Reply;
 use crate::{
-    agent, barrier, checkpoint, handoff, join, lock, message, namespace, pipeline, rule, semaphore,
-    state, stream, task, topic, workspace,
+    agent, artifact, barrier, checkpoint, handoff, join, lock, message, namespace, pipeline, rule,
+    secret, semaphore, state, stream, task, topic, workspace,
 };
 
 /// What to answer once the events of a command have happened.
@@ -34,6 +34,8 @@ pub(super) enum Plan {
     Join(join::About),
     Pipeline(pipeline::About),
     Checkpoint(checkpoint::About),
+    Artifact(artifact::About),
+    Secret(secret::About),
     Handoff(handoff::About),
     Workspace,
     Reply(Reply),
@@ -201,6 +203,8 @@ impl Space {
             Plan::Checkpoint(about) => {
                 Reply::Checkpoint(checkpoint::answer(&self.checkpoint, about))
             }
+            Plan::Artifact(about) => Reply::Artifact(about.reply(&self.artifact)),
+            Plan::Secret(about) => Reply::Secret(about.reply(&self.secret)),
             Plan::Waits => unreachable!("a call that waits is answered later"),
             Plan::Workspace => self.about_itself(&workspace::Query::Get),
             Plan::Reply(reply) => reply,

@@ -8,8 +8,9 @@ use super::{Happened, Space};
 use crate::batch::Moment;
 use crate::command::{Command, Query};
 use crate::event::Event;
+use crate::json::Json;
 use crate::limits;
-use crate::names::{AgentId, GroupName, NamespaceName, TaskId};
+use crate::names::{AgentId, ArtifactId, GroupName, NamespaceName, TaskId};
 use crate::numbers::Token;
 use crate::rejection::Rejection;
 use crate::reply::Reply;
@@ -18,8 +19,8 @@ use crate::stamp::Stamp;
 use crate::state::Surroundings;
 use crate::transaction::Precondition;
 use crate::{
-    agent, barrier, checkpoint, contracts, handoff, join, lock, message, namespace, pipeline, rule,
-    semaphore, state, stream, task, topic, workspace,
+    agent, artifact, barrier, checkpoint, contracts, handoff, join, lock, message, namespace,
+    pipeline, rule, secret, semaphore, state, stream, task, topic, workspace,
 };
 
 /// How to take back one change.
@@ -36,6 +37,8 @@ pub(super) enum Undo {
     Barrier(barrier::Undo),
     Join(join::Undo),
     Checkpoint(checkpoint::Undo),
+    Artifact(artifact::Undo),
+    Secret(secret::Undo),
     Handoff(handoff::Undo),
     Task(task::Undo),
     Pipeline(pipeline::Undo),
@@ -118,6 +121,10 @@ impl checkpoint::Surroundings for Space {
     fn is_live(&self, token: Token) -> bool {
         self.is_live(token)
     }
+
+    fn named<'a>(&self, values: impl Iterator<Item = &'a Json>) -> Vec<ArtifactId> {
+        self.named_in(values)
+    }
 }
 
 impl Space {
@@ -137,6 +144,8 @@ impl Space {
                 | Undo::Barrier(_)
                 | Undo::Join(_)
                 | Undo::Checkpoint(_)
+                | Undo::Artifact(_)
+                | Undo::Secret(_)
                 | Undo::Handoff(_)
                 | Undo::Task(_)
                 | Undo::Pipeline(_)
@@ -166,6 +175,8 @@ impl Space {
                 Undo::Barrier(undo) => self.barrier.undo(undo),
                 Undo::Join(undo) => self.join.undo(undo),
                 Undo::Checkpoint(undo) => self.checkpoint.undo(undo),
+                Undo::Artifact(undo) => self.artifact.undo(undo),
+                Undo::Secret(undo) => self.secret.undo(undo),
                 Undo::Handoff(undo) => self.handoff.undo(undo),
                 Undo::Task(undo) => self.task.undo(undo),
                 Undo::Pipeline(undo) => self.pipeline.undo(undo),
@@ -235,6 +246,8 @@ impl Space {
                 events.extend(decided.events.into_iter().map(Event::Checkpoint));
                 Ok(Plan::Checkpoint(decided.about))
             }
+            Command::Artifact(command) => self.decide_artifact(command, stamp, events),
+            Command::Secret(command) => self.decide_secret(command, stamp, events),
             Command::Handoff(command) => self.decide_handoff(command, stamp, events),
             Command::Workspace(command) => {
                 let decided = workspace::decide(&self.workspace, &command)?;
@@ -242,6 +255,28 @@ impl Space {
                 Ok(Plan::Workspace)
             }
         }
+    }
+
+    fn decide_artifact(
+        &self,
+        command: artifact::Command,
+        stamp: &Stamp,
+        events: &mut Vec<Event>,
+    ) -> Result<Plan, Rejection> {
+        let decided = artifact::decide(&self.artifact, command, stamp)?;
+        events.extend(decided.events.into_iter().map(Event::Artifact));
+        Ok(Plan::Artifact(decided.about))
+    }
+
+    fn decide_secret(
+        &self,
+        command: secret::Command,
+        stamp: &Stamp,
+        events: &mut Vec<Event>,
+    ) -> Result<Plan, Rejection> {
+        let decided = secret::decide(&self.secret, command, stamp)?;
+        events.extend(decided.events.into_iter().map(Event::Secret));
+        Ok(Plan::Secret(decided.about))
     }
 
     fn decide_rule(
@@ -276,6 +311,15 @@ impl Space {
     /// there is something to settle.
     #[inline]
     pub(super) fn evolve(&mut self, event: &Event, moment: &Moment<'_>, goes_on: bool) {
+        self.change(event, moment, goes_on);
+        if !self.artifact.is_idle() {
+            self.tell_artifacts(event, moment);
+        }
+    }
+
+    /// Applies a fact to its own table.
+    #[inline]
+    fn change(&mut self, event: &Event, moment: &Moment<'_>, goes_on: bool) {
         if let Some(token) = event.token() {
             self.token = self.token.max(token);
         }
@@ -311,6 +355,8 @@ impl Space {
             }
             Event::Join(event) => Undo::Join(self.join.evolve(event, moment, &Tasks(&self.task))),
             Event::Checkpoint(event) => Undo::Checkpoint(self.checkpoint.evolve(event, moment)),
+            Event::Artifact(event) => Undo::Artifact(self.artifact.evolve(event, moment)),
+            Event::Secret(event) => Undo::Secret(self.secret.evolve(event, moment)),
             Event::Barrier(event) => Undo::Barrier(self.barrier.evolve(event, moment)),
             Event::Pipeline(event) => Undo::Pipeline(self.pipeline.evolve(event, moment)),
             Event::Handoff(event) => Undo::Handoff(self.handoff.evolve(event, moment)),
@@ -373,6 +419,8 @@ impl Space {
             | Event::Rule(_)
             | Event::Pipeline(_)
             | Event::Checkpoint(_)
+            | Event::Artifact(_)
+            | Event::Secret(_)
             | Event::Workspace(_)
             | Event::Receipt(_)
             | Event::Awaited(_) => unreachable!("nobody waits for this"),
@@ -483,6 +531,14 @@ impl Space {
             Query::Checkpoint(query) => {
                 let reply = checkpoint::query(&self.checkpoint, query);
                 Some(reply.map(Reply::Checkpoint).map_err(Rejection::Checkpoint))
+            }
+            Query::Artifact(query) => {
+                let reply = artifact::query(&self.artifact, query);
+                Some(reply.map(Reply::Artifact).map_err(Rejection::Artifact))
+            }
+            Query::Secret(query) => {
+                let reply = secret::query(&self.secret, query);
+                Some(reply.map(Reply::Secret).map_err(Rejection::Secret))
             }
             Query::Handoff(query) => {
                 let reply = handoff::query(&self.handoff, &Whole(self), query);

@@ -5,14 +5,14 @@ use crate::command::Command;
 use crate::numbers::WaitId;
 use crate::time::Timestamp;
 use crate::{
-    agent, barrier, checkpoint, handoff, join, lock, message, pipeline, semaphore, state, stream,
-    task,
+    agent, artifact, barrier, checkpoint, handoff, join, lock, message, pipeline, secret,
+    semaphore, state, stream, task,
 };
 
 impl Space {
     /// The commands that time has caused by this moment.
     pub fn due(&self, now: Timestamp) -> Vec<Command> {
-        let causes: [(Option<Timestamp>, Command); 12] = [
+        let causes: [(Option<Timestamp>, Command); 14] = [
             (self.state.next_deadline(), state::Command::Expire.into()),
             (self.agent.next_deadline(), agent::Command::Expire.into()),
             (self.message.next_deadline(), message::Command::Expire.into()),
@@ -24,6 +24,8 @@ impl Space {
             (self.join.next_deadline(), join::Command::Expire.into()),
             (self.pipeline.next_deadline(), pipeline::Command::Expire.into()),
             (self.checkpoint.next_deadline(), checkpoint::Command::Expire.into()),
+            (self.artifact.next_deadline(), artifact::Command::Expire.into()),
+            (self.secret.next_deadline(), secret::Command::Expire.into()),
             (self.handoff.next_deadline(), handoff::Command::Expire.into()),
         ];
         let due = causes.into_iter().filter(|(moment, _)| moment.is_some_and(|it| it <= now));
@@ -44,6 +46,8 @@ impl Space {
             self.join.next_deadline(),
             self.pipeline.next_deadline(),
             self.checkpoint.next_deadline(),
+            self.artifact.next_deadline(),
+            self.secret.next_deadline(),
             self.handoff.next_deadline(),
         ];
         deadlines.into_iter().flatten().min()

@@ -343,16 +343,19 @@ impl Table {
     }
 
     /// Forgets the tasks that finished first, if there are too many. It happens after every batch,
-    /// to the same tasks whenever the batch is replayed.
-    pub fn trim(&mut self) {
-        self.trim_to(limits::TASKS_FINISHED_MAX);
+    /// to the same tasks whenever the batch is replayed. Answers with those it has forgotten.
+    pub fn trim(&mut self) -> Vec<TaskId> {
+        self.trim_to(limits::TASKS_FINISHED_MAX)
     }
 
-    pub(super) fn trim_to(&mut self, finished_max: usize) {
+    pub(super) fn trim_to(&mut self, finished_max: usize) -> Vec<TaskId> {
+        let mut forgotten = Vec::new();
         while self.finished() > finished_max {
-            let Some((_, _, task)) = self.forgettable.pop_first() else { return };
+            let Some((_, _, task)) = self.forgettable.pop_first() else { break };
             self.replace(&task, None);
+            forgotten.push(task);
         }
+        forgotten
     }
 
     /// How many finished tasks are known.

@@ -85,6 +85,8 @@ fn tree(asked: &str) -> Value {
         ("checkpoint", "save") => &["task", "state"],
         ("checkpoint", "restore" | "get" | "label") => &["checkpoint"],
         ("checkpoint", "fork") => &["checkpoint", "task"],
+        ("artifact", "put" | "get" | "delete") => &["artifact"],
+        ("secret", "put" | "get" | "reveal" | "delete") => &["secret"],
         ("handoff", "offer" | "execute" | "validate") => &["to"],
         ("handoff", _) => &["handoff"],
         _ => &[],

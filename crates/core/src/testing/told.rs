@@ -6,6 +6,7 @@ mod talk;
 
 use std::fmt::Write;
 
+use super::contents;
 use super::handing::{shown_handoff, told_of_handoff};
 use super::stages::{shown_pipeline, told_of_pipeline};
 use crate::entry::Entry;
@@ -14,8 +15,8 @@ use crate::json::Json;
 use crate::reply::{Answer, Reply};
 use crate::task::{self, Outcome};
 use crate::{
-    agent, barrier, checkpoint, handoff, join, lock, message, namespace, pipeline, rule, semaphore,
-    state, stream, workspace,
+    agent, artifact, barrier, checkpoint, handoff, join, lock, message, namespace, pipeline, rule,
+    secret, semaphore, state, stream, workspace,
 };
 
 /// The answer to a request that changed nothing, perhaps because it was made before.
@@ -31,6 +32,8 @@ pub(super) fn told_again(answer: &Answer) -> String {
         | Reply::Task(task::Reply::Done)
         | Reply::Join(join::Reply::Done)
         | Reply::Checkpoint(checkpoint::Reply::Done)
+        | Reply::Artifact(artifact::Reply::Done)
+        | Reply::Secret(secret::Reply::Done)
         | Reply::Pipeline(pipeline::Reply::Done)
         | Reply::Handoff(handoff::Reply::Done) => "nothing".into(),
         reply => format!("r{}: {}", answer.revision, shown(reply)),
@@ -90,6 +93,8 @@ pub(super) fn told(event: &Event) -> String {
         Event::Join(event) => joins::told(event),
         Event::Pipeline(event) => told_of_pipeline(event),
         Event::Checkpoint(event) => checkpoints::told(event),
+        Event::Artifact(event) => contents::told_of_artifact(event),
+        Event::Secret(event) => contents::told_of_secret(event),
         Event::Handoff(event) => told_of_handoff(event),
         Event::Receipt(receipt) => format!("{kind} {}", receipt.key),
         Event::Awaited(keyed) => format!("{kind} {}", keyed.key),
@@ -334,8 +339,8 @@ fn shown_barrier(reply: &barrier::Reply) -> String {
 }
 
 pub(super) fn brief(value: &Json) -> String {
-    let text = value.as_str();
-    if text.len() > 80 { format!("{} bytes", text.len()) } else { text.to_owned() }
+    let text = contents::shortened(value.as_str());
+    if text.len() > 80 { format!("{} bytes", text.len()) } else { text }
 }
 
 /// A reply in one line.
@@ -383,6 +388,8 @@ pub(super) fn shown(reply: &Reply) -> String {
         Reply::Barrier(reply) => shown_barrier(reply),
         Reply::Join(reply) => joins::shown(reply),
         Reply::Checkpoint(reply) => checkpoints::shown(reply),
+        Reply::Artifact(reply) => contents::shown_artifact(reply),
+        Reply::Secret(reply) => contents::shown_secret(reply),
         Reply::Handoff(reply) => shown_handoff(reply),
         Reply::Task(reply) => shown_task(reply),
         Reply::Pipeline(reply) => shown_pipeline(reply),

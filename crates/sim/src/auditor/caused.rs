@@ -2,7 +2,9 @@
 
 use baton_core::Event;
 use baton_core::agent::Event as AgentEvent;
+use baton_core::artifact::Event as ArtifactEvent;
 use baton_core::checkpoint::{Event as CheckpointEvent, Why};
+use baton_core::secret::Event as SecretEvent;
 use baton_core::state::{Event as StateEvent, Removal};
 use baton_core::wait::Step;
 
@@ -33,6 +35,8 @@ pub fn is_caused(event: &Event) -> bool {
         Event::Checkpoint(event) => {
             matches!(event, CheckpointEvent::Pruned { why: Why::Age, .. })
         }
+        Event::Artifact(event) => matches!(event, ArtifactEvent::Expired { .. }),
+        Event::Secret(event) => matches!(event, SecretEvent::Expired { .. }),
         // An answer to somebody who waited.
         Event::Receipt(receipt) => receipt.agent.is_some(),
         Event::Pipeline(event) => pipelines::is_caused(event),

@@ -341,6 +341,7 @@ impl Ledger {
                 Event::Task(event) => self.add_task(&batch, event, &ended, coverage),
                 Event::Join(event) => self.add_join(&batch, event, &ended, coverage),
                 Event::Checkpoint(event) => self.add_checkpoint(&batch, event, coverage),
+                Event::Artifact(_) | Event::Secret(_) => Ok(()),
                 Event::Pipeline(event) => self.add_pipeline(&batch, event, coverage),
                 Event::Barrier(event) => self.add_barrier(&batch, event, &ended, coverage),
                 Event::Receipt(receipt) => {

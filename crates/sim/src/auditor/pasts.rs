@@ -121,6 +121,8 @@ impl Ledger {
                 | Event::Barrier(_)
                 | Event::Join(_)
                 | Event::Checkpoint(_)
+                | Event::Artifact(_)
+                | Event::Secret(_)
                 | Event::Handoff(_)
                 | Event::Task(_)
                 | Event::Pipeline(_)

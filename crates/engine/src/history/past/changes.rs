@@ -227,6 +227,8 @@ impl<L: Log> Past<'_, L> {
             | Event::Barrier(_)
             | Event::Join(_)
             | Event::Checkpoint(_)
+            | Event::Artifact(_)
+            | Event::Secret(_)
             | Event::Handoff(_)
             | Event::Task(_)
             | Event::Pipeline(_)
