@@ -255,6 +255,31 @@ fn rules() {
 }
 
 #[test]
+fn reactions() {
+    story(
+        "reaction",
+        &[
+            "event emit deploy.finished '{\"version\": 7}' --agent ada",
+            "event emit task.completed",
+            r#"reaction add note --on deploy.* --do '{"command": "event.emit", "type": "noted"}'"#,
+            "event emit deploy.finished - --agent bob < {\"version\": 8}",
+            "event history --limit 3",
+            "event history --type deploy.* --source ada",
+            "reaction enable record-completed-tasks --agent ada",
+            "reaction disable note",
+            "reaction get note",
+            "reaction ls",
+            "reaction rm note",
+            "reaction rm note",
+            "reaction add bad --on x",
+            "reaction add bad --on x --do '{\"command\": \"state.fly\"}'",
+            "reaction add bad --on x --webhook https://example.org",
+            "reaction add bad --on x --where event. --do '{}'",
+        ],
+    );
+}
+
+#[test]
 fn joins() {
     story(
         "join",

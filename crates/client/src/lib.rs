@@ -154,6 +154,16 @@ pub type CreateStream = baton_handle::CreateStream<Client>;
 pub type ReadingFrames = baton_handle::ReadingFrames<Client>;
 /// A rule that is added when this is awaited.
 pub type AddingRule = baton_handle::AddingRule<Client>;
+/// A reaction that is added when this is awaited.
+pub type AddingReaction = baton_handle::AddingReaction<Client>;
+/// A question about what happened, which is asked when this is awaited.
+pub type AskingHistory = baton_handle::AskingHistory<Client>;
+/// Events of a workspace, as one agent sees them.
+pub type Events = baton_handle::Events<Client>;
+/// Handlers that are called when this listens.
+pub type Handling = baton_handle::Handling<Client>;
+/// Reactions of a workspace, as one agent sees them.
+pub type Reactions = baton_handle::Reactions<Client>;
 /// Who depends on which keys of a workspace.
 pub type Contracts = baton_handle::Contracts<Client>;
 /// Rules for hand-offs of a workspace, as one agent sees them.

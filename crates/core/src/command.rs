@@ -6,8 +6,8 @@ use crate::names::IdempotencyKey;
 use crate::numbers::Token;
 use crate::transaction::Precondition;
 use crate::{
-    agent, artifact, barrier, checkpoint, contracts, handoff, join, limits, lock, message,
-    namespace, pipeline, rule, secret, semaphore, state, stream, task, topic, workspace,
+    agent, artifact, barrier, bus, checkpoint, contracts, handoff, join, limits, lock, message,
+    namespace, pipeline, reaction, rule, secret, semaphore, state, stream, task, topic, workspace,
 };
 
 /// A wish to change something.
@@ -29,6 +29,11 @@ pub enum Command {
     Stream(stream::Command),
     /// About rules for hand-offs.
     Rule(rule::Command),
+    /// About the event bus.
+    #[serde(rename = "event")]
+    Bus(bus::Command),
+    /// About reactions.
+    Reaction(reaction::Command),
     /// About locks.
     Lock(lock::Command),
     /// About semaphores.
@@ -72,6 +77,11 @@ pub enum Query {
     Stream(stream::Query),
     /// About rules for hand-offs.
     Rule(rule::Query),
+    /// About what happened.
+    #[serde(rename = "event")]
+    Bus(bus::Query),
+    /// About reactions.
+    Reaction(reaction::Query),
     /// About who depends on which keys.
     Contract(contracts::Query),
     /// About locks.
@@ -157,6 +167,8 @@ impl Command {
             | Self::Topic(_)
             | Self::Stream(_)
             | Self::Rule(_)
+            | Self::Bus(_)
+            | Self::Reaction(_)
             | Self::Lock(_)
             | Self::Semaphore(_)
             | Self::Barrier(_)
@@ -211,6 +223,8 @@ impl Command {
             | Self::Topic(_)
             | Self::Stream(_)
             | Self::Rule(_)
+            | Self::Bus(_)
+            | Self::Reaction(_)
             | Self::Barrier(_)
             | Self::Join(_)
             | Self::Pipeline(_)
@@ -228,12 +242,14 @@ impl Query {
         match self {
             Self::State(query) => query.is_about_the_past(),
             Self::Task(query) => query.is_about_the_past(),
+            Self::Bus(_) => true,
             Self::Namespace(_)
             | Self::Agent(_)
             | Self::Message(_)
             | Self::Topic(_)
             | Self::Stream(_)
             | Self::Rule(_)
+            | Self::Reaction(_)
             | Self::Contract(_)
             | Self::Lock(_)
             | Self::Semaphore(_)
@@ -270,8 +286,7 @@ macro_rules! sums {
     )*};
 }
 sums!(
-    state => State, namespace => Namespace, agent => Agent, message => Message, topic => Topic,
-    stream => Stream, rule => Rule, lock => Lock,
+    state => State, namespace => Namespace, agent => Agent, message => Message, topic => Topic, stream => Stream, rule => Rule, lock => Lock, bus => Bus, reaction => Reaction,
     semaphore => Semaphore, barrier => Barrier, task => Task, join => Join,
     pipeline => Pipeline, checkpoint => Checkpoint, artifact => Artifact, secret => Secret,
     handoff => Handoff, workspace => Workspace

@@ -13,12 +13,14 @@ use crate::expression::Expression;
 use crate::handoffs::{Receiver, Selected};
 use crate::names::{
     AgentId, ArtifactId, BarrierName, BlobPlace, CheckpointId, CheckpointLabel, ContentName,
-    GroupName, HandlerName, HandoffId, IdempotencyKey, JoinId, Key, LockName, MediaType, MessageId,
-    NamespaceName, PipelineName, RuleName, SecretId, SemaphoreName, StageName, StreamName, TaskId,
-    TaskType, TopicName, WorkspaceName,
+    EventType, GroupName, HandlerName, HandoffId, IdempotencyKey, JoinId, Key, LockName, MediaType,
+    MessageId, NamespaceName, PipelineName, ReactionName, RuleName, SecretId, SemaphoreName,
+    StageName, StreamName, TaskId, TaskType, TopicName, WorkspaceName,
 };
 use crate::numbers::{Generation, Revision, Token, Version, WaitId};
 use crate::patch_entry::{PatchEntry, PatchFields};
+use crate::point::Point;
+use crate::reactions::Condition;
 use crate::time::Timestamp;
 use crate::{Entry, Json, Pattern, entry, limits, pattern, schema};
 
@@ -87,6 +89,28 @@ described! {
     StreamName, "StreamName" => text("Name of a stream.", limits::HOLD_NAME_BYTES_MAX);
     RuleName, "RuleName" =>
         plain("Name of a rule for hand-offs.", limits::RULE_NAME_BYTES_MAX, "._:@\\-");
+    EventType, "EventType" => json_schema!({
+        "description": "Type of an event that an agent emits: words with dots between them.",
+        "type": "string",
+        "minLength": 1,
+        "maxLength": limits::EVENT_TYPE_BYTES_MAX,
+        "pattern": "^[A-Za-z0-9][A-Za-z0-9_\\-]*(\\.[A-Za-z0-9_\\-]+)*$",
+    });
+    ReactionName, "ReactionName" =>
+        plain("Name of a reaction.", limits::RULE_NAME_BYTES_MAX, "._:@\\-");
+    Condition, "Condition" => json_schema!({
+        "description": "What must be true of `event`, in the syntax of CEL.",
+        "type": "string",
+        "minLength": 1,
+        "maxLength": limits::EXPRESSION_BYTES_MAX,
+    });
+    Point, "Point" => json_schema!({
+        "description": "A revision, or a moment in UTC with milliseconds.",
+        "oneOf": [
+            { "type": "integer", "minimum": 0, "maximum": u64::MAX },
+            { "type": "string" },
+        ],
+    });
     JoinId, "JoinId" => plain("Id of a join.", limits::TASK_BYTES_MAX, "._:@\\-");
     CheckpointId, "CheckpointId" =>
         plain("Id of a checkpoint.", limits::TASK_BYTES_MAX, "._:@\\-");

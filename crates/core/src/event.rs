@@ -2,13 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::numbers::Token;
+use crate::numbers::{Token, WaitId};
 use crate::pattern::Pattern;
 use crate::receipt::Receipt;
 use crate::wait::{Keyed, Step};
 use crate::{
-    agent, artifact, barrier, checkpoint, handoff, join, lock, message, namespace, pipeline, rule,
-    secret, semaphore, state, stream, task, topic, workspace,
+    agent, artifact, barrier, bus, checkpoint, handoff, join, lock, message, namespace, pipeline,
+    reaction, rule, secret, semaphore, state, stream, task, topic, workspace,
 };
 
 /// A fact. Past tense, self-contained: applying one needs the space and nothing else.
@@ -29,6 +29,11 @@ pub enum Event {
     Stream(stream::Event),
     /// About rules for hand-offs.
     Rule(rule::Event),
+    /// What an agent says has happened.
+    #[serde(rename = "event")]
+    Bus(bus::Event),
+    /// About reactions.
+    Reaction(reaction::Event),
     /// About locks.
     Lock(lock::Event),
     /// About semaphores.
@@ -59,7 +64,7 @@ pub enum Event {
 
 impl Event {
     /// The event's type, as watchers and history know it: `state.set`, `agent.lost`.
-    pub fn kind(&self) -> &'static str {
+    pub fn kind(&self) -> &str {
         match self {
             Self::State(event) => event.kind(),
             Self::Namespace(event) => event.kind(),
@@ -68,6 +73,8 @@ impl Event {
             Self::Topic(event) => event.kind(),
             Self::Stream(event) => event.kind(),
             Self::Rule(event) => event.kind(),
+            Self::Bus(event) => event.kind(),
+            Self::Reaction(event) => event.kind(),
             Self::Lock(event) => event.kind(),
             Self::Semaphore(event) => event.kind(),
             Self::Barrier(event) => event.kind(),
@@ -104,6 +111,8 @@ impl Event {
             Self::Topic(event) => ["topics/", event.topic().as_str(), "", ""],
             Self::Stream(event) => event.subject_parts(),
             Self::Rule(event) => ["rules/", event.name().as_str(), "", ""],
+            Self::Bus(event) => ["events/", event.kind(), "", ""],
+            Self::Reaction(event) => ["reactions/", event.reaction().as_str(), "", ""],
             Self::Lock(event) => ["locks/", event.name().as_str(), "", ""],
             Self::Semaphore(event) => ["semaphores/", event.name().as_str(), "", ""],
             Self::Barrier(event) => ["barriers/", event.name().as_str(), "", ""],
@@ -153,6 +162,8 @@ impl Event {
             | Self::Topic(_)
             | Self::Stream(_)
             | Self::Rule(_)
+            | Self::Bus(_)
+            | Self::Reaction(_)
             | Self::Lock(_)
             | Self::Semaphore(_)
             | Self::Barrier(_)
@@ -188,6 +199,7 @@ impl Event {
             | Self::Topic(_)
             | Self::Stream(_)
             | Self::Rule(_)
+            | Self::Bus(_)
             | Self::Lock(_)
             | Self::Semaphore(_)
             | Self::Barrier(_)
@@ -199,7 +211,17 @@ impl Event {
             | Self::Task(_)
             | Self::Pipeline(_)
             | Self::Workspace(_) => true,
+            Self::Reaction(event) => event.is_public(),
             Self::Receipt(_) | Self::Awaited(_) => false,
+        }
+    }
+
+    /// The call that waits under a key, if this is about it.
+    pub(crate) fn begun(&self, wait: WaitId) -> Option<&Keyed> {
+        if let Self::Awaited(keyed) = self {
+            Some(keyed).filter(|it| it.wait == wait)
+        } else {
+            None
         }
     }
 
@@ -220,6 +242,8 @@ impl Event {
             | Self::Agent(_)
             | Self::Topic(_)
             | Self::Rule(_)
+            | Self::Bus(_)
+            | Self::Reaction(_)
             | Self::Pipeline(_)
             | Self::Checkpoint(_)
             | Self::Artifact(_)
@@ -244,6 +268,8 @@ impl Event {
             | Self::Topic(_)
             | Self::Stream(_)
             | Self::Rule(_)
+            | Self::Bus(_)
+            | Self::Reaction(_)
             | Self::Barrier(_)
             | Self::Join(_)
             | Self::Pipeline(_)
@@ -289,6 +315,8 @@ impl Event {
             Self::Topic(event) => event.load(),
             Self::Stream(event) => event.load(),
             Self::Rule(event) => event.load(),
+            Self::Bus(event) => event.load(),
+            Self::Reaction(event) => event.load(),
             Self::Lock(event) => event.load(),
             Self::Semaphore(event) => event.load(),
             Self::Barrier(event) => event.load(),

@@ -22,6 +22,7 @@ pub mod artifacts;
 pub mod authors;
 pub mod barrier;
 pub mod batch;
+pub mod bus;
 pub mod checkpoint;
 pub mod checkpoints;
 mod circle;
@@ -58,8 +59,10 @@ pub mod pipeline;
 pub mod pipelines;
 #[cfg(feature = "planted")]
 pub mod planted;
+pub mod point;
 pub mod policy;
-
+pub mod reaction;
+pub mod reactions;
 pub mod receipt;
 pub mod refusal;
 pub mod rejection;
@@ -93,9 +96,9 @@ pub use json::Json;
 pub use kind::Kind;
 pub use names::{
     AgentId, ArtifactId, BarrierName, BlobPlace, CheckpointId, CheckpointLabel, ContentName,
-    GroupName, HandlerName, HandoffId, IdempotencyKey, JoinId, Key, LockName, MediaType, MessageId,
-    NamespaceName, PipelineName, RuleName, SecretId, SemaphoreName, StageName, StreamName, TaskId,
-    TaskType, TopicName, WorkspaceName,
+    EventType, GroupName, HandlerName, HandoffId, IdempotencyKey, JoinId, Key, LockName, MediaType,
+    MessageId, NamespaceName, PipelineName, ReactionName, RuleName, SecretId, SemaphoreName,
+    StageName, StreamName, TaskId, TaskType, TopicName, WorkspaceName,
 };
 pub use notice::Notice;
 pub use numbers::{Generation, Revision, Token, Version, WaitId};

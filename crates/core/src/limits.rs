@@ -106,6 +106,51 @@ pub const EXPRESSION_DEPTH_MAX: usize = 32;
 pub const EXPRESSION_STEPS_MAX: usize = 20_000;
 /// Longest message of a rule in bytes: it is told to whoever breaks the rule, every time.
 pub const RULE_MESSAGE_BYTES_MAX: usize = 1 << 10;
+/// Longest type of an event that an agent emits, in bytes.
+pub const EVENT_TYPE_BYTES_MAX: usize = 128;
+/// Largest payload of such an event in bytes: every watcher gets it.
+pub const EVENT_BYTES_MAX: usize = 256 << 10;
+/// Most reactions in a workspace: all of them may be asked about every event, while nobody else is
+/// served.
+pub const REACTIONS_MAX: usize = 256;
+/// Most commands of one reaction.
+pub const REACTION_COMMANDS_MAX: usize = 16;
+/// Largest reaction in bytes: what it does is written down whole.
+pub const REACTION_BYTES_MAX: usize = 64 << 10;
+/// How many levels deep reactions may cause each other in one commit. A circle ends here.
+pub const REACTION_DEPTH_MAX: usize = 8;
+/// Most runs of reactions in one commit: one for every command of the largest transaction.
+pub const REACTION_RUNS_MAX: usize = TRANSACTION_COMMANDS_MAX;
+/// Most conditions of reactions that are asked in one commit, while nobody else is served.
+pub const REACTION_LOOKS_MAX: usize = 10 * REACTION_RUNS_MAX;
+/// Longest address of a webhook in bytes.
+pub const WEBHOOK_URL_BYTES_MAX: usize = 2_048;
+/// Longest secret of a webhook in bytes.
+pub const WEBHOOK_SECRET_BYTES_MAX: usize = 256;
+/// Shortest time that one try of a call may take.
+pub const WEBHOOK_TIMEOUT_MS_MIN: u64 = 100;
+/// Longest time that one try of a call may take: other calls of the reaction wait for it.
+pub const WEBHOOK_TIMEOUT_MS_MAX: u64 = 60_000;
+/// Time that one try of a call may take unless its author says otherwise.
+pub const WEBHOOK_TIMEOUT_MS_DEFAULT: u64 = 10_000;
+/// How long after that whoever makes the call must have been heard of.
+pub const WEBHOOK_SLACK_MS: u64 = 30_000;
+/// How often a call is tried again unless its author says otherwise.
+pub const WEBHOOK_RETRIES_DEFAULT: u64 = 5;
+/// How often a call may be tried again at most.
+pub const WEBHOOK_RETRIES_MAX: u64 = 20;
+/// How long to wait before the second try of a call; twice as long before each one after it.
+pub const WEBHOOK_PAUSE_MS: u64 = 1_000;
+/// How long to wait before another try at most.
+pub const WEBHOOK_PAUSE_MS_MAX: u64 = 300_000;
+/// How long a call may be late before it is to no use: a day.
+pub const WEBHOOK_GIVE_UP_MS: u64 = 24 * 3_600_000;
+/// Largest call in bytes.
+pub const WEBHOOK_BODY_BYTES_MAX: usize = 256 << 10;
+/// Most calls of a workspace that wait to be made.
+pub const WEBHOOK_CALLS_MAX: usize = 1_000;
+/// Most bytes of them.
+pub const WEBHOOK_CALLS_BYTES_MAX: usize = 16 << 20;
 /// Most hand-offs, stages and keys that one question about contracts looks at, while nobody else is
 /// served.
 pub const CONTRACT_FACTS_MAX: usize = 200_000;

@@ -68,6 +68,15 @@ fn check_plain(
     }
 }
 
+/// Words with single dots between them, so that a type reads like `deploy.finished`.
+fn check_dotted(what: &'static str, text: &str) -> Result<(), NameError> {
+    check_plain(what, text, limits::EVENT_TYPE_BYTES_MAX, "._-")?;
+    if text.split('.').any(str::is_empty) {
+        return Err(refuse(what, text, "there must be a word on both sides of a dot".into()));
+    }
+    Ok(())
+}
+
 fn check_key(what: &'static str, text: &str) -> Result<(), NameError> {
     check_length(what, text, limits::KEY_BYTES_MAX)?;
     if text.bytes().any(|byte| byte < 0x20) {
@@ -242,6 +251,18 @@ name!(
     /// Name of a rule for hand-offs.
     RuleName,
     "rule",
+    |what, text| check_plain(what, text, limits::RULE_NAME_BYTES_MAX, "._:@-")
+);
+name!(
+    /// Type of an event that an agent emits: words with dots between them.
+    EventType,
+    "event type",
+    check_dotted
+);
+name!(
+    /// Name of a reaction.
+    ReactionName,
+    "reaction",
     |what, text| check_plain(what, text, limits::RULE_NAME_BYTES_MAX, "._:@-")
 );
 name!(

@@ -24,6 +24,8 @@ pub struct Notice {
     /// Its place among all events of the commit.
     index: usize,
     subject: String,
+    /// In whose name it happened, if not in that of whoever caused the commit.
+    author: Option<AgentId>,
     json: OnceLock<Arc<[u8]>>,
 }
 
@@ -31,7 +33,20 @@ impl Notice {
     /// The event at a place in its batch.
     pub fn new(batch: Arc<Batch>, index: usize) -> Self {
         let subject = batch.events[index].subject();
-        Self { batch, place: index, index, subject, json: OnceLock::new() }
+        let author = Some(batch.author(index)).filter(|author| **author != batch.agent).cloned();
+        Self { batch, place: index, index, subject, author, json: OnceLock::new() }
+    }
+
+    /// Every event of a batch that watchers are told of.
+    pub fn all(batch: &Arc<Batch>) -> Vec<Arc<Self>> {
+        let public = batch.events.iter().zip(batch.authors()).enumerate();
+        let public = public.filter(|(_, (event, _))| event.is_public());
+        let notice = |(index, (event, author)): (usize, (&Event, &AgentId))| {
+            let author = (*author != batch.agent).then(|| author.clone());
+            let (batch, subject) = (Arc::clone(batch), event.subject());
+            Arc::new(Self { batch, place: index, index, subject, author, json: OnceLock::new() })
+        };
+        public.map(notice).collect()
     }
 
     /// The revision of the commit it belongs to.
@@ -60,9 +75,9 @@ impl Notice {
         self.batch.time
     }
 
-    /// Who caused it.
+    /// In whose name it happened.
     pub fn agent(&self) -> &AgentId {
-        &self.batch.agent
+        self.author.as_ref().unwrap_or(&self.batch.agent)
     }
 
     /// What happened.
@@ -76,7 +91,7 @@ impl Notice {
     }
 
     /// The event's type: `state.set`.
-    pub fn kind(&self) -> &'static str {
+    pub fn kind(&self) -> &str {
         self.event().kind()
     }
 
@@ -87,33 +102,8 @@ impl Notice {
     }
 
     fn encode(&self) -> Vec<u8> {
-        let text = serde_json::to_string(self.event()).expect("events can be encoded");
-        let own = own_fields(text.as_bytes(), &mut Vec::new());
-        let own = str::from_utf8(own).expect("serde writes UTF-8");
-        let mut out = Vec::with_capacity(text.len() + 160);
-        let (revision, index) = (self.revision(), self.index);
-        out.extend_from_slice(format!("{{\"revision\":{revision},\"index\":{index}").as_bytes());
-        out.extend_from_slice(b",\"time\":\"");
-        out.extend_from_slice(&self.time().text());
-        let texts = [
-            ("\",\"agent\":", self.agent().as_str()),
-            (",\"type\":", self.kind()),
-            (",\"subject\":", self.subject()),
-        ];
-        for (name, text) in texts {
-            out.extend_from_slice(name.as_bytes());
-            write_text(&mut out, text);
-        }
-        for (name, value) in Fields::parse(own).expect("events are objects").pairs() {
-            if !AROUND.contains(&name) {
-                out.push(b',');
-                write_text(&mut out, name);
-                out.push(b':');
-                out.extend_from_slice(value.as_bytes());
-            }
-        }
-        out.push(b'}');
-        out
+        let place = (self.revision(), self.index);
+        written(self.event(), place, self.time(), self.agent(), &self.subject)
     }
 
     /// Reads a notice that was written as JSON. Fields that are not known, which a newer server may
@@ -121,8 +111,12 @@ impl Notice {
     pub fn parse(text: &str) -> Result<Self, Fault> {
         let mut fields = Fields::parse(text)?;
         let around: Around = fields.to()?;
-        let (primitive, variant) = Event::parts(&around.kind)
-            .ok_or_else(|| Fault::field("type", "there is no such event"))?;
+        // What agents emit may be of any type; its subject says where it comes from.
+        let (primitive, variant) = match around.subject.starts_with("events/") {
+            true => ("event", "emitted"),
+            false => Event::parts(&around.kind)
+                .ok_or_else(|| Fault::field("type", "there is no such event"))?,
+        };
         // Who caused it is not a field of the event; whom an agent's event is about is.
         fields.take("agent");
         if primitive == "agent"
@@ -133,8 +127,44 @@ impl Notice {
         let event = fields.variant(primitive, variant)?;
         let Around { revision, index, time, agent, subject, .. } = around;
         let batch = Arc::new(Batch { revision, time, agent, events: vec![event] });
-        Ok(Self { batch, place: 0, index, subject, json: OnceLock::new() })
+        Ok(Self { batch, place: 0, index, subject, author: None, json: OnceLock::new() })
     }
+}
+
+/// A notice of an event as JSON, whether or not the event stands in a batch already.
+pub(crate) fn written(
+    event: &Event,
+    (revision, index): (Revision, usize),
+    time: Timestamp,
+    agent: &AgentId,
+    subject: &str,
+) -> Vec<u8> {
+    let text = serde_json::to_string(event).expect("events can be encoded");
+    let own = own_fields(text.as_bytes(), &mut Vec::new());
+    let own = str::from_utf8(own).expect("serde writes UTF-8");
+    let mut out = Vec::with_capacity(text.len() + 160);
+    out.extend_from_slice(format!("{{\"revision\":{revision},\"index\":{index}").as_bytes());
+    out.extend_from_slice(b",\"time\":\"");
+    out.extend_from_slice(&time.text());
+    let texts = [
+        ("\",\"agent\":", agent.as_str()),
+        (",\"type\":", event.kind()),
+        (",\"subject\":", subject),
+    ];
+    for (name, text) in texts {
+        out.extend_from_slice(name.as_bytes());
+        write_text(&mut out, text);
+    }
+    for (name, value) in Fields::parse(own).expect("events are objects").pairs() {
+        if !AROUND.contains(&name) {
+            out.push(b',');
+            write_text(&mut out, name);
+            out.push(b':');
+            out.extend_from_slice(value.as_bytes());
+        }
+    }
+    out.push(b'}');
+    out
 }
 
 /// What stands around an event's own fields.

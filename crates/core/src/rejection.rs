@@ -10,8 +10,8 @@ use crate::numbers::{Revision, Token};
 use crate::reply::Reply;
 use crate::transaction::Precondition;
 use crate::{
-    agent, artifact, barrier, checkpoint, contracts, handoff, join, lock, message, namespace,
-    pipeline, rule, secret, semaphore, state, stream, task, topic, workspace,
+    agent, artifact, barrier, bus, checkpoint, contracts, handoff, join, lock, message, namespace,
+    pipeline, reaction, rule, secret, semaphore, state, stream, task, topic, workspace,
 };
 
 /// The rules said no. Refusals are answers, not failures: nothing was written.
@@ -39,6 +39,12 @@ pub enum Rejection {
     /// By rules for hand-offs.
     #[error(transparent)]
     Rule(#[from] rule::Rejection),
+    /// By the event bus.
+    #[error(transparent)]
+    Bus(#[from] bus::Rejection),
+    /// By reactions.
+    #[error(transparent)]
+    Reaction(#[from] reaction::Rejection),
     /// By contracts.
     #[error(transparent)]
     Contract(#[from] contracts::Rejection),
@@ -162,6 +168,8 @@ impl Rejection {
             Self::Topic(rejection) => rejection.code(),
             Self::Stream(rejection) => rejection.code(),
             Self::Rule(rejection) => rejection.code(),
+            Self::Bus(rejection) => rejection.code(),
+            Self::Reaction(rejection) => rejection.code(),
             Self::Contract(rejection) => rejection.code(),
             Self::Lock(rejection) => rejection.code(),
             Self::Semaphore(rejection) => rejection.code(),
@@ -199,6 +207,8 @@ impl Rejection {
             Self::Topic(rejection) => rejection.kind(),
             Self::Stream(rejection) => rejection.kind(),
             Self::Rule(rejection) => rejection.kind(),
+            Self::Bus(rejection) => rejection.kind(),
+            Self::Reaction(rejection) => rejection.kind(),
             Self::Contract(rejection) => rejection.kind(),
             Self::Lock(rejection) => rejection.kind(),
             Self::Semaphore(rejection) => rejection.kind(),
@@ -235,6 +245,8 @@ impl Rejection {
             Self::Topic(rejection) => rejection.hint(),
             Self::Stream(rejection) => rejection.hint(),
             Self::Rule(rejection) => rejection.hint(),
+            Self::Bus(rejection) => rejection.hint(),
+            Self::Reaction(rejection) => rejection.hint(),
             Self::Contract(rejection) => rejection.hint(),
             Self::Lock(rejection) => rejection.hint(),
             Self::Semaphore(rejection) => rejection.hint(),

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::numbers::Revision;
 use crate::{
-    agent, artifact, barrier, checkpoint, contracts, handoff, join, lock, message, namespace,
-    pipeline, rule, secret, semaphore, state, stream, task, topic, workspace,
+    agent, artifact, barrier, bus, checkpoint, contracts, handoff, join, lock, message, namespace,
+    pipeline, reaction, rule, secret, semaphore, state, stream, task, topic, workspace,
 };
 
 /// The answer to one command or query.
@@ -29,6 +29,11 @@ pub enum Reply {
     Stream(stream::Reply),
     /// About rules for hand-offs.
     Rule(rule::Reply),
+    /// About what happened.
+    #[serde(rename = "event")]
+    Bus(bus::Reply),
+    /// About reactions.
+    Reaction(reaction::Reply),
     /// About who depends on which keys.
     Contract(contracts::Reply),
     /// About locks.

@@ -13,7 +13,7 @@ use crate::time::Timestamp;
 use crate::wait::{Keyed, KeyedWaits, Step};
 use crate::{
     agent, artifact, barrier, checkpoint, handoff, join, limits, lock, message, namespace,
-    pipeline, policy, rule, secret, semaphore, state, stream, task, topic, workspace,
+    pipeline, policy, reaction, rule, secret, semaphore, state, stream, task, topic, workspace,
 };
 
 mod handing;
@@ -21,6 +21,7 @@ mod head;
 mod naming;
 mod pipelines;
 mod plan;
+mod reacting;
 mod tables;
 mod talking;
 #[cfg(test)]
@@ -48,6 +49,8 @@ pub struct Space {
     pub stream: stream::Table,
     /// Rules for hand-offs.
     pub rule: rule::Table,
+    /// Reactions.
+    pub reaction: reaction::Table,
     /// Locks.
     pub lock: lock::Table,
     /// Semaphores.
@@ -89,8 +92,8 @@ pub struct Committed {
     /// Calls that had waited until now, and what to tell them, once it is durable.
     pub ended: Vec<Ended>,
     /// What is told to those who watch and not written down: after what happened before it, and
-    /// under the revision of that. Never empty.
-    pub live: Option<Batch>,
+    /// under the revision of that. None of them is empty.
+    pub live: Vec<Batch>,
 }
 
 /// What becomes of a call.
@@ -124,6 +127,8 @@ struct Happened {
     ended: Vec<Ended>,
     /// What is told and not written down.
     live: Vec<Event>,
+    /// Such, from commands that are done with.
+    told: Vec<Batch>,
 }
 
 /// What a command came to.
@@ -155,7 +160,7 @@ impl Space {
         if let Some((key, digest)) = &keyed
             && let Some(outcome) = self.repeated(agent, key, *digest)?
         {
-            return Ok(Committed { outcome, batch: None, ended: Vec::new(), live: None });
+            return Ok(Committed { outcome, batch: None, ended: Vec::new(), live: Vec::new() });
         }
         let mut stamp = Stamp {
             // A clock that was set back must not make time run backwards in the log.
@@ -166,10 +171,7 @@ impl Space {
             next_token: Token::default(),
         };
         let goes_on = keyed.is_some() || matches!(wish, Wish::Transaction { .. });
-        // Nearly every commit is one event, gone as soon as it is encoded.
-        let (events, live) = (Vec::with_capacity(1), Vec::new());
-        let mut happened =
-            Happened { events, weight: 0, goes_on, is_final: false, ended: Vec::new(), live };
+        let mut happened = Happened { goes_on, ..Happened::new() };
         let last_token = self.token;
         let done = match self.fulfil(wish, &mut stamp, &mut happened) {
             Ok(done) => done,
@@ -185,7 +187,8 @@ impl Space {
             Done::Waits(wait) => Outcome::Waits(wait),
         };
         if happened.events.is_empty() {
-            let live = happened.told(&stamp, revision);
+            happened.tell(&stamp, revision);
+            let live = happened.told;
             return Ok(Committed { outcome, batch: None, ended: Vec::new(), live });
         }
         #[cfg(feature = "planted")]
@@ -194,10 +197,16 @@ impl Space {
             self.take_back(last_token);
             return Err(rejection);
         }
-        let live = happened.told(&stamp, revision);
+        happened.tell(&stamp, revision);
+        // From here on nothing is refused: a reaction that cannot run fails alone.
+        if !self.reaction.is_idle() {
+            self.react(&mut stamp, &mut happened);
+        }
+        let moment = Moment { revision: stamp.revision, time: stamp.now, agent: &stamp.agent };
+        happened.events.iter().for_each(|event| self.remember(event, &moment));
         let Stamp { now: time, agent, revision, .. } = stamp;
         self.advance(revision, time);
-        let Happened { events, ended, .. } = happened;
+        let Happened { events, ended, told: live, .. } = happened;
         let batch = Some(Batch { revision, time, agent, events });
         Ok(Committed { outcome, batch, ended, live })
     }
@@ -238,28 +247,14 @@ impl Space {
 
     /// Notes what must be repeated if this request is, or one whose wait it has ended.
     fn keep_answers(
-        &mut self,
+        &self,
         keyed: Option<(IdempotencyKey, u64)>,
         outcome: &Outcome,
         stamp: &Stamp,
         happened: &mut Happened,
     ) -> Result<(), Rejection> {
+        self.keep_awaited(0, stamp, happened)?;
         let first = happened.events.len();
-        // Only effects are kept: whoever waited for nothing may wait again.
-        for Ended { wait, reply, .. } in happened.ended.iter().filter(|ended| ended.is_granted) {
-            #[cfg(feature = "planted")]
-            if crate::planted::is("space.awaited_receipt_not_kept") {
-                continue;
-            }
-            let kept = match reply {
-                Ok(reply) => Some(reply.clone()),
-                Err(rejection) => rejection.kept(),
-            };
-            if let (Some(keyed), Some(reply)) = (self.keyed_waits.get(*wait), kept) {
-                let answer = Answer { revision: stamp.revision, reply };
-                happened.events.push(Event::Receipt(Receipt::awaited(keyed, &answer)));
-            }
-        }
         if let Some((key, digest)) = keyed {
             let agent = stamp.agent.clone();
             happened.events.push(match outcome {
@@ -269,12 +264,35 @@ impl Space {
                 Outcome::Waits(wait) => Event::Awaited(Keyed { wait: *wait, agent, key, digest }),
             });
         }
-        happened.weigh(first)?;
-        let moment = Moment { revision: stamp.revision, time: stamp.now, agent: &stamp.agent };
-        for event in &happened.events {
-            self.remember(event, &moment);
+        happened.weigh(first)
+    }
+
+    /// Notes what must be repeated to those whose wait has ended, from this one on.
+    fn keep_awaited(
+        &self,
+        from: usize,
+        stamp: &Stamp,
+        happened: &mut Happened,
+    ) -> Result<(), Rejection> {
+        let first = happened.events.len();
+        // Only effects are kept: whoever waited for nothing may wait again.
+        for Ended { wait, reply, .. } in happened.ended[from..].iter().filter(|it| it.is_granted) {
+            #[cfg(feature = "planted")]
+            if crate::planted::is("space.awaited_receipt_not_kept") {
+                continue;
+            }
+            // A wait that began in this very commit is not remembered yet.
+            let begun = happened.events.iter().find_map(|event| event.begun(*wait));
+            let kept = match reply {
+                Ok(reply) => Some(reply.clone()),
+                Err(rejection) => rejection.kept(),
+            };
+            if let (Some(keyed), Some(reply)) = (self.keyed_waits.get(*wait).or(begun), kept) {
+                let answer = Answer { revision: stamp.revision, reply };
+                happened.events.push(Event::Receipt(Receipt::awaited(keyed, &answer)));
+            }
         }
-        Ok(())
+        happened.weigh(first)
     }
 
     /// Applies what an event means for requests that are repeated. Happens last, when nothing can
@@ -290,6 +308,8 @@ impl Space {
             | Event::Topic(_)
             | Event::Stream(_)
             | Event::Rule(_)
+            | Event::Bus(_)
+            | Event::Reaction(_)
             | Event::Lock(_)
             | Event::Semaphore(_)
             | Event::Barrier(_)
@@ -312,7 +332,8 @@ impl Space {
     pub fn replay(&mut self, batch: &Batch) {
         assert_eq!(batch.revision, self.revision.next(), "batches are replayed in order");
         let moment = batch.moment();
-        for event in &batch.events {
+        for (event, agent) in batch.events.iter().zip(batch.authors()) {
+            let moment = Moment { agent, ..moment };
             #[cfg(feature = "planted")]
             if crate::planted::is("space.replay_skips") && batch.revision.0.is_multiple_of(13) {
                 continue;
@@ -439,11 +460,26 @@ impl Space {
 }
 
 impl Happened {
-    /// What is told to those who watch, without being written down.
-    fn told(&mut self, stamp: &Stamp, revision: Revision) -> Option<Batch> {
-        let events = std::mem::take(&mut self.live);
-        let (time, agent) = (stamp.now, stamp.agent.clone());
-        (!events.is_empty()).then_some(Batch { revision, time, agent, events })
+    fn new() -> Self {
+        Self {
+            // Nearly every commit is one event, gone as soon as it is encoded.
+            events: Vec::with_capacity(1),
+            weight: 0,
+            goes_on: false,
+            is_final: false,
+            ended: Vec::new(),
+            live: Vec::new(),
+            told: Vec::new(),
+        }
+    }
+
+    /// What whoever acts wants told to those who watch, without being written down.
+    fn tell(&mut self, stamp: &Stamp, revision: Revision) {
+        if !self.live.is_empty() {
+            let events = std::mem::take(&mut self.live);
+            let (time, agent) = (stamp.now, stamp.agent.clone());
+            self.told.push(Batch { revision, time, agent, events });
+        }
     }
 
     /// Counts the events from this one on, and refuses what a log could not take.

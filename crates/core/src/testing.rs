@@ -170,6 +170,11 @@ impl World {
         self.codes
     }
 
+    /// What has happened.
+    pub(crate) fn batches(&self) -> &[Batch] {
+        &self.batches
+    }
+
     /// The kind of every event that happened.
     pub(crate) fn kinds(self) -> BTreeSet<String> {
         let events = self.batches.iter().flat_map(|batch| &batch.events);
@@ -249,7 +254,8 @@ impl World {
         assert_eq!(Picture::of(&self.space), before, "what did not happen left a trace");
         assert_eq!(self.space.next_deadline(), deadline, "a deadline moved");
         match committed {
-            Ok(Committed { outcome: Outcome::Answered(_), live: Some(batch), .. }) => {
+            Ok(Committed { outcome: Outcome::Answered(_), live, .. }) if !live.is_empty() => {
+                let batch = &live[0];
                 assert_eq!(batch.revision, self.space.revision(), "told after what was");
                 let lines: Vec<String> = batch.events.iter().map(told).collect();
                 format!("told {}", lines.join("; "))
@@ -277,7 +283,7 @@ impl World {
             let count = |kind: &str| batch.events.iter().filter(|e| e.kind() == kind).count();
             lines = kinds.into_iter().map(|kind| format!("{} {kind}", count(kind))).collect();
         }
-        if let Some(batch) = live {
+        for batch in live {
             assert_eq!(batch.revision, self.space.revision(), "told after what was");
             lines.extend(batch.events.iter().map(|event| format!("told {}", told(event))));
         }
@@ -321,6 +327,8 @@ impl World {
             | Event::Topic(_)
             | Event::Stream(_)
             | Event::Rule(_)
+            | Event::Bus(_)
+            | Event::Reaction(_)
             | Event::Lock(_)
             | Event::Semaphore(_)
             | Event::Barrier(_)
@@ -373,6 +381,8 @@ impl World {
             | Rejection::Topic(_)
             | Rejection::Stream(_)
             | Rejection::Rule(_)
+            | Rejection::Bus(_)
+            | Rejection::Reaction(_)
             | Rejection::Contract(_)
             | Rejection::Lock(_)
             | Rejection::Semaphore(_)

@@ -37,13 +37,15 @@ use baton_core::{
     AgentId, ArtifactId, BarrierName, Batch, CheckpointId, CheckpointLabel, Event, Generation,
     GroupName, HandoffId, IdempotencyKey, JoinId, Json, Key, LockName, NamespaceName, Notice,
     PipelineName, Revision, RuleName, SemaphoreName, StageName, TaskId, TaskType, Timestamp, Token,
-    Version, WaitId, agent, artifact, barrier, checkpoint, handoff, join, lock, namespace,
-    pipeline, rule, secret, semaphore, task, topic, workspace,
+    Version, WaitId, agent, artifact, barrier, bus, checkpoint, handoff, join, lock, namespace,
+    pipeline, reaction, rule, secret, semaphore, task, topic, workspace,
 };
 use serde::{Deserialize, Serialize};
 
 #[path = "golden/contents.rs"]
 mod contents;
+#[path = "golden/reactions.rs"]
+mod reactions;
 
 const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../spec/events.json");
 const ADVICE: &str = "run with BATON_GOLDEN=write and review the difference as a change of format";
@@ -87,6 +89,8 @@ fn variant(event: &Event) -> &'static str {
         Event::Stream(event) => talk::stream_variant(event),
         Event::Rule(rule::Event::Added { .. }) => "rule added",
         Event::Rule(rule::Event::Removed { .. }) => "rule removed",
+        Event::Bus(bus::Event::Emitted { .. }) => "emitted",
+        Event::Reaction(event) => reaction_variant(event),
         Event::Workspace(workspace::Event::Configured { .. }) => "workspace configured",
         Event::Lock(lock::Event::Acquired { .. }) => "lock acquired",
         Event::Lock(lock::Event::Renewed { .. }) => "lock renewed",
@@ -216,6 +220,24 @@ fn handoff_variant(event: &handoff::Event) -> &'static str {
         handoff::Event::Failed { .. } => "handoff failed",
         handoff::Event::Queued { .. } => "handoff queued",
         handoff::Event::GaveUp { .. } => "handoff gave up",
+    }
+}
+
+fn reaction_variant(event: &reaction::Event) -> &'static str {
+    match event {
+        reaction::Event::Added { .. } => "reaction added",
+        reaction::Event::Sealed { .. } => "reaction sealed",
+        reaction::Event::Removed { .. } => "reaction removed",
+        reaction::Event::Enabled { .. } => "reaction enabled",
+        reaction::Event::Disabled { .. } => "reaction disabled",
+        reaction::Event::Ran { .. } => "reaction ran",
+        reaction::Event::Failed { .. } => "reaction failed",
+        reaction::Event::Stopped { .. } => "reaction stopped",
+        reaction::Event::Called { .. } => "reaction called",
+        reaction::Event::CallBegun { .. } => "call begun",
+        reaction::Event::CallDone { .. } => "call done",
+        reaction::Event::CallFailed { .. } => "call failed",
+        reaction::Event::CallDead { .. } => "call dead",
     }
 }
 
@@ -349,6 +371,9 @@ fn examples() -> Vec<(&'static str, Event)> {
     .chain(talk::topics())
     .chain(talk::streams())
     .chain(handoff_rules())
+    .chain(reactions::emitted())
+    .chain(reactions::reactions())
+    .chain(reactions::calls())
     .chain(locks())
     .chain(semaphores())
     .chain(barriers())

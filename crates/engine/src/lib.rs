@@ -66,11 +66,11 @@ pub use call::Waiting;
 pub use crank::Submitted;
 pub use error::Error;
 pub use handle::{
-    Acquiring, AcquiringPermit, AddingRule, Agents, Arriving, Barriers, Baton, Checkpoints,
-    Claiming, Completing, Contracts, CreateNamespace, CreatePipeline, CreateStream, Creating,
-    Failing, HandoffRules, Handoffs, Item, Joining, Joins, Locks, Messages, Namespaces, Offering,
-    Patching, Pipelines, ReadingFrames, Receiving, Registration, Requesting, Reviewing, Saving,
-    Semaphores, Sending, Session, Setting, State, Streams, Tasks, Topics, Transaction, Watch,
-    Watching, Workspace, open, open_with,
+    Acquiring, AcquiringPermit, AddingReaction, AddingRule, Agents, Arriving, AskingHistory,
+    Barriers, Baton, Checkpoints, Claiming, Completing, Contracts, CreateNamespace, CreatePipeline,
+    CreateStream, Creating, Events, Failing, Handling, HandoffRules, Handoffs, Item, Joining,
+    Joins, Locks, Messages, Namespaces, Offering, Patching, Pipelines, Reactions, ReadingFrames,
+    Receiving, Registration, Requesting, Reviewing, Saving, Semaphores, Sending, Session, Setting,
+    State, Streams, Tasks, Topics, Transaction, Watch, Watching, Workspace, open, open_with,
 };
 pub use options::Options;

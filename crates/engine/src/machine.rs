@@ -211,15 +211,16 @@ impl Machine {
                 return Ok(Taken::Decided(Held::new(Err(rejection), group)));
             }
         };
-        let live = committed.live.filter(|_| !resident.watchers.is_empty());
+        let is_watched = !resident.watchers.is_empty();
+        let live = committed.live.into_iter().filter(|_| is_watched).map(Arc::new);
         let Some(batch) = committed.batch else {
             let group = resident.undurable(before, self.durable);
-            if let Some(live) = live {
+            for live in live {
                 let (watchers, told) = (&mut resident.watchers, &mut self.told);
                 let groups = [Some(&mut self.open), self.flying.as_mut()];
                 match groups.into_iter().flatten().find(|it| it.number == group) {
-                    Some(group) => group.watched.push((workspace.clone(), Arc::new(live))),
-                    None => watchers.deliver(&Notices::of(&Arc::new(live)), told),
+                    Some(group) => group.watched.push((workspace.clone(), live)),
+                    None => watchers.deliver(&Notices::of(&live), told),
                 }
             }
             return Ok(resident.taken(workspace, committed.outcome, group));
@@ -232,14 +233,20 @@ impl Machine {
         let deadline = resident.space.next_deadline();
         let bytes = self.open.add(resident.place_in_group, &batch, deadline);
         resident.bytes_since_snapshot += u64::from(bytes);
-        if !resident.watchers.is_empty() {
+        if is_watched {
             self.open.watched.push((workspace.clone(), Arc::new(batch)));
-            self.open.watched.extend(live.map(|live| (workspace.clone(), Arc::new(live))));
+            self.open.watched.extend(live.map(|live| (workspace.clone(), live)));
         }
         if deadline != resident.deadline {
             move_deadline(&mut self.deadlines, workspace, &mut resident.deadline, deadline);
         }
         let revision = resident.space.revision();
+        let group = self.open.number;
+        #[cfg(feature = "planted")]
+        let group =
+            if baton_core::planted::is("machine.answer_before_durable") { 0 } else { group };
+        // Whoever waits is registered first: a reaction may have ended the wait already.
+        let taken = resident.taken(workspace, committed.outcome, group);
         for Ended { wait, reply, .. } in committed.ended {
             // Whoever is not on the list is gone.
             if let Some(call) = resident.calls.remove(&wait) {
@@ -247,11 +254,7 @@ impl Machine {
                 self.open.ended.push((call, Ok(answer)));
             }
         }
-        let group = self.open.number;
-        #[cfg(feature = "planted")]
-        let group =
-            if baton_core::planted::is("machine.answer_before_durable") { 0 } else { group };
-        Ok(resident.taken(workspace, committed.outcome, group))
+        Ok(taken)
     }
 
     /// Who must be woken, once no lock is held, because of what was told and not written down.
@@ -525,6 +528,17 @@ impl Machine {
         }
     }
 
+    /// Workspaces in memory that have calls of webhooks to make.
+    pub fn calling(&self) -> Vec<WorkspaceName> {
+        let calling = self.residents.iter().filter(|(_, there)| there.space.reaction.is_calling());
+        calling.map(|(workspace, _)| workspace.clone()).collect()
+    }
+
+    /// Workspaces that are not in memory, and in which time will cause something.
+    pub fn asleep(&self) -> Vec<WorkspaceName> {
+        self.asleep.keys().cloned().collect()
+    }
+
     /// Workspaces for which time has caused something by now.
     pub fn due(&self, now: Timestamp) -> Vec<WorkspaceName> {
         let due = self.deadlines.iter().take_while(|(moment, _)| *moment <= now);
@@ -589,9 +603,9 @@ impl Resident {
         Taken::Waits(call, group)
     }
 
-    /// Whether anybody watches, or waits for something here.
+    /// Whether anybody watches, or waits for something here, or is to be called.
     pub fn is_awaited(&self) -> bool {
-        !self.watchers.is_empty() || !self.calls.is_empty()
+        !self.watchers.is_empty() || !self.calls.is_empty() || self.space.reaction.is_calling()
     }
 
     /// The newest revision that is durable once this group is.

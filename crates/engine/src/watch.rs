@@ -25,9 +25,7 @@ pub struct Notices(Vec<Arc<Notice>>);
 impl Notices {
     /// Makes them.
     pub fn of(batch: &Arc<Batch>) -> Self {
-        let public = batch.events.iter().enumerate().filter(|(_, event)| event.is_public());
-        let notice = |(index, _)| Arc::new(Notice::new(Arc::clone(batch), index));
-        Self(public.map(notice).collect())
+        Self(Notice::all(batch))
     }
 
     /// Those that a filter lets through, in order.
@@ -42,12 +40,12 @@ pub struct Filter {
     /// Which subjects.
     pub pattern: Pattern,
     /// Which types of event; all if empty.
-    pub kinds: Vec<String>,
+    pub kinds: Vec<Pattern>,
 }
 
 impl Filter {
     fn wants(&self, notice: &Notice) -> bool {
-        (self.kinds.is_empty() || self.kinds.iter().any(|kind| kind == notice.kind()))
+        (self.kinds.is_empty() || self.kinds.iter().any(|kind| kind.matches(notice.kind())))
             && notice.event().concerns(&self.pattern, notice.subject())
     }
 }

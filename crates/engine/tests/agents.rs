@@ -273,7 +273,7 @@ async fn a_watch_tells_who_came_and_went() {
     let mut kinds = Vec::new();
     for _ in 0..4 {
         let Some(Ok(Item::Event(notice))) = watch.next().await else { panic!("an event was due") };
-        kinds.push((notice.kind(), notice.agent().as_str().to_owned()));
+        kinds.push((notice.kind().to_owned(), notice.agent().as_str().to_owned()));
     }
     let told = [
         ("agent.joined", "ada"),
@@ -281,6 +281,6 @@ async fn a_watch_tells_who_came_and_went() {
         ("agent.joined", "ada"),
         ("agent.lost", "baton"),
     ];
-    assert_eq!(kinds, told.map(|(kind, agent)| (kind, agent.to_owned())));
+    assert_eq!(kinds, told.map(|(kind, agent)| (kind.to_owned(), agent.to_owned())));
     assert_eq!(ada.agents().heartbeat(Token(0)).await.unwrap_err().code(), "agent.stale_token");
 }

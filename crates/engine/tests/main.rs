@@ -5,6 +5,7 @@
 //! | `state` | entries, conditions, rules, merges, history, writers in contention |
 //! | `past` | what was recorded while writing can be read later, wherever it has moved to |
 //! | `watch` | every event in order, without gap or duplicate |
+//! | `events` | handlers that fail alone, and what history tells of everything |
 //! | `agents` | sessions, silence, what an agent leaves behind |
 //! | `waiting` | calls that wait are answered once, in order, and leave nothing behind |
 //! | `contention` | locks and tasks that many callers want at once, checked for linearizability |
@@ -33,6 +34,7 @@ mod contention;
 mod crash;
 mod damage;
 mod durability;
+mod events;
 mod gate;
 mod linearizability;
 mod past;

@@ -6,6 +6,8 @@
 //!                          once,      ├─ Agents, Registration, HandoffRules
 //!                          under)     ├─ Messages, Topics, Streams
 //!                                     ├─ Tasks, Creating, Claiming …, Joins
+//!                                     ├─ Events, Handling, Reactions
+//!                          under)     ├─ Tasks, Creating, Claiming …, Joins
 //!                                     ├─ Handoffs, Offering
 //!                                     ├─ Pipelines, CreatePipeline
 //!                                     ├─ Checkpoints, Saving
@@ -35,12 +37,14 @@ mod barriers;
 mod carrier;
 mod checkpoints;
 mod contracts;
+mod events;
 mod handoffs;
 mod joins;
 mod locks;
 mod messages;
 mod namespaces;
 mod pipelines;
+mod reactions;
 mod rules;
 mod semaphores;
 mod sessions;
@@ -57,12 +61,14 @@ pub use barriers::{Arriving, Barriers};
 pub use carrier::{Caller, Carrier, Failure};
 pub use checkpoints::{Checkpoints, Saving};
 pub use contracts::Contracts;
+pub use events::{AskingHistory, Events, Handled, HandlerFailed, Handling, Happened};
 pub use handoffs::{Accepted, Check, Handoffs, Offering};
 pub use joins::{Joining, Joins};
 pub use locks::{Acquiring, Held, Locks};
 pub use messages::{Messages, Receiving, Requesting, Sending};
 pub use namespaces::{CreateNamespace, Namespaces};
 pub use pipelines::{CreatePipeline, Pipelines};
+pub use reactions::{AddingReaction, Reactions};
 pub use rules::{AddingRule, HandoffRules};
 pub use semaphores::{AcquiringPermit, Semaphores};
 pub use sessions::Session;

@@ -45,9 +45,14 @@ impl<C: Carrier> Watching<C> {
         self
     }
 
-    /// Only events of this type, such as `state.set`; may be given several times.
-    pub fn kind(self, kind: &str) -> Self {
-        self.with(|request| request.types.push(kind.to_owned()))
+    /// Only events of types that match, such as `state.set` or `task.*`; may be given several
+    /// times.
+    pub fn kind(mut self, kind: &str) -> Self {
+        self.request = self.request.and_then(|mut request| {
+            request.types.push(Pattern::parse(kind)?);
+            Ok(request)
+        });
+        self
     }
 
     /// From this revision on, in the past or the future, instead of from now on.

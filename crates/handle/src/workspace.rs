@@ -7,9 +7,9 @@ use baton_core::{
 
 use crate::carrier::{Caller, Carrier};
 use crate::{
-    Agents, Barriers, Checkpoints, Contracts, HandoffRules, Handoffs, Joins, Locks, Messages,
-    Namespaces, Pipelines, Semaphores, Session, State, Streams, Tasks, Topics, Transaction,
-    Watching,
+    Agents, Barriers, Checkpoints, Contracts, Events, HandoffRules, Handoffs, Joins, Locks,
+    Messages, Namespaces, Pipelines, Reactions, Semaphores, Session, State, Streams, Tasks, Topics,
+    Transaction, Watching,
 };
 
 /// A workspace as one agent sees it. Cheap to clone.
@@ -110,6 +110,16 @@ impl<C: Carrier> Workspace<C> {
     /// The rules for hand-offs.
     pub fn rules(&self) -> HandoffRules<C> {
         HandoffRules::new(self.clone())
+    }
+
+    /// What happens: saying it, asking about it, and being told.
+    pub fn events(&self) -> Events<C> {
+        Events::new(self.clone())
+    }
+
+    /// What happens because something happened.
+    pub fn reactions(&self) -> Reactions<C> {
+        Reactions::new(self.clone())
     }
 
     /// The tasks.

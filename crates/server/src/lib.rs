@@ -39,8 +39,10 @@ mod refusal;
 pub mod settings;
 mod shared;
 mod turn;
+mod webhooks;
 pub mod ws;
 
 pub use listener::{ListenError, Server};
 pub use openapi::document as openapi;
 pub use settings::Settings;
+pub use webhooks::Webhooks;

@@ -24,6 +24,7 @@ use crate::problem::Refused;
 use crate::refusal::Refusal;
 use crate::settings::Settings;
 use crate::shared::Shared;
+use crate::webhooks;
 
 /// How long to wait when no file descriptor was left for a connection.
 const BREATH: Duration = Duration::from_millis(50);
@@ -122,8 +123,16 @@ impl Server {
                 }
             }
         };
+        let webhooks = shared.settings.webhooks;
+        let calling = async {
+            match webhooks {
+                Some(webhooks) => webhooks::run(shared.baton.clone(), webhooks).await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             () = accepting => {}
+            () = calling => {}
             () = until => {}
         }
         drop(listener);

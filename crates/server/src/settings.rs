@@ -3,6 +3,8 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
+use crate::webhooks::Webhooks;
+
 /// Where to listen, and how much to take.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -47,6 +49,9 @@ pub struct Settings {
     pub comment_every: Duration,
     /// How long connections may take to end when the server does.
     pub farewell: Duration,
+    /// Whether webhooks are called. They are not, unless somebody asks for it: whoever may write to
+    /// a workspace could make the server speak to others.
+    pub webhooks: Option<Webhooks>,
 }
 
 impl Default for Settings {
@@ -72,6 +77,7 @@ impl Default for Settings {
             ping_every: Duration::from_secs(30),
             comment_every: Duration::from_secs(15),
             farewell: Duration::from_secs(10),
+            webhooks: None,
         }
     }
 }

@@ -16,7 +16,7 @@ type Steps = Vec<(Value, &'static str)>;
 pub(crate) fn vocabulary() -> Steps {
     // What gives tokens comes first: they are the numbers of its commits.
     let first = [of_holds(), of_tasks(), of_tasks_together(), of_agents_and_state()].concat();
-    [first, of_handoffs(LAST), of_pipelines()].concat()
+    [first, of_handoffs(LAST), of_pipelines(), of_events()].concat()
 }
 
 fn with(command: &str, fields: Value) -> Value {
@@ -89,6 +89,26 @@ fn of_tasks_together() -> Steps {
         (with("checkpoint.retain", json!({"keep": 9})), "/rules/0/keep"),
         (with("checkpoint.retention", json!({})), "/rules/0/keep"),
         (with("checkpoint.prune", json!({"task": "u", "all": true})), "/pruned"),
+    ]
+}
+
+fn of_events() -> Steps {
+    vec![
+        (with("event.emit", json!({"type": "deploy.finished"})), "/subject"),
+        (with("event.history", json!({"type": "deploy.*"})), "/events/0/type"),
+        (
+            with(
+                "reaction.add",
+                json!({"name": "note", "on": {"type": "x"},
+                       "do": [{"command": "event.emit", "type": "y"}]}),
+            ),
+            "/enabled",
+        ),
+        (with("reaction.disable", json!({"name": "note"})), "/enabled"),
+        (with("reaction.enable", json!({"name": "note"})), "/enabled"),
+        (with("reaction.get", json!({"name": "note"})), "/runs"),
+        (with("reaction.list", json!({})), "/reactions/0/name"),
+        (with("reaction.remove", json!({"name": "note"})), "/name"),
     ]
 }
 

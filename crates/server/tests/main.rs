@@ -15,6 +15,7 @@
 //! | `limits`        | is there an end to what one caller, and all of them, may have?          |
 //! | `ending`        | does a server end without losing what it acknowledged?                  |
 //! | `failing_disk`  | is a failure below told as what it is?                                  |
+//! | `webhooks`      | are strangers called when they should be, and only then?               |
 //! | `mutated`       | do the fuzz targets hold for some thousand inputs?                      |
 //!
 //! Callers are written by hand on plain sockets, since no well-behaved client can misbehave.
@@ -35,3 +36,4 @@ mod stage;
 mod strangers;
 mod waiting;
 mod watches;
+mod webhooks;

@@ -18,6 +18,7 @@ use crate::locking::Locking;
 use crate::meeting::meet;
 use crate::plan::{Kind, Plan};
 use crate::questions::question;
+use crate::reacting::Reacting;
 use crate::ruling::rule;
 use crate::sharing::Sharing;
 use crate::things::Things;
@@ -58,6 +59,7 @@ pub struct Agent {
     locking: Locking,
     sharing: Sharing,
     working: Working,
+    reacting: Reacting,
 }
 
 impl Agent {
@@ -79,6 +81,7 @@ impl Agent {
             locking: Locking::default(),
             sharing: Sharing::default(),
             working: Working::default(),
+            reacting: Reacting::default(),
         }
     }
 
@@ -112,6 +115,7 @@ impl Agent {
             }
             Kind::Reader => return Some(Action::Ask(question(things, self.revision))),
             Kind::Historian if things.chance.once_in(2) => rule(things),
+            Kind::Historian if things.chance.once_in(2) => self.reacting.act(things),
             Kind::Historian => {
                 let choice = things.chance.below(4);
                 let (count, age) = (*things.chance.pick(&[1, 5, 20, 100, 10_000]), 3_600_000);
@@ -130,6 +134,7 @@ impl Agent {
         self.locking.learn(&self.id, answer);
         self.sharing.learn(&self.id, answer);
         self.working.learn(&self.id, answer);
+        self.reacting.learn(answer);
         if let Ok(answer) = answer {
             self.revision = self.revision.max(answer.revision.0);
             self.learn_reply(&answer.reply);

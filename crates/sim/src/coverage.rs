@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use baton_core::wait::Left;
 
 /// Everything that a long run must have met.
-pub const SOMETIMES: [&str; 112] = [
+pub const SOMETIMES: [&str; 118] = [
     "answer: version conflict",
     "answer: idempotent replay",
     "answer: idempotency key reused",
@@ -99,6 +99,12 @@ pub const SOMETIMES: [&str; 112] = [
     "pipeline: failed",
     "pipeline: retried",
     "pipeline: skipped",
+    "reaction: call begun",
+    "reaction: call dead",
+    "reaction: call done",
+    "reaction: failed alone",
+    "reaction: ran",
+    "reaction: stopped",
     "rule: removed",
     "rule: replaced",
     "task: agent gone",

@@ -46,6 +46,7 @@ pub mod meeting;
 pub mod piping;
 pub mod plan;
 pub mod questions;
+pub mod reacting;
 mod reading;
 mod recovery;
 pub mod ruling;

@@ -81,7 +81,9 @@ impl Watcher {
 
     fn filter(&self) -> Filter {
         let pattern = Pattern::parse(&self.followed.pattern).expect("a good pattern");
-        Filter { pattern, kinds: self.followed.kinds.clone() }
+        let kinds = self.followed.kinds.iter();
+        let kinds = kinds.map(|kind| Pattern::parse(kind).expect("a good pattern"));
+        Filter { pattern, kinds: kinds.collect() }
     }
 }
 

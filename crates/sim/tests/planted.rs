@@ -12,7 +12,7 @@ const SEEDS_MAX: u64 = 300;
 const SEEDS_CLEAN: u64 = 100;
 
 /// Every planted bug, and what goes wrong with it.
-const PLANTED: [(&str, &str); 67] = [
+const PLANTED: [(&str, &str); 72] = [
     ("state.version_stands_still", "a write does not raise the version"),
     ("state.ignore_expected_version", "a stale write wins"),
     ("state.expire_early", "entries go ten seconds too early"),
@@ -27,6 +27,11 @@ const PLANTED: [(&str, &str); 67] = [
     ("rule.keeps_the_old_check", "a rule that is replaced still demands what it did"),
     ("rule.lost_in_a_snapshot", "a rule is lost after a restart"),
     ("rule.undone_stays", "a rule of a refused transaction stays"),
+    ("reaction.failed_run_remains", "a reaction that was refused leaves what it did before"),
+    ("reaction.runs_as_who_caused_it", "a reaction acts in the name of whoever caused it"),
+    ("reaction.two_calls_at_once", "two calls of one reaction are made at a time"),
+    ("reaction.one_try_too_many", "a call is tried once too often"),
+    ("reaction.lost_in_a_snapshot", "a reaction is lost after a restart"),
     ("lock.ends_early", "a hold ends after half its time"),
     ("lock.last_in_line", "whoever came last is next"),
     ("lock.any_token_will_do", "a stale holder releases another's hold"),

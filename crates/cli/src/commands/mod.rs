@@ -7,6 +7,7 @@ mod checkpoint;
 mod completions;
 mod contract;
 mod demo;
+mod event;
 mod handoff;
 mod inbox;
 mod join;
@@ -16,6 +17,7 @@ mod message;
 mod namespace;
 mod openapi;
 mod pipeline;
+mod reaction;
 mod rule;
 mod semaphore;
 mod serve;
@@ -45,6 +47,8 @@ pub(crate) enum Command {
     Topic(topic::Topic),
     Stream(stream::Stream),
     Rule(rule::Rule),
+    Event(event::Event),
+    Reaction(reaction::Reaction),
     Contract(contract::Contract),
     Task(task::Task),
     Join(join::Join),
@@ -77,6 +81,8 @@ impl Command {
             Self::Topic(topic) => topic.run(context, output).await,
             Self::Stream(stream) => stream.run(context, output).await,
             Self::Rule(rule) => rule.run(context, output).await,
+            Self::Event(event) => event.run(context, output).await,
+            Self::Reaction(reaction) => reaction.run(context, output).await,
             Self::Contract(contract) => contract.run(context, output).await,
             Self::Task(task) => task.run(context, output).await,
             Self::Join(join) => join.run(context, output).await,

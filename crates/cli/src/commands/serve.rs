@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use baton_server::{Server, Settings};
+use baton_server::{Server, Settings, Webhooks};
 use clap::Args;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -51,6 +51,12 @@ pub(crate) struct Serve {
     /// Connections at a time
     #[arg(long, value_name = "COUNT", default_value_t = Settings::default().connections_max)]
     connections_max: usize,
+    /// Call the webhooks of reactions, at public addresses only
+    #[arg(long)]
+    webhooks: bool,
+    /// Call webhooks also at private, loopback and link-local addresses
+    #[arg(long, requires = "webhooks")]
+    webhooks_private: bool,
 }
 
 impl Serve {
@@ -62,6 +68,7 @@ impl Serve {
             listen: self.listen,
             hosts: self.host,
             connections_max: self.connections_max,
+            webhooks: self.webhooks.then_some(Webhooks { private: self.webhooks_private }),
             ..Settings::default()
         };
         let server = Server::bind(baton.clone(), settings).await?;

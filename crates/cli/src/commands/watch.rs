@@ -37,7 +37,7 @@ pub(crate) struct Watch {
     /// From this revision on, in the past or the future, instead of from now on
     #[arg(long, value_name = "REVISION")]
     from: Option<u64>,
-    /// Only events of this type, such as state.set; may be given several times
+    /// Only events of types that match, such as state.set or 'task.*'; may be given several times
     #[arg(long = "type", value_name = "TYPE")]
     types: Vec<String>,
     /// Begin with the entries that match
@@ -102,7 +102,8 @@ fn entry_line(entry: &Entry) -> String {
     format!("{:>8}  state/{namespace}/{key}  {value}", entry.revision())
 }
 
-fn event_line(output: &Output, notice: &Notice) -> String {
+/// An event as people see it.
+pub(super) fn event_line(output: &Output, notice: &Notice) -> String {
     let own = Fields::parse(&String::from_utf8_lossy(&notice.json())).without(&AROUND);
     // The value says it all, if there is one.
     let own = match own.get("value") {

@@ -1,4 +1,5 @@
-//! Expressions: one sentence about a hand-off that is true or false, in the syntax of CEL.
+//! Expressions: one sentence about a hand-off, or about an event, that is true or false, in the
+//! syntax of CEL.
 //!
 //! ```text
 //!   text ──compile──▶ Expression ──holds(variables)──▶ true, false, or why it has no answer
@@ -8,6 +9,7 @@
 //! | there is | as in |
 //! |---|---|
 //! | variables | `task` `task_type` `from` `to` `capability` `state` `hops` `reason` `receiver` |
+//! | in the condition of a reaction | `event` |
 //! | literals | `null` `true` `12` `0x1f` `1.5e3` `"text"` `'text'` `r"raw"` `["a", "b"]` |
 //! | fields and elements | `state.plan.steps[0]` `state["shared/plan"]` |
 //! | whether there is something | `has(state.plan.owner)` `"shared/plan" in state` |
@@ -91,8 +93,11 @@ pub(crate) enum Variable {
     Hops,
     Reason,
     Receiver,
+    /// For reactions only.
+    Event,
 }
 
+/// What an expression about a hand-off may speak of.
 const VARIABLES: [(&str, Variable); 9] = [
     ("task", Variable::Task),
     ("task_type", Variable::TaskType),
@@ -162,12 +167,20 @@ enum Operator {
 impl Expression {
     /// Compiles an expression, once for many proposals.
     pub fn compile(source: &str) -> Result<Self, ExpressionError> {
+        Self::compile_with(source, &VARIABLES)
+    }
+
+    /// Compiles an expression that speaks of these variables.
+    pub(crate) fn compile_with(
+        source: &str,
+        variables: &[(&str, Variable)],
+    ) -> Result<Self, ExpressionError> {
         let (bytes, bytes_max) = (source.len(), limits::EXPRESSION_BYTES_MAX);
         if bytes > bytes_max {
             let reason = format!("an expression has at most {bytes_max} bytes, got {bytes}");
             return Err(ExpressionError { offset: bytes_max, reason });
         }
-        let root = parse::parse(source)?;
+        let root = parse::parse(source, variables)?;
         Ok(Self(Arc::new(Compiled { source: source.into(), root })))
     }
 

@@ -6,16 +6,16 @@
 //! ```
 
 use super::token::{Reader, Token, fault};
-use super::{ExpressionError, Kind, Node, Operator, VARIABLES};
+use super::{ExpressionError, Kind, Node, Operator, Variable};
 use crate::limits;
 
 /// How strongly a relation binds; what is weaker joins conditions.
 const RELATION: u8 = 3;
 
-pub(super) fn parse(source: &str) -> Result<Node, ExpressionError> {
+pub(super) fn parse(source: &str, variables: &[(&str, Variable)]) -> Result<Node, ExpressionError> {
     let mut reader = Reader::new(source);
     let next = reader.next()?;
-    let mut parser = Parser { reader, next, levels: 0 };
+    let mut parser = Parser { reader, next, levels: 0, variables };
     let root = parser.expression()?;
     match &parser.next {
         (_, Token::End) if root.can_be_bool() => Ok(root),
@@ -29,6 +29,7 @@ struct Parser<'a> {
     next: (usize, Token),
     /// How many functions of the parser are at work inside each other.
     levels: usize,
+    variables: &'a [(&'a str, Variable)],
 }
 
 fn shown(token: &Token) -> String {
@@ -222,10 +223,10 @@ impl Parser<'_> {
             "null" => Kind::Null,
             "true" => Kind::Bool(true),
             "false" => Kind::Bool(false),
-            name => match VARIABLES.into_iter().find(|(known, _)| *known == name) {
-                Some((_, variable)) => Kind::Variable(variable),
+            name => match self.variables.iter().find(|(known, _)| *known == name) {
+                Some((_, variable)) => Kind::Variable(*variable),
                 None => {
-                    let known: Vec<_> = VARIABLES.iter().map(|(known, _)| *known).collect();
+                    let known: Vec<_> = self.variables.iter().map(|(known, _)| *known).collect();
                     let known = known.join(", ");
                     return fault(offset, format!("there is no `{name}`; there is {known}"));
                 }

@@ -20,7 +20,7 @@ impl Variables for Known {
             Variable::TaskType => Operand::text(Some("code:fix")),
             Variable::From => Operand::text(Some("ada")),
             Variable::To => Operand::text(Some("bob")),
-            Variable::Capability | Variable::Reason => Operand::text(None),
+            Variable::Capability | Variable::Reason | Variable::Event => Operand::text(None),
             Variable::State => Operand::from(&self.state),
             Variable::Hops => Operand::Integer(2),
             Variable::Receiver => Operand::from(&self.receiver),

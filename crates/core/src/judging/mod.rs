@@ -145,6 +145,7 @@ impl Variables for Case<'_> {
             Variable::State => Operand::from(self.state()),
             Variable::Hops => Operand::Integer(proposal.hops.into()),
             Variable::Reason => Operand::text(proposal.reason),
+            Variable::Event => Operand::Null,
             Variable::Receiver => {
                 let receiver = || proposal.receiver.map_or(Value::Null, seen);
                 Operand::from(self.receiver.get_or_init(receiver))

@@ -13,6 +13,7 @@ mod a_handoff_follows_its_task;
 mod a_handoff_moves_its_task;
 mod a_join_settles_when_its_tasks_have_finished;
 mod a_message_goes_to_whoever_waits;
+mod a_reaction_follows_its_event;
 mod a_ready_stage_becomes_a_task;
 mod a_ready_task_goes_to_whoever_waits;
 mod a_stage_that_is_over_needs_no_task;
@@ -35,6 +36,7 @@ use a_join_settles_when_its_tasks_have_finished::{
     a_join_settles_when_its_tasks_have_finished, may_settle,
 };
 use a_message_goes_to_whoever_waits::{a_message_goes_to_whoever_waits, may_be_received};
+pub(crate) use a_reaction_follows_its_event::a_reaction_follows_its_event;
 use a_ready_stage_becomes_a_task::a_ready_stage_becomes_a_task;
 pub(crate) use a_ready_stage_becomes_a_task::work_of;
 use a_ready_task_goes_to_whoever_waits::{a_ready_task_goes_to_whoever_waits, may_be_waited_for};
@@ -94,6 +96,8 @@ pub fn follow(space: &Space, event: &Event) -> Vec<Command> {
         | Event::Namespace(_)
         | Event::Topic(_)
         | Event::Rule(_)
+        | Event::Bus(_)
+        | Event::Reaction(_)
         | Event::Barrier(_)
         | Event::Checkpoint(_)
         | Event::Artifact(_)
@@ -128,6 +132,8 @@ pub fn may_follow(space: &Space, event: &Event) -> bool {
         | Event::Namespace(_)
         | Event::Topic(_)
         | Event::Rule(_)
+        | Event::Bus(_)
+        | Event::Reaction(_)
         | Event::Barrier(_)
         | Event::Checkpoint(_)
         | Event::Artifact(_)

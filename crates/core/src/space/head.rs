@@ -15,7 +15,7 @@ use crate::time::Timestamp;
 use crate::wait::{Keyed, KeyedWaits};
 use crate::{
     agent, artifact, barrier, checkpoint, handoff, handoffs, join, lock, message, namespace,
-    pipeline, rule, secret, semaphore, state, stream, task, topic, workspace,
+    pipeline, reaction, rule, secret, semaphore, state, stream, task, topic, workspace,
 };
 
 /// Everything of a space but the entries: small, and therefore copied at once.
@@ -47,6 +47,9 @@ pub struct Head {
     /// Rules for hand-offs.
     #[serde(default)]
     pub rules: Vec<rule::Rule>,
+    /// Reactions, and the calls that they still have to make.
+    #[serde(default)]
+    pub reactions: reaction::Facts,
     /// How much of the past is kept.
     pub retention: workspace::Retention,
     /// Kept answers, oldest first.
@@ -100,6 +103,7 @@ impl Space {
         self.topic.check();
         self.stream.check();
         self.rule.check();
+        self.reaction.check();
         self.lock.check();
         self.semaphore.check();
         self.barrier.check();
@@ -156,6 +160,7 @@ impl Space {
             topics: self.topic.facts(),
             streams: self.stream.facts(),
             rules: self.rule.after(None).cloned().collect(),
+            reactions: self.reaction.facts(),
             retention: self.workspace.retention(),
             receipts: self.receipts.all().cloned().collect(),
             token: self.token,
@@ -184,6 +189,7 @@ impl Space {
             topic: topic::Table::restore(head.topics),
             stream: stream::Table::restore(head.streams),
             rule: rule::Table::restore(head.rules),
+            reaction: reaction::Table::restore(head.reactions),
             workspace: workspace::Table::restore(head.retention),
             receipts: Receipts::restore(head.receipts),
             keyed_waits: KeyedWaits::restore(&head.keyed_waits),

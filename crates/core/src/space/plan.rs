@@ -4,12 +4,14 @@ use super::Space;
 use super::tables::Tasks;
 use crate::entry::Warning;
 use crate::event::Event;
-use crate::names::{AgentId, BarrierName, LockName, NamespaceName, RuleName, SemaphoreName};
+use crate::names::{
+    AgentId, BarrierName, LockName, NamespaceName, ReactionName, RuleName, SemaphoreName,
+};
 use crate::numbers::Token;
 use crate::reply::Reply;
 use crate::{
-    agent, artifact, barrier, checkpoint, handoff, join, lock, message, namespace, pipeline, rule,
-    secret, semaphore, state, stream, task, topic, workspace,
+    agent, artifact, barrier, checkpoint, handoff, join, lock, message, namespace, pipeline,
+    reaction, rule, secret, semaphore, state, stream, task, topic, workspace,
 };
 
 /// What to answer once the events of a command have happened.
@@ -25,6 +27,7 @@ pub(super) enum Plan {
     Published(topic::Published),
     Stream(stream::About),
     Rule(RuleName),
+    Reaction(ReactionName),
     Hold(LockName),
     Lock(LockName),
     Permit(Token),
@@ -41,6 +44,15 @@ pub(super) enum Plan {
     Reply(Reply),
     /// Nothing yet: the call waits.
     Waits,
+}
+
+impl From<reaction::About> for Plan {
+    fn from(about: reaction::About) -> Self {
+        match about {
+            reaction::About::Reaction(name) => Self::Reaction(name),
+            reaction::About::Reply(reply) => Self::Reply(Reply::Reaction(*reply)),
+        }
+    }
 }
 
 impl From<lock::About> for Plan {
@@ -177,6 +189,10 @@ impl Space {
             Plan::Rule(name) => {
                 let rule = self.rule.get(&name).expect("it was just added");
                 Reply::Rule(rule::Reply::Rule(rule.clone()))
+            }
+            Plan::Reaction(name) => {
+                let reaction = self.reaction.shown(&name).expect("it is there");
+                Reply::Reaction(reaction::Reply::Reaction(Box::new(reaction)))
             }
             Plan::Hold(name) => Reply::Lock(lock::Reply::Hold(self.lock.hold(&name).cloned())),
             Plan::Lock(name) => Reply::Lock(lock::Reply::Lock(self.lock.lock(&name))),

@@ -19,8 +19,8 @@ use crate::stamp::Stamp;
 use crate::state::Surroundings;
 use crate::transaction::Precondition;
 use crate::{
-    agent, artifact, barrier, checkpoint, contracts, handoff, join, lock, message, namespace,
-    pipeline, rule, secret, semaphore, state, stream, task, topic, workspace,
+    agent, artifact, barrier, bus, checkpoint, contracts, handoff, join, lock, message, namespace,
+    pipeline, reaction, rule, secret, semaphore, state, stream, task, topic, workspace,
 };
 
 /// How to take back one change.
@@ -32,6 +32,7 @@ pub(super) enum Undo {
     Topic(topic::Undo),
     Stream(stream::Undo),
     Rule(rule::Undo),
+    Reaction(reaction::Undo),
     Lock(lock::Undo),
     Semaphore(semaphore::Undo),
     Barrier(barrier::Undo),
@@ -139,6 +140,7 @@ impl Space {
                 | Undo::Topic(_)
                 | Undo::Stream(_)
                 | Undo::Rule(_)
+                | Undo::Reaction(_)
                 | Undo::Lock(_)
                 | Undo::Semaphore(_)
                 | Undo::Barrier(_)
@@ -162,26 +164,32 @@ impl Space {
         }
         self.token = last_token;
         while let Some(undo) = self.journal.pop() {
-            match undo {
-                Undo::State(undo) => self.state.undo(undo),
-                Undo::Namespace(undo) => self.namespace.undo(undo),
-                Undo::Agent(undo) => self.agent.undo(undo),
-                Undo::Message(undo) => self.message.undo(undo),
-                Undo::Topic(undo) => self.topic.undo(undo),
-                Undo::Stream(undo) => self.stream.undo(undo),
-                Undo::Rule(undo) => self.rule.undo(undo),
-                Undo::Lock(undo) => self.lock.undo(undo),
-                Undo::Semaphore(undo) => self.semaphore.undo(undo),
-                Undo::Barrier(undo) => self.barrier.undo(undo),
-                Undo::Join(undo) => self.join.undo(undo),
-                Undo::Checkpoint(undo) => self.checkpoint.undo(undo),
-                Undo::Artifact(undo) => self.artifact.undo(undo),
-                Undo::Secret(undo) => self.secret.undo(undo),
-                Undo::Handoff(undo) => self.handoff.undo(undo),
-                Undo::Task(undo) => self.task.undo(undo),
-                Undo::Pipeline(undo) => self.pipeline.undo(undo),
-                Undo::Workspace(undo) => self.workspace.undo(&undo),
-            }
+            self.undo(undo);
+        }
+    }
+
+    /// Takes back one change; the latest must be taken back first.
+    pub(super) fn undo(&mut self, undo: Undo) {
+        match undo {
+            Undo::State(undo) => self.state.undo(undo),
+            Undo::Namespace(undo) => self.namespace.undo(undo),
+            Undo::Agent(undo) => self.agent.undo(undo),
+            Undo::Message(undo) => self.message.undo(undo),
+            Undo::Topic(undo) => self.topic.undo(undo),
+            Undo::Stream(undo) => self.stream.undo(undo),
+            Undo::Rule(undo) => self.rule.undo(undo),
+            Undo::Reaction(undo) => self.reaction.undo(undo),
+            Undo::Lock(undo) => self.lock.undo(undo),
+            Undo::Semaphore(undo) => self.semaphore.undo(undo),
+            Undo::Barrier(undo) => self.barrier.undo(undo),
+            Undo::Join(undo) => self.join.undo(undo),
+            Undo::Checkpoint(undo) => self.checkpoint.undo(undo),
+            Undo::Artifact(undo) => self.artifact.undo(undo),
+            Undo::Secret(undo) => self.secret.undo(undo),
+            Undo::Handoff(undo) => self.handoff.undo(undo),
+            Undo::Task(undo) => self.task.undo(undo),
+            Undo::Pipeline(undo) => self.pipeline.undo(undo),
+            Undo::Workspace(undo) => self.workspace.undo(&undo),
         }
     }
 
@@ -214,6 +222,12 @@ impl Space {
             Command::Topic(command) => self.decide_topic(command, events, live),
             Command::Stream(command) => self.decide_stream(command, stamp, events, live),
             Command::Rule(command) => self.decide_rule(command, events),
+            Command::Bus(bus::Command::Emit(emit)) => {
+                let (event, reply) = bus::emit(emit)?;
+                events.push(Event::Bus(event));
+                Ok(Plan::Reply(Reply::Bus(reply)))
+            }
+            Command::Reaction(command) => self.decide_reaction(command, stamp, events),
             Command::Lock(command) => {
                 let decided = lock::decide(&self.lock, command, stamp)?;
                 events.extend(decided.events.into_iter().map(Event::Lock));
@@ -277,6 +291,16 @@ impl Space {
         let decided = secret::decide(&self.secret, command, stamp)?;
         events.extend(decided.events.into_iter().map(Event::Secret));
         Ok(Plan::Secret(decided.about))
+    }
+    fn decide_reaction(
+        &self,
+        command: reaction::Command,
+        stamp: &Stamp,
+        events: &mut Vec<Event>,
+    ) -> Result<Plan, Rejection> {
+        let decided = reaction::decide(&self.reaction, command, stamp)?;
+        events.extend(decided.events.into_iter().map(Event::Reaction));
+        Ok(decided.about.into())
     }
 
     fn decide_rule(
@@ -343,6 +367,7 @@ impl Space {
             Event::Topic(event) => Undo::Topic(self.topic.evolve(event, moment)),
             Event::Stream(event) => Undo::Stream(self.stream.evolve(event, moment)),
             Event::Rule(event) => Undo::Rule(self.rule.evolve(event, moment)),
+            Event::Reaction(event) => Undo::Reaction(self.reaction.evolve(event, moment)),
             Event::Lock(event) => Undo::Lock(self.lock.evolve(event, moment)),
             Event::Semaphore(event) => Undo::Semaphore(self.semaphore.evolve(event, moment)),
             Event::Task(event) => {
@@ -361,8 +386,9 @@ impl Space {
             Event::Pipeline(event) => Undo::Pipeline(self.pipeline.evolve(event, moment)),
             Event::Handoff(event) => Undo::Handoff(self.handoff.evolve(event, moment)),
             Event::Workspace(event) => Undo::Workspace(self.workspace.evolve(event)),
-            // Remembered last, when nothing can be refused any more.
-            Event::Receipt(_) | Event::Awaited(_) => return,
+            // What was said changes nothing; receipts are remembered last, when nothing can be
+            // refused any more.
+            Event::Bus(_) | Event::Receipt(_) | Event::Awaited(_) => return,
         };
         self.journal.push(undo);
     }
@@ -417,6 +443,8 @@ impl Space {
             | Event::Agent(_)
             | Event::Topic(_)
             | Event::Rule(_)
+            | Event::Bus(_)
+            | Event::Reaction(_)
             | Event::Pipeline(_)
             | Event::Checkpoint(_)
             | Event::Artifact(_)
@@ -505,6 +533,11 @@ impl Space {
             Query::Rule(query) => {
                 let reply = rule::query(&self.rule, query);
                 Some(reply.map(Reply::Rule).map_err(Rejection::Rule))
+            }
+            Query::Bus(bus::Query::History(_)) => None,
+            Query::Reaction(query) => {
+                let reply = reaction::query(&self.reaction, query);
+                Some(reply.map(Reply::Reaction).map_err(Rejection::Reaction))
             }
             Query::Lock(query) => {
                 let reply = lock::query(&self.lock, query);

@@ -5,18 +5,19 @@ use crate::command::Command;
 use crate::numbers::WaitId;
 use crate::time::Timestamp;
 use crate::{
-    agent, artifact, barrier, checkpoint, handoff, join, lock, message, pipeline, secret,
+    agent, artifact, barrier, checkpoint, handoff, join, lock, message, pipeline, reaction, secret,
     semaphore, state, stream, task,
 };
 
 impl Space {
     /// The commands that time has caused by this moment.
     pub fn due(&self, now: Timestamp) -> Vec<Command> {
-        let causes: [(Option<Timestamp>, Command); 14] = [
+        let causes: [(Option<Timestamp>, Command); 15] = [
             (self.state.next_deadline(), state::Command::Expire.into()),
             (self.agent.next_deadline(), agent::Command::Expire.into()),
             (self.message.next_deadline(), message::Command::Expire.into()),
             (self.stream.next_deadline(), stream::Command::Expire.into()),
+            (self.reaction.next_deadline(), reaction::Command::Expire.into()),
             (self.lock.next_deadline(), lock::Command::Expire.into()),
             (self.semaphore.next_deadline(), semaphore::Command::Expire.into()),
             (self.barrier.next_deadline(), barrier::Command::Expire.into()),
@@ -39,6 +40,7 @@ impl Space {
             self.agent.next_deadline(),
             self.message.next_deadline(),
             self.stream.next_deadline(),
+            self.reaction.next_deadline(),
             self.lock.next_deadline(),
             self.semaphore.next_deadline(),
             self.barrier.next_deadline(),

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use super::{Backoff, OnExhausted, Status};
 use crate::batch::Batch;
-use crate::event::Event;
 use crate::json::{Json, given};
 use crate::names::{AgentId, GroupName, TaskId, TaskType};
 use crate::numbers::{Revision, Token};
@@ -310,13 +309,14 @@ pub struct Transition {
 
 impl Transition {
     /// What an event of a batch says.
-    pub fn of(batch: &Batch, event: &Event) -> Self {
+    pub fn of(batch: &Batch, index: usize) -> Self {
+        let event = &batch.events[index];
         let text = serde_json::to_vec(event).expect("events can be encoded");
         let fields = Json::trusted(own_fields(&text, &mut Vec::new()));
         Self {
             revision: batch.revision,
             time: batch.time,
-            agent: batch.agent.clone(),
+            agent: batch.author(index).clone(),
             kind: event.kind().to_owned(),
             fields,
         }

@@ -63,6 +63,7 @@ fn tree(asked: &str) -> Value {
         ("state", "list") => &["namespace"],
         ("namespace", "create" | "configure" | "delete" | "get" | "ensure")
         | ("rule", "add" | "remove")
+        | ("reaction", "add" | "remove" | "enable" | "disable" | "get")
         | ("lock" | "semaphore", "acquire" | "renew" | "release" | "get")
         | ("barrier", "arrive" | "reset" | "get") => &["name"],
         ("agent", "register" | "heartbeat" | "leave" | "get") => &["agent"],
@@ -74,7 +75,7 @@ fn tree(asked: &str) -> Value {
         ("topic", "get") => &["topic"],
         ("stream", "send") => &["stream", "data"],
         ("stream", "create" | "receive" | "close" | "delete" | "get") => &["stream"],
-        ("task", "create") => &["type"],
+        ("task", "create") | ("event", "emit") => &["type"],
         ("task", "claim" | "list" | "stats")
         | ("pipeline", "list")
         | ("handoff", "receive" | "list" | "stats") => &[],

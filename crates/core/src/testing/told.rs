@@ -2,6 +2,7 @@
 
 mod checkpoints;
 mod joins;
+mod reactions;
 mod talk;
 
 use std::fmt::Write;
@@ -15,8 +16,8 @@ use crate::json::Json;
 use crate::reply::{Answer, Reply};
 use crate::task::{self, Outcome};
 use crate::{
-    agent, artifact, barrier, checkpoint, handoff, join, lock, message, namespace, pipeline, rule,
-    secret, semaphore, state, stream, workspace,
+    agent, artifact, barrier, checkpoint, handoff, join, lock, message, namespace, pipeline,
+    reaction, rule, secret, semaphore, state, stream, workspace,
 };
 
 /// The answer to a request that changed nothing, perhaps because it was made before.
@@ -26,6 +27,7 @@ pub(super) fn told_again(answer: &Answer) -> String {
         | Reply::State(state::Reply::Done)
         | Reply::Message(message::Reply::Done)
         | Reply::Stream(stream::Reply::Done)
+        | Reply::Reaction(reaction::Reply::Done)
         | Reply::Lock(lock::Reply::Done)
         | Reply::Semaphore(semaphore::Reply::Done)
         | Reply::Barrier(barrier::Reply::Done)
@@ -82,6 +84,8 @@ pub(super) fn told(event: &Event) -> String {
             format!("{kind} {name} {} {}{replaced}", severity.word(), serde_json::json!(check))
         }
         Event::Rule(event) => format!("{kind} {}", event.name()),
+        Event::Bus(event) => reactions::told_of_bus(event),
+        Event::Reaction(event) => reactions::told(event),
         Event::Workspace(workspace::Event::Configured { retention }) => {
             let workspace::Retention { history_count, history_age_ms } = retention;
             format!("{kind} count={history_count} age={history_age_ms}")
@@ -383,6 +387,8 @@ pub(super) fn shown(reply: &Reply) -> String {
             let names = rules.iter().map(|found| found.name.to_string());
             page(names.collect(), cursor.as_ref().map(ToString::to_string))
         }
+        Reply::Bus(reply) => serde_json::to_string(reply).unwrap(),
+        Reply::Reaction(reply) => reactions::shown(reply),
         Reply::Lock(reply) => shown_lock(reply),
         Reply::Semaphore(reply) => shown_semaphore(reply),
         Reply::Barrier(reply) => shown_barrier(reply),

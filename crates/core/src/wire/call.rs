@@ -33,9 +33,9 @@ pub enum Call {
 pub struct Watch {
     /// Which subjects, such as `state/shared/**`.
     pub pattern: Pattern,
-    /// Which types of event, such as `state.set`; all if none are named.
+    /// Which types of event, such as `state.set` or `task.*`; all if none are named.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub types: Vec<String>,
+    pub types: Vec<Pattern>,
     /// From this revision on, in the past or the future, instead of from now on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<Revision>,

@@ -243,7 +243,8 @@ fn commands_of(text: &str) -> Result<Vec<Command>, Fault> {
     Ok(commands)
 }
 
-fn command_of(text: &str) -> Result<Command, Fault> {
+/// One command of a transaction or a reaction.
+pub(crate) fn command_of(text: &str) -> Result<Command, Fault> {
     let frame = Frame::parse(text)?;
     let outside = [
         ("id", frame.id.is_some()),

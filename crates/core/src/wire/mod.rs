@@ -37,6 +37,7 @@ pub use answer::{write_answer, write_number, write_reply, write_text};
 pub use call::{Call, Watch};
 pub use fault::Fault;
 pub use fields::Fields;
+pub(crate) use frame::command_of;
 pub use frame::{Frame, elements};
 pub use operations::{Effect, OPERATIONS, Operation, Spoken, operation, reply};
 pub use problem::Problem;

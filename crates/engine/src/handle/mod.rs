@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use baton_core::state::Query as StateQuery;
 use baton_core::{
-    Answer, Entry, Kind, Query, Rejection, Reply, Request, Revision, Wish, WorkspaceName,
+    Answer, Entry, Kind, Query, Rejection, Reply, Request, Revision, Wish, WorkspaceName, bus,
     state as rules, task, wire,
 };
 use baton_handle::{Caller, Carrier, Failure};
@@ -64,6 +64,16 @@ pub type CreateStream = baton_handle::CreateStream<Baton>;
 pub type ReadingFrames = baton_handle::ReadingFrames<Baton>;
 /// A rule that is added when this is awaited.
 pub type AddingRule = baton_handle::AddingRule<Baton>;
+/// A reaction that is added when this is awaited.
+pub type AddingReaction = baton_handle::AddingReaction<Baton>;
+/// A question about what happened, which is asked when this is awaited.
+pub type AskingHistory = baton_handle::AskingHistory<Baton>;
+/// Events of a workspace, as one agent sees them.
+pub type Events = baton_handle::Events<Baton>;
+/// Handlers that are called when this listens.
+pub type Handling = baton_handle::Handling<Baton>;
+/// Reactions of a workspace, as one agent sees them.
+pub type Reactions = baton_handle::Reactions<Baton>;
 /// Who depends on which keys of a workspace.
 pub type Contracts = baton_handle::Contracts<Baton>;
 /// Rules for hand-offs of a workspace, as one agent sees them.
@@ -180,6 +190,21 @@ impl Baton {
         .await?
     }
 
+    /// Workspaces in memory that have calls of webhooks to make, for whoever makes them.
+    pub fn calling(&self) -> Vec<WorkspaceName> {
+        self.crank.shard.machine().calling()
+    }
+
+    /// Loads every workspace in which time will cause something, one after the other: a call that
+    /// was not made before the engine was closed is in one of them. What cannot be loaded is passed
+    /// over.
+    pub async fn wake_sleepers(&self) {
+        let asleep = self.crank.shard.machine().asleep();
+        for workspace in asleep {
+            let _ = self.crank.loaded(&workspace).await;
+        }
+    }
+
     /// How many workspaces are in memory.
     pub fn resident_workspaces(&self) -> usize {
         self.crank.shard.machine().residents().len()
@@ -194,6 +219,10 @@ impl Baton {
         let past = self.crank.shard.past(workspace, present)?;
         let query = match query {
             Query::State(query) => query,
+            Query::Bus(bus::Query::History(history)) => {
+                let reply = Reply::Bus(bus::Reply::Events(past.events(history)?));
+                return Ok(Answer { revision: present, reply });
+            }
             Query::Task(task::Query::History { task, limit, cursor }) => {
                 let (events, cursor) = past.transitions(task, *limit, cursor.as_deref())?;
                 let oldest = past.floor();

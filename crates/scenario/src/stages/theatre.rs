@@ -42,7 +42,7 @@ pub(super) async fn pass(baton: &Baton, clock: &ManualClock, passed_ms: &mut u64
     let bell =
         state::Set { ttl_ms: Some(longer_ms), ..state::Set::new(namespace, key, Json::null()) };
     let pattern = Pattern::parse("**").expect("it is valid");
-    let types = vec!["state.expired".to_owned()];
+    let types = vec![Pattern::parse("state.expired").expect("it is valid")];
     let wanted = Wanted { pattern, types, from: None, snapshot: false };
     let mut watch = baton.watch(&wings, wanted).await.expect("it can be watched");
     let wish = baton_core::Wish::Command(Command::Set(bell).into());

@@ -15,12 +15,14 @@ mod barriers;
 mod checkpoints;
 mod commands;
 mod contracts;
+mod events;
 mod handoffs;
 mod joins;
 mod locks;
 mod messages;
 mod namespaces;
 mod pipelines;
+mod reactions;
 mod rules;
 mod semaphores;
 mod state;
@@ -60,6 +62,8 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .merge(topics::routes())
         .merge(streams::routes())
         .merge(rules::routes())
+        .merge(events::routes())
+        .merge(reactions::routes())
         .merge(contracts::routes())
         .merge(locks::routes())
         .merge(semaphores::routes())

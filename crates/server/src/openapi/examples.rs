@@ -91,8 +91,29 @@ fn own(name: &str) -> Option<Value> {
         "workspace.configure" => json!({"history_count": 1_000_000}),
         name => {
             let later = of_pipeline(name).or_else(|| of_checkpoint(name));
-            return of_task(name).or(later).or_else(|| of_handoff(name)).or_else(|| of_talk(name));
+            let later = later.or_else(|| of_reaction(name)).or_else(|| of_talk(name));
+            return of_task(name).or(later).or_else(|| of_handoff(name));
         }
+    })
+}
+
+fn of_reaction(name: &str) -> Option<Value> {
+    Some(match name {
+        "event.emit" => json!({"type": "deploy.finished", "payload": {"version": 7}}),
+        "event.history" => json!({"type": "task.*", "limit": 10}),
+        "reaction.add" => json!({
+            "name": "announce", "on": {"type": "task.completed", "where": "has(event.result)"},
+            "do": [{
+                "command": "state.set", "namespace": "shared", "key": "done/{{task}}",
+                "value": {"result": "{{result}}", "by": "{{agent}}"},
+            }],
+        }),
+        "reaction.enable" | "reaction.disable" | "reaction.get" => {
+            json!({"name": "record-completed-tasks"})
+        }
+        "reaction.remove" => json!({"name": "announce"}),
+        "reaction.list" => json!({"limit": 100}),
+        _ => return None,
     })
 }
 

@@ -41,6 +41,8 @@ const RULE: &str = "/v1/{workspace}/rules/{name}";
 const HANDLER: &str = "/v1/{workspace}/handlers/{handler}";
 const TOPIC: &str = "/v1/{workspace}/topics/{topic}";
 const STREAM: &str = "/v1/{workspace}/streams/{stream}";
+const EVENTS: &str = "/v1/{workspace}/events";
+const REACTION: &str = "/v1/{workspace}/reactions/{name}";
 const SEMAPHORE: &str = "/v1/{workspace}/semaphores/{name}";
 const TASK: &str = "/v1/{workspace}/tasks/{task}";
 const BARRIER: &str = "/v1/{workspace}/barriers/{name}";
@@ -120,6 +122,16 @@ pub(super) const ROUTES: &[Route] = &[
         "List the rules for hand-offs"),
     route("put",    RULE,       "rule.add",       Rest::Body,  "Add or replace a rule"),
     route("delete", RULE,       "rule.remove",    Rest::Query, "Remove a rule"),
+    route("get",    EVENTS,     "event.history",  Rest::Query, "What happened, of any type"),
+    route("post",   EVENTS,     "event.emit",     Rest::Body,  "Say that something has happened"),
+    route("get",    "/v1/{workspace}/reactions", "reaction.list", Rest::Query, "List reactions"),
+    route("put",    REACTION,   "reaction.add",   Rest::Body,  "Add or replace a reaction"),
+    route("get",    REACTION,   "reaction.get",   Rest::Query, "Read a reaction"),
+    route("delete", REACTION,   "reaction.remove", Rest::Query, "Remove a reaction"),
+    route("post",   "/v1/{workspace}/reactions/{name}/enable", "reaction.enable", Rest::Body,
+        "Let a reaction run"),
+    route("post",   "/v1/{workspace}/reactions/{name}/disable", "reaction.disable", Rest::Body,
+        "Let a reaction run no more"),
     route("get",    "/v1/{workspace}/contracts", "contract.show", Rest::Query,
         "Who writes and who reads which keys"),
     route("post",   "/v1/{workspace}/contracts/check", "contract.check", Rest::Body,

@@ -195,6 +195,10 @@ impl Ledger {
             (Command::Rule(command), Reply::Rule(reply)) => {
                 self.rule_reply(command, reply, revision)
             }
+            (Command::Bus(_), Reply::Bus(_)) => Ok(()),
+            (Command::Reaction(command), Reply::Reaction(reply)) => {
+                self.reaction_reply(command, reply, revision)
+            }
             (Command::Lock(command), Reply::Lock(reply)) => {
                 self.lock_reply(command, reply, revision)
             }
@@ -270,6 +274,7 @@ impl Ledger {
             Rejection::Agent(rejection) => self.refused_agent(rejection, at, coverage),
             Rejection::Namespace(rejection) => self.refused_namespace(rejection, at),
             Rejection::Rule(rejection) => self.refused_rule(&asked.request.wish, rejection, at),
+            Rejection::Reaction(rejection) => self.refused_reaction(rejection, at),
             Rejection::Lock(rejection) => self.refused_lock(rejection, at, coverage),
             Rejection::Semaphore(rejection) => self.refused_semaphore(rejection, at, coverage),
             Rejection::Task(rejection) => self.refused_task(rejection, at, coverage),

@@ -8,7 +8,7 @@ use baton_core::secret::Event as SecretEvent;
 use baton_core::state::{Event as StateEvent, Removal};
 use baton_core::wait::Step;
 
-use super::pipelines;
+use super::{pipelines, reactions};
 
 /// Whether the engine may do this by itself: because of time, or because somebody is gone.
 pub fn is_caused(event: &Event) -> bool {
@@ -40,9 +40,11 @@ pub fn is_caused(event: &Event) -> bool {
         // An answer to somebody who waited.
         Event::Receipt(receipt) => receipt.agent.is_some(),
         Event::Pipeline(event) => pipelines::is_caused(event),
+        Event::Reaction(event) => reactions::is_caused(event),
         Event::Namespace(_)
         | Event::Topic(_)
         | Event::Rule(_)
+        | Event::Bus(_)
         | Event::Workspace(_)
         | Event::Awaited(_) => false,
     }

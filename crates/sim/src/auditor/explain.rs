@@ -19,6 +19,7 @@ use baton_core::{
 
 use super::holding::commands;
 use super::ledger::{Fact, Ledger};
+use super::reactions::reactions_begin;
 use super::{Audit, Breach, demand};
 
 /// Demands that a durable batch is the whole effect of a request of this agent.
@@ -82,7 +83,8 @@ impl<'a> Reading<'a> {
                 other => demand!(false, "a receipt was due, not {}", other.kind()),
             }
         }
-        demand!(self.next == self.batch.events.len(), "there is more in it");
+        let end = reactions_begin(self.batch);
+        demand!(self.next == end, "there is more in it");
         Ok(())
     }
 
@@ -109,6 +111,8 @@ impl<'a> Reading<'a> {
                 Err(Breach("nobody talks".to_owned()))
             }
             Command::Rule(command) => self.rule(command),
+            Command::Bus(command) => self.bus(command),
+            Command::Reaction(command) => self.reaction(command),
             Command::Lock(command) => self.lock(command),
             Command::Semaphore(command) => self.semaphore(command),
             Command::Task(command) => self.task(command),

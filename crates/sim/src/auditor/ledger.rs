@@ -31,6 +31,7 @@ use super::handoffs::Handoffs;
 use super::joins::Joins;
 use super::pipelines::Pipelines;
 use super::pools::{Name, Pool};
+use super::reactions::{self, Reactions};
 use super::rules::Rulebook;
 use super::tasks::Tasks;
 use super::timeline::Timeline;
@@ -107,6 +108,7 @@ pub struct Ledger {
     /// By the revision that it took effect at: a key may be used again when it is forgotten.
     pub(super) keyed: BTreeMap<(u64, AgentId, IdempotencyKey), Keyed>,
     pub(super) rulebook: Rulebook,
+    pub(super) reactions: Reactions,
     pub(super) pools: BTreeMap<Name, Timeline<Pool>>,
     /// Pools that the batch at hand has changed.
     pub(super) touched: BTreeSet<Name>,
@@ -153,6 +155,7 @@ impl Ledger {
             receipts: BTreeMap::new(),
             keyed: BTreeMap::new(),
             rulebook: Rulebook::default(),
+            reactions: Reactions::default(),
             pools: BTreeMap::new(),
             touched: BTreeSet::new(),
             barriers: Barriers::default(),
@@ -319,38 +322,17 @@ impl Ledger {
         demand!(!batch.events.is_empty(), "`{name}` revision {revision} is empty");
         let by_engine = batch.agent == AgentId::engine();
         let mut ended = BTreeSet::new();
-        for event in &batch.events {
+        let whole = &batch;
+        for (event, agent) in batch.events.iter().zip(reactions::acting(whole)) {
+            // What a reaction did is checked as the doing of whoever added it.
+            let is_reacted = *agent != whole.agent;
+            let part = Batch { agent: agent.clone(), events: Vec::new(), ..**whole };
+            let batch = if is_reacted { &Arc::new(part) } else { whole };
             demand!(
-                !by_engine || caused::is_caused(event),
+                !by_engine || is_reacted || caused::is_caused(event),
                 "`{name}` revision {revision}: the engine has done {event:?} by itself"
             );
-            let checked = match event {
-                Event::State(event) => self.add_state(&batch, event, &ended, coverage),
-                Event::Namespace(event) => self.add_namespace(&batch, event, coverage),
-                Event::Agent(event) => self.add_agent(&batch, event, &mut ended, coverage),
-                Event::Workspace(WorkspaceEvent::Configured { retention }) => {
-                    self.retention.set(revision, *retention);
-                    Ok(())
-                }
-                Event::Message(_) | Event::Topic(_) | Event::Stream(_) => {
-                    Err(super::Breach("nobody talks".to_owned()))
-                }
-                Event::Rule(event) => self.add_rule(&batch, event, coverage),
-                Event::Handoff(event) => self.add_handoff(&batch, event, &ended, coverage),
-                Event::Semaphore(event) => self.add_semaphore(&batch, event, &ended, coverage),
-                Event::Task(event) => self.add_task(&batch, event, &ended, coverage),
-                Event::Join(event) => self.add_join(&batch, event, &ended, coverage),
-                Event::Checkpoint(event) => self.add_checkpoint(&batch, event, coverage),
-                Event::Artifact(_) | Event::Secret(_) => Ok(()),
-                Event::Pipeline(event) => self.add_pipeline(&batch, event, coverage),
-                Event::Barrier(event) => self.add_barrier(&batch, event, &ended, coverage),
-                Event::Receipt(receipt) => {
-                    let agent = receipt.agent.as_ref().unwrap_or(&batch.agent);
-                    self.add_receipt(&batch, agent, &receipt.key)
-                }
-                Event::Lock(event) => self.add_lock(&batch, event, &ended, coverage),
-                Event::Awaited(keyed) => self.waits.begin_keyed(&batch, keyed),
-            };
+            let checked = self.add_event(batch, event, &mut ended, coverage);
             checked.map_err(|breach| {
                 super::Breach(format!("`{name}` revision {revision}: {}", breach.0))
             })?;
@@ -363,6 +345,7 @@ impl Ledger {
             let is_kept = kept.is_some_and(|kept| kept.revision == revision);
             demand!(is_kept, "`{name}` revision {revision}: `{key}` has no receipt");
         }
+        self.check_reactions(&batch).map_err(named)?;
         self.check_pools(revision, &ended).map_err(named)?;
         self.check_barriers(revision, &ended).map_err(named)?;
         self.check_handoffs(&batch, &ended).map_err(named)?;
@@ -381,6 +364,45 @@ impl Ledger {
         let count = self.retention.now().expect("there is always one").history_count;
         self.floor = self.floor.max(revision.saturating_sub(count));
         Ok(())
+    }
+
+    /// An event of a batch is durable.
+    fn add_event(
+        &mut self,
+        batch: &Arc<Batch>,
+        event: &Event,
+        ended: &mut BTreeSet<AgentId>,
+        coverage: &mut Coverage,
+    ) -> Audit {
+        match event {
+            Event::State(event) => self.add_state(batch, event, ended, coverage),
+            Event::Namespace(event) => self.add_namespace(batch, event, coverage),
+            Event::Agent(event) => self.add_agent(batch, event, ended, coverage),
+            Event::Workspace(WorkspaceEvent::Configured { retention }) => {
+                self.retention.set(batch.revision.0, *retention);
+                Ok(())
+            }
+            Event::Message(_) | Event::Topic(_) | Event::Stream(_) => {
+                Err(super::Breach("nobody talks".to_owned()))
+            }
+            Event::Rule(event) => self.add_rule(batch, event, coverage),
+            Event::Bus(_) => Ok(()),
+            Event::Reaction(event) => self.add_reaction(batch, event, coverage),
+            Event::Handoff(event) => self.add_handoff(batch, event, ended, coverage),
+            Event::Semaphore(event) => self.add_semaphore(batch, event, ended, coverage),
+            Event::Task(event) => self.add_task(batch, event, ended, coverage),
+            Event::Join(event) => self.add_join(batch, event, ended, coverage),
+            Event::Checkpoint(event) => self.add_checkpoint(batch, event, coverage),
+            Event::Artifact(_) | Event::Secret(_) => Ok(()),
+            Event::Pipeline(event) => self.add_pipeline(batch, event, coverage),
+            Event::Barrier(event) => self.add_barrier(batch, event, ended, coverage),
+            Event::Receipt(receipt) => {
+                let agent = receipt.agent.as_ref().unwrap_or(&batch.agent);
+                self.add_receipt(batch, agent, &receipt.key)
+            }
+            Event::Lock(event) => self.add_lock(batch, event, ended, coverage),
+            Event::Awaited(keyed) => self.waits.begin_keyed(batch, keyed),
+        }
     }
 
     fn add_state(

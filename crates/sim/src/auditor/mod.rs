@@ -52,6 +52,7 @@ pub mod pipelines;
 pub mod piping;
 pub mod pools;
 pub mod presents;
+pub mod reactions;
 pub mod rules;
 pub mod tasks;
 pub mod timeline;

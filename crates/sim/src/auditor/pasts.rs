@@ -7,11 +7,12 @@ use baton_core::state::{
     Change, Diff, Event as StateEvent, Get, History, Rejection as StateRejection,
 };
 use baton_core::{
-    Batch, Entry, Event, Json, Key, NamespaceName, Rejection, WorkspaceName, namespace,
+    AgentId, Batch, Entry, Event, Json, Key, NamespaceName, Rejection, WorkspaceName, namespace,
 };
 
 use super::answers::same_entry;
 use super::ledger::Ledger;
+use super::reactions::acting;
 use super::watches::matches;
 use super::{Audit, Breach, demand};
 
@@ -51,10 +52,8 @@ impl Ledger {
         let mut told = changes.iter();
         for revision in (oldest..=newest).rev() {
             let Some(batch) = self.batch(revision) else { continue };
-            if query.author.as_ref().is_some_and(|author| *author != batch.agent) {
-                continue;
-            }
-            for expected in self.changes_of(batch, query).into_iter().rev() {
+            let by = |change: &Change| query.author.as_ref().is_none_or(|it| *it == change.agent);
+            for expected in self.changes_of(batch, query).into_iter().rev().filter(by) {
                 let found = told.next();
                 demand!(
                     found == Some(&expected),
@@ -79,7 +78,7 @@ impl Ledger {
                 if gone { None } else { self.value(namespace, key, batch.revision.0 - 1) }
             })
         };
-        for event in &batch.events {
+        for (event, agent) in batch.events.iter().zip(acting(batch)) {
             match event {
                 Event::State(changed) => {
                     let (namespace, key) = changed.place();
@@ -93,7 +92,8 @@ impl Ledger {
                     };
                     values.insert(place, after.clone());
                     if wants(query, namespace, key) {
-                        let mut change = change(batch, event, namespace, key, before, after);
+                        let values = (before, after);
+                        let mut change = change(batch, (event, agent), (namespace, key), values);
                         change.source = source;
                         changes.push(change);
                     }
@@ -105,7 +105,8 @@ impl Ledger {
                         && let Some(gone) =
                             before(&mut values, &deleted, &(name.clone(), key.clone()))
                     {
-                        changes.push(change(batch, event, name, key, Some(gone), None));
+                        let values = (Some(gone), None);
+                        changes.push(change(batch, (event, agent), (name, key), values));
                     }
                     values.retain(|(namespace, _), _| namespace != name);
                     deleted.insert(name.clone());
@@ -116,6 +117,8 @@ impl Ledger {
                 | Event::Topic(_)
                 | Event::Stream(_)
                 | Event::Rule(_)
+                | Event::Bus(_)
+                | Event::Reaction(_)
                 | Event::Lock(_)
                 | Event::Semaphore(_)
                 | Event::Barrier(_)
@@ -204,16 +207,14 @@ fn wants(query: &History, namespace: &NamespaceName, key: &Key) -> bool {
 
 fn change(
     batch: &Batch,
-    event: &Event,
-    namespace: &NamespaceName,
-    key: &Key,
-    old_value: Option<Json>,
-    new_value: Option<Json>,
+    (event, agent): (&Event, &AgentId),
+    (namespace, key): (&NamespaceName, &Key),
+    (old_value, new_value): (Option<Json>, Option<Json>),
 ) -> Change {
     Change {
         revision: batch.revision,
         time: batch.time,
-        agent: batch.agent.clone(),
+        agent: agent.clone(),
         operation: event.kind().to_owned(),
         namespace: namespace.clone(),
         key: key.clone(),

@@ -4,6 +4,7 @@ use baton::watch::Notice;
 use baton_core::{Event, namespace};
 
 use super::ledger::Ledger;
+use super::reactions::acting;
 use super::{Audit, demand};
 
 /// What one watcher has been told so far, as the auditor follows it.
@@ -30,7 +31,7 @@ impl Followed {
         );
         let batch = ledger.batch(place.0).expect("it is durable");
         let same = batch.events.get(place.1) == Some(notice.event())
-            && batch.agent == *notice.agent()
+            && acting(batch)[notice.index()] == notice.agent()
             && batch.time == notice.time();
         demand!(same, "a watcher was told of {place:?} otherwise than it happened");
         self.next = (place.0, place.1 + 1);

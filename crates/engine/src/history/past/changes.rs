@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use baton_core::state::{self, Change, Diff, History as HistoryQuery, List};
-use baton_core::{Batch, Event, Json, Key, NamespaceName, Revision, limits, namespace};
+use baton_core::{AgentId, Batch, Event, Json, Key, NamespaceName, Revision, limits, namespace};
 use baton_log::Log;
 
 use super::{Past, deletes, refused};
@@ -11,7 +11,7 @@ use crate::error::Error;
 
 /// Most batches that one page of history looks at; a filter that lets little through gets its
 /// results in several pages.
-const SCANNED_MAX: u64 = 10_000;
+pub(super) const SCANNED_MAX: u64 = 10_000;
 
 impl<L: Log> Past<'_, L> {
     /// `state.history`: changes, newest first.
@@ -79,14 +79,11 @@ impl<L: Log> Past<'_, L> {
         changes: &mut Vec<Change>,
     ) -> Result<(), Error> {
         let batch = self.batch(revision)?;
-        if query.author.as_ref().is_some_and(|author| *author != batch.agent) {
-            return Ok(());
-        }
         let mut found = Vec::new();
         // What earlier events of the same batch have made of entries.
         let mut made: BTreeMap<(&NamespaceName, &Key), Option<Json>> = BTreeMap::new();
         let mut emptied: BTreeSet<&NamespaceName> = BTreeSet::new();
-        for event in &batch.events {
+        for (event, author) in batch.events.iter().zip(batch.authors()) {
             let place = match event {
                 Event::State(changed) => Some(changed.place()),
                 // A deleted namespace takes the key along that a query is about.
@@ -109,9 +106,10 @@ impl<L: Log> Past<'_, L> {
                     _ => (None, None),
                 };
                 made.insert((namespace, key), new_value.clone());
-                if old_value.is_some() || new_value.is_some() {
+                let is_wanted = query.author.as_ref().is_none_or(|wanted| wanted == author);
+                if is_wanted && (old_value.is_some() || new_value.is_some()) {
                     let values = (old_value, new_value);
-                    found.push(change(&batch, event, namespace, key, values, source));
+                    found.push(change(&batch, (event, author), (namespace, key), values, source));
                 }
             }
             if let Event::Namespace(namespace::Event::Deleted { name }) = event {
@@ -157,13 +155,14 @@ impl<L: Log> Past<'_, L> {
             }
             if let Some(revision) = self.last_effect(&namespace, &key, to)? {
                 let batch = self.batch(revision)?;
-                let event = batch.events.iter().rev().find(|event| match event {
+                let index = batch.events.iter().rposition(|event| match event {
                     Event::State(event) => event.place() == (&namespace, &key),
                     event => deletes(event, &namespace),
                 });
-                let event = event.expect("the batch touched this entry");
+                let index = index.expect("the batch touched this entry");
+                let by = (&batch.events[index], batch.author(index));
                 let values = (old_value, new_value);
-                changes.push(change(&batch, event, &namespace, &key, values, None));
+                changes.push(change(&batch, by, (&namespace, &key), values, None));
             }
         }
         Ok(changes)
@@ -222,6 +221,8 @@ impl<L: Log> Past<'_, L> {
             | Event::Topic(_)
             | Event::Stream(_)
             | Event::Rule(_)
+            | Event::Bus(_)
+            | Event::Reaction(_)
             | Event::Lock(_)
             | Event::Semaphore(_)
             | Event::Barrier(_)
@@ -248,16 +249,15 @@ fn wants(query: &HistoryQuery, namespace: &NamespaceName, key: &Key) -> bool {
 
 fn change(
     batch: &Batch,
-    event: &Event,
-    namespace: &NamespaceName,
-    key: &Key,
+    (event, author): (&Event, &AgentId),
+    (namespace, key): (&NamespaceName, &Key),
     (old_value, new_value): (Option<Json>, Option<Json>),
     source: Option<state::Source>,
 ) -> Change {
     Change {
         revision: batch.revision,
         time: batch.time,
-        agent: batch.agent.clone(),
+        agent: author.clone(),
         operation: event.kind().to_owned(),
         namespace: namespace.clone(),
         key: key.clone(),

@@ -5,6 +5,7 @@
 //! look-up costs one search per run, whatever the length of the log.
 
 mod changes;
+mod events;
 mod pages;
 mod transitions;
 
@@ -310,9 +311,9 @@ fn steps<'a>(
     namespace: &'a NamespaceName,
     key: &'a Key,
 ) -> impl Iterator<Item = (&'a Event, Option<Entry>)> {
-    batch.events.iter().filter_map(move |event| match event {
+    batch.events.iter().enumerate().filter_map(move |(index, event)| match event {
         Event::State(changed) if changed.place() == (namespace, key) => {
-            Some((event, made(batch, changed)))
+            Some((event, made(batch, index, changed)))
         }
         event if deletes(event, namespace) => Some((event, None)),
         _ => None,
@@ -320,7 +321,7 @@ fn steps<'a>(
 }
 
 /// The entry that an event made.
-fn made(batch: &Batch, event: &state::Event) -> Option<Entry> {
+fn made(batch: &Batch, index: usize, event: &state::Event) -> Option<Entry> {
     match event {
         state::Event::Set { namespace, key, value, version, expires_at, bound_to, .. } => {
             let head = Head {
@@ -330,7 +331,7 @@ fn made(batch: &Batch, event: &state::Event) -> Option<Entry> {
                 author: 0,
             };
             let packed = Packed::new(head, key.as_str(), value.as_bytes());
-            let entry = Entry::new(packed, namespace.clone(), batch.agent.clone());
+            let entry = Entry::new(packed, namespace.clone(), batch.author(index).clone());
             Some(entry.ending(*expires_at, bound_to.is_some()))
         }
         state::Event::Deleted { .. } => None,

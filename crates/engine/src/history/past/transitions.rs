@@ -2,7 +2,7 @@
 
 use baton_core::refusal::{bad, within};
 use baton_core::task::{Rejection, Transition};
-use baton_core::{Event, Revision, TaskId, limits};
+use baton_core::{Revision, TaskId, limits};
 use baton_log::Log;
 
 use super::Past;
@@ -39,9 +39,9 @@ impl<L: Log> Past<'_, L> {
                 return Ok((transitions, Some(revision.to_string())));
             }
             let batch = self.batch(revision)?;
-            let about = |event: &&Event| event.subject() == subject;
-            let events = batch.events.iter().filter(about).rev();
-            transitions.extend(events.map(|event| Transition::of(&batch, event)));
+            let about = |index: &usize| batch.events[*index].subject() == subject;
+            let events = (0..batch.events.len()).filter(about).rev();
+            transitions.extend(events.map(|index| Transition::of(&batch, index)));
             below = Revision(revision.0 - 1);
         }
         Ok((transitions, None))

@@ -1,0 +1,146 @@
+//! `baton event`: what has happened.
+
+use std::sync::Arc;
+
+use baton_core::Notice;
+use baton_core::point::Point;
+use clap::{Args, Subcommand};
+use serde_json::value::RawValue;
+
+use super::watch::{self, Watch};
+use crate::context::Context;
+use crate::failure::{Failure, Fault};
+use crate::input::Source;
+use crate::output::Output;
+
+const AFTER_HELP: &str = "\
+Examples:
+  baton event emit deploy.finished '{\"version\": 7}'
+  baton event history --type 'task.*' --limit 20
+  baton event history --source ada --from 2026-01-31T12:00:00.000Z
+  baton event history --subject 'state/shared/plan' --oldest-first
+  baton event watch --type 'deploy.*'
+
+A type is words with dots between them; those that begin with what Baton itself speaks of, such as
+task or state, cannot be emitted. History speaks of everything that happened, whoever caused it.";
+
+/// Say what has happened, and see what did
+#[derive(Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Event {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Say that something has happened
+    Emit {
+        /// What, such as deploy.finished
+        kind: String,
+        /// What there is to say about it: JSON, - for stdin, or @file
+        payload: Option<Source>,
+    },
+    /// Show what happened, newest first
+    History(History),
+    /// See everything as it happens
+    Watch(Watch),
+}
+
+#[derive(Args)]
+struct History {
+    /// Only of types that match, such as 'task.*'
+    #[arg(long = "type", value_name = "PATTERN")]
+    kind: Option<String>,
+    /// Only what this agent did
+    #[arg(long, value_name = "AGENT")]
+    source: Option<String>,
+    /// Only about subjects that match, such as 'tasks/**'
+    #[arg(long, value_name = "PATTERN")]
+    subject: Option<String>,
+    /// From this revision or moment on
+    #[arg(long, value_name = "REVISION|TIME")]
+    from: Option<Point>,
+    /// Up to this revision or moment
+    #[arg(long, value_name = "REVISION|TIME")]
+    to: Option<Point>,
+    /// The oldest first
+    #[arg(long)]
+    oldest_first: bool,
+    /// How many at most
+    #[arg(long, default_value_t = 100)]
+    limit: u64,
+}
+
+impl Event {
+    pub(crate) async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
+        match self.verb {
+            Verb::Watch(watch) => watch.run(context, output).await,
+            Verb::Emit { kind, payload } => {
+                let payload = payload.as_ref().map(Source::json).transpose()?;
+                let events = context.workspace().await?.events();
+                let revision = events.emit(&kind, &payload).await?;
+                let said = serde_json::json!({"type": kind, "revision": revision});
+                output.said(&said, &format!("{kind} happened (revision {revision})"))
+            }
+            Verb::History(history) => history.run(context, output).await,
+        }
+    }
+}
+
+impl History {
+    /// Asks page after page, since one that had to look at much may end early.
+    async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
+        let events = context.workspace().await?.events();
+        let mut cursor: Option<String> = None;
+        let mut left = self.limit;
+        while left > 0 {
+            let mut asking = events.history().limit(left.min(PAGE));
+            let texts: [(&Option<String>, fn(_, &str) -> _); 3] = [
+                (&self.kind, baton_client::AskingHistory::kind),
+                (&self.subject, baton_client::AskingHistory::subject),
+                (&self.source, baton_client::AskingHistory::source),
+            ];
+            for (text, change) in texts {
+                if let Some(text) = text {
+                    asking = change(asking, text);
+                }
+            }
+            if let Some(from) = self.from {
+                asking = asking.from(from);
+            }
+            if let Some(to) = self.to {
+                asking = asking.to(to);
+            }
+            if self.oldest_first {
+                asking = asking.oldest_first();
+            }
+            if let Some(cursor) = &cursor {
+                asking = asking.after(cursor);
+            }
+            let page = asking.await?;
+            left = left.saturating_sub(page.events.len() as u64);
+            for notice in page.events {
+                shown(&Arc::new(notice), output)?;
+            }
+            match page.cursor {
+                Some(next) => cursor = Some(next),
+                None => break,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How many events are asked for at a time.
+const PAGE: u64 = 1_000;
+
+fn shown(notice: &Arc<Notice>, output: &mut Output) -> Result<(), Failure> {
+    let text = String::from_utf8_lossy(&notice.json()).into_owned();
+    let refuse = |reason: serde_json::Error| Fault::Unreadable {
+        given: "an event".to_owned(),
+        reason: reason.to_string(),
+    };
+    let event = RawValue::from_string(text).map_err(refuse)?;
+    output.next(&event, |output| watch::event_line(output, notice))
+}

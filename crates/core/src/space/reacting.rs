@@ -1,0 +1,304 @@
+//! Reactions run: inside the commit that caused them, each on its own savepoint.
+//!
+//! ```text
+//!   what was asked for, and what follows │ ran │ its events │ ran │ its events │ failed │ …
+//!                                        ▲     └── level 1 ─┴─────┴────────────┘
+//!                                        savepoint: a run that is refused goes back to here
+//! ```
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::tables::Undo;
+use super::{Done, Happened, Space};
+use crate::batch::Moment;
+use crate::event::Event;
+use crate::json::{Json, shortened};
+use crate::limits;
+use crate::names::{AgentId, ReactionName};
+use crate::numbers::Token;
+use crate::policy::a_reaction_follows_its_event;
+use crate::reaction::{Event as Reacted, Limit, Rejection};
+use crate::reactions::{Unfillable, fill, seen};
+use crate::refusal::{fits, has_room};
+use crate::rejection::Rejection as AnyRejection;
+use crate::stamp::Stamp;
+use crate::time::Timestamp;
+use crate::wire::{Fault, command_of};
+
+/// Where a run began, so that nothing of it needs to remain.
+struct Savepoint {
+    journal: usize,
+    events: usize,
+    weight: usize,
+    ended: usize,
+    told: usize,
+    token: Token,
+}
+
+/// Why a run came to nothing.
+struct Failed {
+    command: Option<usize>,
+    code: String,
+    detail: String,
+}
+
+impl From<AnyRejection> for Failed {
+    fn from(rejection: AnyRejection) -> Self {
+        let code = rejection.code().to_owned();
+        Self { command: None, code, detail: shortened(&rejection.to_string()) }
+    }
+}
+
+impl From<Rejection> for Failed {
+    fn from(rejection: Rejection) -> Self {
+        AnyRejection::Reaction(rejection).into()
+    }
+}
+
+impl From<Fault> for Failed {
+    fn from(fault: Fault) -> Self {
+        let code = fault.code().to_owned();
+        Self { command: None, code, detail: shortened(&fault.to_string()) }
+    }
+}
+
+/// A reaction that may run: which one, which part of it, on which event, and how deep.
+struct Run<'a> {
+    name: &'a ReactionName,
+    part: usize,
+    cause: usize,
+    depth: usize,
+    event: &'a Value,
+}
+
+impl Space {
+    /// Runs every reaction to what has happened, and to what comes of that, until nothing comes of
+    /// it any more or a limit is reached. It cannot fail.
+    pub(super) fn react(&mut self, stamp: &mut Stamp, happened: &mut Happened) {
+        // The run at hand may be taken back, whatever is final before it.
+        happened.goes_on = true;
+        let mut stopped = BTreeSet::new();
+        let mut looks = 0;
+        let mut runs = 0;
+        let mut level: Range<usize> = 0..happened.events.len();
+        for depth in 0..=limits::REACTION_DEPTH_MAX {
+            for cause in level.clone() {
+                let following = a_reaction_follows_its_event(self, &happened.events[cause]);
+                let event =
+                    if following.is_empty() { continue } else { seen_at(stamp, happened, cause) };
+                for (name, part) in following {
+                    looks += 1;
+                    let limit = match () {
+                        () if depth == limits::REACTION_DEPTH_MAX => {
+                            Some((Limit::Depth, limits::REACTION_DEPTH_MAX))
+                        }
+                        () if runs >= limits::REACTION_RUNS_MAX
+                            || looks > limits::REACTION_LOOKS_MAX =>
+                        {
+                            Some((Limit::Runs, limits::REACTION_RUNS_MAX))
+                        }
+                        () => None,
+                    };
+                    if let Some((limit, max)) = limit {
+                        if stopped.insert(name.clone()) {
+                            let reaction = name;
+                            let event = Reacted::Stopped { reaction, cause, limit, max };
+                            self.note(event, stamp, happened);
+                        }
+                        continue;
+                    }
+                    let run = Run { name: &name, part, cause, depth, event: &event };
+                    runs += usize::from(self.attempt(&run, stamp, happened));
+                }
+            }
+            level = level.end..happened.events.len();
+        }
+    }
+
+    /// Runs one reaction, all of it or nothing. Whether there was anything to do.
+    fn attempt(&mut self, run: &Run<'_>, stamp: &mut Stamp, happened: &mut Happened) -> bool {
+        let Some(record) = self.reaction.get(run.name) else { return false };
+        let held = record.parts[run.part].on.holds(run.event).map_err(|cause| {
+            let (offset, reason) = (cause.offset, cause.reason);
+            Failed::from(Rejection::NoAnswer { name: run.name.clone(), offset, reason })
+        });
+        let author = record.added_by.clone();
+        #[cfg(feature = "planted")]
+        let author = if crate::planted::is("reaction.runs_as_who_caused_it") {
+            stamp.agent.clone()
+        } else {
+            author
+        };
+        let savepoint = self.savepoint(happened);
+        let done = match held {
+            Ok(false) => return false,
+            Ok(true) => self.carry_out(run, author, stamp, happened),
+            Err(failed) => Err(failed),
+        };
+        if let Err(Failed { command, code, detail }) = done {
+            self.take_back_to(&savepoint, happened);
+            let (reaction, cause) = (run.name.clone(), run.cause);
+            let event = Reacted::Failed { reaction, cause, command, code, detail };
+            self.note(event, stamp, happened);
+        }
+        true
+    }
+
+    fn carry_out(
+        &mut self,
+        run: &Run<'_>,
+        author: AgentId,
+        stamp: &mut Stamp,
+        happened: &mut Happened,
+    ) -> Result<(), Failed> {
+        let (first, ended) = (happened.events.len(), happened.ended.len());
+        let ran = |events| Reacted::Ran {
+            reaction: run.name.clone(),
+            by: author.clone(),
+            cause: run.cause,
+            depth: run.depth,
+            events,
+        };
+        self.happen(ran(0), stamp, happened)?;
+        let causer = std::mem::replace(&mut stamp.agent, author.clone());
+        let done = self.carry_out_commands(run, stamp, happened);
+        let done = done.and_then(|()| self.call_webhook(run, stamp, happened));
+        let done = done.and_then(|()| Ok(self.keep_awaited(ended, stamp, happened)?));
+        happened.tell(stamp, stamp.revision);
+        stamp.agent = causer;
+        done?;
+        let count = happened.events.len() - first - 1;
+        happened.events[first] = Event::Reaction(ran(count));
+        Ok(())
+    }
+
+    fn carry_out_commands(
+        &mut self,
+        run: &Run<'_>,
+        stamp: &mut Stamp,
+        happened: &mut Happened,
+    ) -> Result<(), Failed> {
+        let record = self.reaction.get(run.name).expect("no reaction changes reactions");
+        let part = Arc::clone(&record.parts[run.part]);
+        for (index, command) in part.commands.iter().enumerate() {
+            let done = self.carry_out_one(run, command, stamp, happened);
+            done.map_err(|failed| Failed { command: Some(index), ..failed })?;
+        }
+        Ok(())
+    }
+
+    fn carry_out_one(
+        &mut self,
+        run: &Run<'_>,
+        command: &Json,
+        stamp: &mut Stamp,
+        happened: &mut Happened,
+    ) -> Result<(), Failed> {
+        let mut command = command.to_value();
+        fill(&mut command, Some(run.event)).map_err(|cause| match cause {
+            Unfillable::Missing { field } => {
+                Rejection::MissingField { name: run.name.clone(), field }
+            }
+            Unfillable::Unreadable { given } => {
+                Rejection::MissingField { name: run.name.clone(), field: given }
+            }
+        })?;
+        let command = command_of(&command.to_string())?;
+        match self.run(command, stamp, happened)? {
+            Done::Replied(_) => Ok(()),
+            Done::Waits(_) => Err(AnyRejection::CannotWait {}.into()),
+        }
+    }
+
+    fn call_webhook(
+        &mut self,
+        run: &Run<'_>,
+        stamp: &mut Stamp,
+        happened: &mut Happened,
+    ) -> Result<(), Failed> {
+        let record = self.reaction.get(run.name).expect("no reaction changes reactions");
+        if record.webhook.is_none() {
+            return Ok(());
+        }
+        let body = serde_json::json!({ "reaction": run.name, "event": run.event });
+        let body = Json::of(&body).map_err(AnyRejection::from)?;
+        let bytes = body.as_bytes().len();
+        let (calls, waiting) = self.reaction.waiting();
+        let room = fits("body", bytes, limits::WEBHOOK_BODY_BYTES_MAX).map_err(Rejection::from);
+        room.and_then(|()| {
+            let counts = [
+                ("calls", calls, limits::WEBHOOK_CALLS_MAX),
+                ("bytes of calls", waiting + bytes, limits::WEBHOOK_CALLS_BYTES_MAX),
+            ];
+            Ok(has_room(counts)?)
+        })?;
+        let give_up_at = Timestamp(stamp.now.0 + limits::WEBHOOK_GIVE_UP_MS);
+        let (reaction, call) = (run.name.clone(), self.reaction.next_call());
+        let event = Reacted::Called { reaction, call, body, give_up_at };
+        Ok(self.happen(event, stamp, happened)?)
+    }
+
+    /// Applies a fact about a reaction, unless the batch has no room for it.
+    fn happen(
+        &mut self,
+        event: Reacted,
+        stamp: &Stamp,
+        happened: &mut Happened,
+    ) -> Result<(), AnyRejection> {
+        let first = happened.events.len();
+        happened.events.push(Event::Reaction(event));
+        let weighed = happened.weigh(first);
+        let moment = Moment { revision: stamp.revision, time: stamp.now, agent: &stamp.agent };
+        self.evolve(&happened.events[first], &moment, true);
+        weighed
+    }
+
+    /// Applies a fact that must be told in any case. It is small, and there are few: a record of
+    /// the log has room for twice as much as a batch is allowed.
+    fn note(&mut self, event: Reacted, stamp: &Stamp, happened: &mut Happened) {
+        let _ = self.happen(event, stamp, happened);
+    }
+
+    fn savepoint(&self, happened: &Happened) -> Savepoint {
+        Savepoint {
+            journal: self.journal.len(),
+            events: happened.events.len(),
+            weight: happened.weight,
+            ended: happened.ended.len(),
+            told: happened.told.len(),
+            token: self.token,
+        }
+    }
+
+    fn take_back_to(&mut self, savepoint: &Savepoint, happened: &mut Happened) {
+        happened.events.truncate(savepoint.events);
+        happened.ended.truncate(savepoint.ended);
+        happened.told.truncate(savepoint.told);
+        happened.weight = savepoint.weight;
+        self.token = savepoint.token;
+        #[cfg(feature = "planted")]
+        if crate::planted::is("reaction.failed_run_remains") {
+            return;
+        }
+        while self.journal.len() > savepoint.journal {
+            let undo: Undo = self.journal.pop().expect("it is longer than it was");
+            self.undo(undo);
+        }
+    }
+}
+
+/// An event of the commit as conditions and placeholders see it.
+fn seen_at(stamp: &Stamp, happened: &Happened, index: usize) -> Value {
+    let mut by = (0, &stamp.agent);
+    for (at, event) in happened.events[..index].iter().enumerate() {
+        if let Event::Reaction(Reacted::Ran { by: author, events, .. }) = event {
+            by = (at + events, author);
+        }
+    }
+    let author = if index <= by.0 { by.1 } else { &stamp.agent };
+    seen(&happened.events[index], (stamp.revision, index), stamp.now, author)
+}

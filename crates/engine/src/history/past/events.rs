@@ -1,0 +1,136 @@
+//! Everything that happened, of any type.
+
+use std::sync::Arc;
+
+use baton_core::bus::{History, Order, Page, Place, Rejection};
+use baton_core::limits;
+use baton_core::point::Point;
+use baton_core::{Batch, Json, Notice, Pattern, Revision, Timestamp};
+use baton_log::Log;
+
+use super::Past;
+use super::changes::SCANNED_MAX;
+use crate::error::Error;
+
+fn refused(rejection: Rejection) -> Error {
+    Error::Rejected(rejection.into())
+}
+
+/// What a page has so far.
+struct Gathered {
+    events: Vec<Json>,
+    bytes: usize,
+    limit: usize,
+}
+
+impl Gathered {
+    fn is_full(&self) -> bool {
+        self.events.len() >= self.limit || self.bytes >= limits::PAGE_BYTES_MAX
+    }
+
+    /// Adds the events of a batch that are wanted, after so many of them; how many are told then,
+    /// if there are more than fit.
+    fn add(&mut self, batch: Batch, query: &History, told: usize) -> Option<usize> {
+        let batch = Arc::new(batch);
+        let wanted = (0..batch.events.len()).filter(|index| query.wants(&batch, *index));
+        let mut wanted: Vec<_> = wanted.collect();
+        if query.order == Order::Newest {
+            wanted.reverse();
+        }
+        for (told, index) in wanted.into_iter().enumerate().skip(told) {
+            if self.is_full() {
+                return Some(told);
+            }
+            let json = Notice::new(Arc::clone(&batch), index).json();
+            self.bytes += json.len();
+            self.events.push(Json::trusted(&json));
+        }
+        None
+    }
+}
+
+impl<L: Log> Past<'_, L> {
+    /// `event.history`: what happened, in the order that was asked for, and where to go on.
+    pub fn events(&self, query: &History) -> Result<Page, Error> {
+        let limit = query.limit().map_err(refused)?;
+        let place = query.place().map_err(refused)?;
+        let (first, last) = self.range(query)?;
+        let begin = match query.order {
+            Order::Newest => last,
+            Order::Oldest => first,
+        };
+        let Place { revision, mut told } = place.unwrap_or(Place { revision: begin, told: 0 });
+        let in_range = |revision: &Revision| (first..=last).contains(revision);
+        let mut gathered = Gathered { events: Vec::new(), bytes: 0, limit };
+        let mut scanned = 0;
+        let mut next = Some(revision).filter(in_range);
+        let cursor = loop {
+            let Some(revision) = self.next_touch(query, next)?.filter(in_range) else { break None };
+            if gathered.is_full() || scanned == SCANNED_MAX {
+                break Some(revision.to_string());
+            }
+            if let Some(told) = gathered.add(self.batch(revision)?, query, told) {
+                break Some(format!("{revision}.{told}"));
+            }
+            told = 0;
+            scanned += 1;
+            next = match query.order {
+                Order::Newest => revision.0.checked_sub(1).map(Revision),
+                Order::Oldest => Some(revision.next()),
+            };
+        };
+        Ok(Page { events: gathered.events, oldest: self.floor(), cursor })
+    }
+
+    /// The revision to look at next. If the question is about one subject, the index of what was
+    /// touched leads from one to the next.
+    fn next_touch(
+        &self,
+        query: &History,
+        next: Option<Revision>,
+    ) -> Result<Option<Revision>, Error> {
+        match (next, query.subject.as_ref().and_then(Pattern::is_exact)) {
+            (Some(next), Some(subject)) if query.order == Order::Newest => {
+                self.last_change(subject, next)
+            }
+            _ => Ok(next),
+        }
+    }
+
+    /// The first and the last revision that are asked for.
+    fn range(&self, query: &History) -> Result<(Revision, Revision), Error> {
+        let kept = self.floor().next();
+        let first = match query.from {
+            None => kept,
+            Some(Point::Revision(from)) => {
+                self.check(Revision(from.0.saturating_sub(1)).min(self.present))?;
+                from.max(Revision(1))
+            }
+            Some(Point::Time(moment)) => self.first_since(moment)?,
+        };
+        let last = match query.to {
+            None => self.present,
+            Some(Point::Revision(to)) => to.min(self.present),
+            Some(Point::Time(moment)) => {
+                let after = self.first_since(Timestamp(moment.0.saturating_add(1)))?;
+                Revision(after.0.saturating_sub(1))
+            }
+        };
+        Ok((first.max(kept), last))
+    }
+
+    /// The first revision that is kept and was not decided before a moment. Time does not run
+    /// backwards in a workspace, so half of what is left can be ruled out with every look.
+    pub(super) fn first_since(&self, moment: Timestamp) -> Result<Revision, Error> {
+        let (mut first, mut end) = (self.floor().next().0, self.present.next().0);
+        while first < end {
+            let middle = first + (end - first) / 2;
+            if self.batch(Revision(middle))?.time < moment {
+                first = middle + 1;
+            } else {
+                end = middle;
+            }
+        }
+        Ok(Revision(first))
+    }
+}

@@ -1,0 +1,120 @@
+//! One call: where it goes, what it says, and what became of it.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use axum::http::{Request, StatusCode, header};
+use baton_core::WorkspaceName;
+use baton_core::reaction::{Errand, Outcome};
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use tokio::net::{TcpStream, lookup_host};
+
+use super::Webhooks;
+use super::address::{Address, is_public};
+use super::signing::signature;
+
+/// What went wrong, and whether trying again can help.
+struct Trouble {
+    detail: String,
+    again: bool,
+}
+
+fn trouble(detail: impl Into<String>, again: bool) -> Trouble {
+    Trouble { detail: detail.into(), again }
+}
+
+/// Makes one call, within the time that it may take.
+pub(super) async fn call(workspace: &WorkspaceName, errand: Errand, webhooks: Webhooks) -> Outcome {
+    let timeout_ms = errand.webhook.timeout_ms;
+    let made =
+        tokio::time::timeout(Duration::from_millis(timeout_ms), make(workspace, &errand, webhooks));
+    let failed = match made.await {
+        Ok(Ok(status)) => return Outcome::Done { status: status.as_u16() },
+        Ok(Err(trouble)) => trouble,
+        Err(_) => trouble(format!("there was no answer within {timeout_ms} ms"), true),
+    };
+    Outcome::Failed { detail: failed.detail, again: failed.again }
+}
+
+async fn make(
+    workspace: &WorkspaceName,
+    errand: &Errand,
+    webhooks: Webhooks,
+) -> Result<StatusCode, Trouble> {
+    let unusable = || trouble("the url cannot be used", false);
+    let address = Address::parse(&errand.webhook.url).ok_or_else(unusable)?;
+    let found = allowed(&address, webhooks).await?;
+    let connected = TcpStream::connect(&*found).await;
+    let stream = connected.map_err(|error| trouble(format!("cannot connect: {error}"), true))?;
+    let handshake = http1::handshake(TokioIo::new(stream)).await;
+    let broken = |error: hyper::Error| trouble(format!("the connection broke: {error}"), true);
+    let (mut sender, connection) = handshake.map_err(broken)?;
+    let request = request(workspace, errand, &address).ok_or_else(unusable)?;
+    // The connection is driven along with the request, and dropped with it.
+    let driven = async {
+        // However it ends, the request learns of it.
+        let _ = connection.await;
+        std::future::pending().await
+    };
+    let answered = tokio::select! {
+        biased;
+        answered = sender.send_request(request) => answered,
+        answered = driven => answered,
+    };
+    let status = answered.map_err(broken)?.status();
+    match status {
+        _ if status.is_success() => Ok(status),
+        _ if status.is_redirection() => {
+            Err(trouble(format!("status {status}: redirects are not followed"), false))
+        }
+        StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS => {
+            Err(trouble(format!("status {status}"), true))
+        }
+        _ => Err(trouble(format!("status {status}"), status.is_server_error())),
+    }
+}
+
+/// The addresses of the host, if all of them may be called.
+async fn allowed(address: &Address<'_>, webhooks: Webhooks) -> Result<Vec<SocketAddr>, Trouble> {
+    let looked_up = lookup_host((address.host, address.port)).await;
+    let unknown = |reason: String| trouble(format!("`{}`: {reason}", address.host), true);
+    let found: Vec<_> = looked_up.map_err(|error| unknown(error.to_string()))?.collect();
+    if found.is_empty() {
+        return Err(unknown("the host has no address".to_owned()));
+    }
+    // One private address is enough: which one would be called is left to chance otherwise.
+    match found.iter().find(|there| !webhooks.private && !is_public(there.ip())) {
+        Some(private) => {
+            let detail = format!("{} is not a public address", private.ip());
+            Err(trouble(detail, false))
+        }
+        None => Ok(found),
+    }
+}
+
+fn request(
+    workspace: &WorkspaceName,
+    errand: &Errand,
+    address: &Address<'_>,
+) -> Option<Request<Full<Bytes>>> {
+    let body = Bytes::copy_from_slice(errand.body.as_bytes());
+    let timestamp = (errand.at.0 / 1_000).to_string();
+    let mut request = Request::post(&address.path)
+        .header(header::HOST, address.authority)
+        .header(header::CONTENT_TYPE, "application/json")
+        .header(header::USER_AGENT, concat!("baton/", env!("CARGO_PKG_VERSION")))
+        .header(header::CONNECTION, "close")
+        .header("baton-workspace", workspace.as_str())
+        .header("baton-reaction", errand.reaction.as_str())
+        .header("baton-call", errand.number.to_string())
+        .header("baton-attempt", errand.attempt.to_string())
+        .header("baton-timestamp", &timestamp);
+    if let Some(secret) = &errand.secret {
+        let signature = signature(secret.reveal(), &timestamp, &body);
+        request = request.header("baton-signature", signature);
+    }
+    request.body(Full::new(body)).ok()
+}

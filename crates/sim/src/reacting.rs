@@ -1,0 +1,115 @@
+//! What an agent does that says things, and what shall happen because of what others say and do.
+
+use baton_core::reaction::{Add, Command as ReactionCommand, Outcome, Reply as ReactionReply};
+use baton_core::{Answer, Command, Rejection, Reply, bus};
+use serde_json::{Value, json};
+
+use crate::things::Things;
+
+/// Whoever writes this as the name of a command knows that there is none.
+pub const UNKNOWN: &str = "state.fly";
+
+/// How often the call of a webhook is tried again.
+pub const RETRIES: u64 = 1;
+
+/// Calls that an agent has taken upon itself, with the number of the try.
+#[derive(Default)]
+pub struct Reacting {
+    taken: Vec<(u64, u64)>,
+}
+
+impl Reacting {
+    /// What it does next.
+    pub fn act(&mut self, things: &mut Things<'_>) -> Command {
+        match things.chance.below(12) {
+            0..=2 => said(things),
+            3 => {
+                let name = name(things);
+                ReactionCommand::Remove { name }.into()
+            }
+            4 | 5 => switch(things),
+            6 => ReactionCommand::Take { max: 2 }.into(),
+            7 | 8 => match self.taken.pop() {
+                Some((call, attempt)) => {
+                    let outcome = match things.chance.below(3) {
+                        0 => Outcome::Failed { detail: "no".to_owned(), again: true },
+                        1 => Outcome::Failed { detail: "never".to_owned(), again: false },
+                        _ => Outcome::Done { status: 200 },
+                    };
+                    ReactionCommand::Settle { call, attempt, outcome }.into()
+                }
+                None => ReactionCommand::Take { max: 1 }.into(),
+            },
+            _ => add(things),
+        }
+    }
+
+    /// It is answered.
+    pub fn learn(&mut self, answer: &Result<Answer, Rejection>) {
+        if let Ok(Answer { reply: Reply::Reaction(ReactionReply::Calls { calls, .. }), .. }) =
+            answer
+        {
+            self.taken.extend(calls.iter().map(|call| (call.number, call.attempt)));
+        }
+    }
+}
+
+/// Something is said to have happened.
+fn said(things: &mut Things<'_>) -> Command {
+    let kind = *things.chance.pick(&["ping", "pong", "news"]);
+    let emit = json!({"type": kind, "payload": {"n": things.counter}});
+    bus::Command::Emit(serde_json::from_value(emit).expect("it can be said")).into()
+}
+
+fn switch(things: &mut Things<'_>) -> Command {
+    let name = match things.chance.below(3) {
+        0 => "record-completed-tasks".try_into().expect("a good name"),
+        _ => name(things),
+    };
+    match things.chance.below(3) {
+        0 => ReactionCommand::Disable { name }.into(),
+        _ => ReactionCommand::Enable { name }.into(),
+    }
+}
+
+fn name(things: &mut Things<'_>) -> baton_core::ReactionName {
+    let name = *things.chance.pick(&["copy", "half", "ping", "pong", "tell"]);
+    name.try_into().expect("a good name")
+}
+
+/// Adds one of a few scripts, or replaces it by itself. Some cannot be.
+fn add(things: &mut Things<'_>) -> Command {
+    let name = name(things);
+    let emit = |kind: &str| json!([{"command": "event.emit", "type": kind}]);
+    let (on, mut commands) = match name.as_str() {
+        "copy" => (
+            json!({"type": "state.set", "subject": "state/shared/k*"}),
+            json!([{
+                "command": "state.set", "namespace": "shared", "key": "copy",
+                "value": {"of": "{{about}}", "by": "{{agent}}", "text": "r{{revision}}"},
+            }]),
+        ),
+        "half" => (
+            json!({"subject": "state/shared/k*", "where": "event.type == 'state.deleted'"}),
+            json!([
+                {"command": "state.set", "namespace": "shared", "key": "half", "value": 1},
+                {"command": "state.delete", "namespace": "shared", "key": "never"},
+            ]),
+        ),
+        "ping" => (json!({"type": "ping"}), emit("pong")),
+        "pong" => (json!({"type": "pong"}), emit("ping")),
+        _ => (json!({"type": "ping"}), json!([])),
+    };
+    if things.chance.once_in(12) {
+        commands = json!([{ "command": UNKNOWN }]);
+    }
+    let mut wanted = json!({"name": name.as_str(), "on": on, "do": commands});
+    if name.as_str() == "tell" {
+        wanted["webhook"] = json!({"url": "http://hooks.example", "retries": RETRIES});
+    }
+    if things.chance.once_in(5) {
+        wanted["enabled"] = Value::Bool(false);
+    }
+    let add: Add = serde_json::from_value(wanted).expect("it can be asked for");
+    ReactionCommand::Add(Box::new(add)).into()
+}
