@@ -77,6 +77,10 @@ impl Client {
         }
     }
 
+    pub(crate) fn address(&self) -> &Address {
+        &self.0.address
+    }
+
     pub(crate) fn desk(&self) -> &Desk {
         &self.0.desk
     }

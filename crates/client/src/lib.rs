@@ -96,6 +96,7 @@
 mod address;
 mod chance;
 mod client;
+mod contents;
 mod desk;
 mod error;
 mod frames;
@@ -109,6 +110,7 @@ mod worker;
 pub use baton_core as core;
 pub use baton_handle::Item;
 pub use client::{Client, connect, connect_with};
+pub use contents::ReadingContent;
 pub use error::Error;
 pub use keeping::{Lost, keep};
 pub use options::Options;
@@ -124,6 +126,16 @@ pub type AcquiringPermit = baton_handle::AcquiringPermit<Client>;
 pub type Agents = baton_handle::Agents<Client>;
 /// An arrival that happens when this is awaited.
 pub type Arriving = baton_handle::Arriving<Client>;
+/// Artifacts of a workspace, as one agent sees them.
+pub type Artifacts = baton_handle::Artifacts<Client>;
+/// Bytes that are put when this is awaited.
+pub type Putting = baton_handle::Putting<Client>;
+/// An artifact that is being read.
+pub type Reading = baton_handle::Reading<Client>;
+/// Secrets of a workspace, as one agent sees them.
+pub type Secrets = baton_handle::Secrets<Client>;
+/// A secret that is handed in when this is awaited.
+pub type Hiding = baton_handle::Hiding<Client>;
 /// Barriers of a workspace, as one agent sees them.
 pub type Barriers = baton_handle::Barriers<Client>;
 /// A task that is taken when this is awaited.

@@ -4,6 +4,7 @@
 //! ```text
 //!   archive   tail ──▶ run          then the log may forget it
 //!   snapshot  space ──▶ blob        then loading need not replay
+//!   sweep     blobs ──▶ nothing     where no record has them
 //!   fold      base + run ──▶ base   then the past before it is gone
 //!   evict     space ──▶ nothing     it is all on disk
 //! ```
@@ -18,6 +19,7 @@ use baton_core::{NamespaceName, Revision, Space, Timestamp, WorkspaceName};
 use baton_log::{BlobError, BlobWriter, Log};
 
 use crate::codec;
+use crate::contents;
 use crate::error::Error;
 use crate::files::{File, deadline_of};
 use crate::history::run::{Run, RunWriter};
@@ -41,6 +43,8 @@ pub enum Chore {
     Snapshot(WorkspaceName),
     /// Forget what retention no longer asks for.
     Fold(WorkspaceName),
+    /// Remove blobs that no record has.
+    Sweep(WorkspaceName),
     /// Drop it from memory.
     Evict(WorkspaceName),
 }
@@ -81,6 +85,7 @@ impl<L: Log> Shard<L> {
             }
             Chore::Snapshot(workspace) => self.snapshot(&workspace)?,
             Chore::Fold(workspace) => self.fold(&workspace)?,
+            Chore::Sweep(workspace) => self.sweep_contents(&workspace)?,
             Chore::Evict(workspace) => {
                 return Ok(self.machine().evict(&workspace));
             }
@@ -127,6 +132,9 @@ impl<L: Log> Shard<L> {
         if resident.bytes_since_snapshot >= worth || (is_idle && is_behind) {
             // Before archiving, which takes longer: what is not in it is what loading replays.
             return Some(Chore::Snapshot(workspace.clone()));
+        }
+        if resident.swept != Some(contents::gone(resident)) {
+            return Some(Chore::Sweep(workspace.clone()));
         }
         let tail = &resident.history.tail;
         if tail.len() >= self.options.tail_batches_max || (is_idle && !tail.is_empty()) {
@@ -328,7 +336,7 @@ impl<L: Log> Shard<L> {
     }
 
     /// Waits until the fate of a group is known.
-    fn becomes_durable(&self, group: u64) -> bool {
+    pub(crate) fn becomes_durable(&self, group: u64) -> bool {
         #[cfg(feature = "planted")]
         if baton_core::planted::is("keeping.does_not_wait") {
             return true;

@@ -44,6 +44,7 @@
 pub mod call;
 pub mod clock;
 pub mod codec;
+pub mod contents;
 mod crank;
 pub mod error;
 pub mod files;
@@ -66,11 +67,6 @@ pub use call::Waiting;
 pub use crank::Submitted;
 pub use error::Error;
 pub use handle::{
-    Acquiring, AcquiringPermit, AddingReaction, AddingRule, Agents, Arriving, AskingHistory,
-    Barriers, Baton, Checkpoints, Claiming, Completing, Contracts, CreateNamespace, CreatePipeline,
-    CreateStream, Creating, Events, Failing, Handling, HandoffRules, Handoffs, Item, Joining,
-    Joins, Locks, Messages, Namespaces, Offering, Patching, Pipelines, Reactions, ReadingFrames,
-    Receiving, Registration, Requesting, Reviewing, Saving, Semaphores, Sending, Session, Setting,
-    State, Streams, Tasks, Topics, Transaction, Watch, Watching, Workspace, open, open_with,
+    Acquiring, AcquiringPermit, AddingReaction, AddingRule, Agents, Arriving, Artifacts, AskingHistory, Barriers, Baton, Checkpoints, Claiming, Completing, Contracts, CreateNamespace, CreatePipeline, CreateStream, Creating, Events, Failing, Handling, HandoffRules, Handoffs, Hiding, Item, Joining, Joins, Locks, Messages, Namespaces, Offering, Patching, Pipelines, Putting, Reactions, Reading, ReadingContent, ReadingFrames, Receiving, Registration, Requesting, Reviewing, Saving, Secrets, Semaphores, Sending, Session, Setting, State, Streams, Tasks, Topics, Transaction, Watch, Watching, Workspace, open, open_with,
 };
 pub use options::Options;

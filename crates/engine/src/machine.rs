@@ -110,6 +110,8 @@ pub struct Resident {
     pub snapshot: Revision,
     /// Log bytes since then.
     pub bytes_since_snapshot: u64,
+    /// How many contents had gone when its blobs were last looked through.
+    pub swept: Option<u64>,
     /// Tells this stay in memory from an earlier one of the same workspace.
     pub stay: u64,
     /// Whoever holds a copy keeps the workspace in memory.
@@ -484,6 +486,7 @@ impl Machine {
             used_at: now,
             snapshot,
             bytes_since_snapshot,
+            swept: None,
             newest: Mark::default(),
             earlier: Mark::default(),
             place_in_group: 0,

@@ -12,6 +12,7 @@ use baton_log::{AppendError, Log, Position, ReadError};
 
 use crate::clock::{Clock, Stopwatch};
 use crate::codec;
+use crate::contents::Pending;
 use crate::error::Error;
 use crate::files::{self, File};
 use crate::history::{Place, Tail, Whereabouts};
@@ -36,6 +37,7 @@ pub struct Shard<L> {
     machine: Mutex<Machine>,
     settled: Settled,
     busy: Busy,
+    pub(crate) pending: Pending,
 }
 
 /// Workspaces whose files somebody is working on, and how to wait for that.
@@ -81,7 +83,8 @@ impl<L: Log> Shard<L> {
             machine.remember_deadline(workspace, deadline);
         }
         let (machine, settled) = (Mutex::new(machine), Settled::default());
-        Ok(Self { log, clock, options, machine, settled, busy: Busy::default() })
+        let (busy, pending) = (Busy::default(), Pending::default());
+        Ok(Self { log, clock, options, machine, settled, busy, pending })
     }
 
     /// The machine, locked. For the crank, and for the simulator to look inside.

@@ -12,6 +12,7 @@
 //! | `linearizability` | the checker of histories, which must refuse bad ones |
 //! | `sessions` | scopes of names, and variables that go along with a hand-off and come back |
 //! | `checkpoints` | states come back byte for byte, and are on disk once |
+//! | `contents` | bytes come back, stay while they are named, leave nothing; secrets stay secret |
 //! | `transactions` | all or nothing, and once |
 //! | `durability` | what was acknowledged stays, what failed says so |
 //! | `damage` | damaged, newer and occupied data is refused by name |
@@ -31,6 +32,7 @@ mod bad_input;
 mod cancelling;
 mod checkpoints;
 mod contention;
+mod contents;
 mod crash;
 mod damage;
 mod durability;

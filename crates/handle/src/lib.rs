@@ -11,6 +11,7 @@
 //!                                     ├─ Handoffs, Offering
 //!                                     ├─ Pipelines, CreatePipeline
 //!                                     ├─ Checkpoints, Saving
+//!                                     ├─ Artifacts, Putting, Reading; Secrets
 //!                                     ├─ Locks, Semaphores, Barriers
 //!                             │       └─ Transaction, Watching
 //!                             ▼
@@ -33,9 +34,11 @@
 //! Deliberately absent: retries, time limits and threads, which belong to the carrier.
 
 mod agents;
+mod artifacts;
 mod barriers;
 mod carrier;
 mod checkpoints;
+mod contents;
 mod contracts;
 mod events;
 mod handoffs;
@@ -46,6 +49,7 @@ mod namespaces;
 mod pipelines;
 mod reactions;
 mod rules;
+mod secrets;
 mod semaphores;
 mod sessions;
 mod state;
@@ -57,9 +61,11 @@ mod watching;
 mod workspace;
 
 pub use agents::{Agents, Registration};
+pub use artifacts::{Artifacts, Putting, Reading};
 pub use barriers::{Arriving, Barriers};
 pub use carrier::{Caller, Carrier, Failure};
 pub use checkpoints::{Checkpoints, Saving};
+pub use contents::{ContentCarrier, PutWishes, SecretWishes, WasPut};
 pub use contracts::Contracts;
 pub use events::{AskingHistory, Events, Handled, HandlerFailed, Handling, Happened};
 pub use handoffs::{Accepted, Check, Handoffs, Offering};
@@ -70,6 +76,7 @@ pub use namespaces::{CreateNamespace, Namespaces};
 pub use pipelines::{CreatePipeline, Pipelines};
 pub use reactions::{AddingReaction, Reactions};
 pub use rules::{AddingRule, HandoffRules};
+pub use secrets::{Hiding, Secrets};
 pub use semaphores::{AcquiringPermit, Semaphores};
 pub use sessions::Session;
 pub use state::{Patching, Setting, State};

@@ -7,9 +7,7 @@ use baton_core::{
 
 use crate::carrier::{Caller, Carrier};
 use crate::{
-    Agents, Barriers, Checkpoints, Contracts, Events, HandoffRules, Handoffs, Joins, Locks,
-    Messages, Namespaces, Pipelines, Reactions, Semaphores, Session, State, Streams, Tasks, Topics,
-    Transaction, Watching,
+    Agents, Artifacts, Barriers, Checkpoints, Contracts, Events, HandoffRules, Handoffs, Joins, Locks, Messages, Namespaces, Pipelines, Reactions, Secrets, Semaphores, Session, State, Streams, Tasks, Topics, Transaction, Watching,
 };
 
 /// A workspace as one agent sees it. Cheap to clone.
@@ -135,6 +133,16 @@ impl<C: Carrier> Workspace<C> {
     /// The checkpoints.
     pub fn checkpoints(&self) -> Checkpoints<C> {
         Checkpoints::new(self.clone())
+    }
+
+    /// The artifacts.
+    pub fn artifacts(&self) -> Artifacts<C> {
+        Artifacts::new(self.clone())
+    }
+
+    /// The secrets.
+    pub fn secrets(&self) -> Secrets<C> {
+        Secrets::new(self.clone())
     }
 
     /// The locks.

@@ -50,6 +50,18 @@ pub(crate) enum Refusal {
         /// The limit.
         max: usize,
     },
+    /// Too many uploads.
+    #[error("{max} artifacts are being uploaded already, that is the most")]
+    TooManyUploads {
+        /// The limit.
+        max: usize,
+    },
+    /// A part that the content does not have.
+    #[error("the content has {length} bytes, the part that was asked for lies beyond them")]
+    BadRange {
+        /// How many it has.
+        length: u64,
+    },
     /// Too much is being received.
     #[error("requests of {bytes_max} bytes are being received already, that is the most")]
     TooMuchReceived {
@@ -87,7 +99,9 @@ impl Refusal {
             Self::Timeout { .. } => "request.timeout",
             Self::TooManyWatches { .. }
             | Self::TooManyWaits { .. }
+            | Self::TooManyUploads { .. }
             | Self::TooMuchReceived { .. } => "request.too_many",
+            Self::BadRange { .. } => "request.bad_range",
             Self::DeniedHost { .. } => "request.denied_host",
             Self::DeniedOrigin {} => "request.denied_origin",
             Self::TooManyConnections { .. } => "server.too_many_connections",
@@ -102,10 +116,12 @@ impl Refusal {
             Self::MethodNotAllowed {}
             | Self::UnsupportedMediaType { .. }
             | Self::NeedsConnection {}
+            | Self::BadRange { .. }
             | Self::Handshake { .. } => Kind::Invalid,
             Self::Timeout { .. } | Self::Closing {} => Kind::Unavailable,
             Self::TooManyWatches { .. }
             | Self::TooManyWaits { .. }
+            | Self::TooManyUploads { .. }
             | Self::TooMuchReceived { .. }
             | Self::TooManyConnections { .. } => Kind::Exhausted,
             Self::DeniedHost { .. } | Self::DeniedOrigin {} => Kind::Denied,
@@ -131,7 +147,8 @@ impl Refusal {
                 "end some, or watch a wider pattern instead of many narrow ones"
             }
             Self::TooManyWaits { .. } => "wait for fewer things, or use another connection",
-            Self::TooMuchReceived { .. } => "try again later",
+            Self::TooMuchReceived { .. } | Self::TooManyUploads { .. } => "try again later",
+            Self::BadRange { .. } => "ask for a part within it, or for all of it",
             Self::DeniedHost { .. } => {
                 "call it by the address it prints at start, or name the host with --host"
             }

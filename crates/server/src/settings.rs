@@ -25,6 +25,8 @@ pub struct Settings {
     /// Questions about the past that are answered at a time; others wait. Each takes a thread, and
     /// more threads than the disk and the processors have use for only cost memory.
     pub past_threads_max: usize,
+    /// Uploads of artifacts at a time. Each takes a thread and some pieces of what it uploads.
+    pub uploads_max: usize,
     /// Commands in one list. They are decided without a pause for anyone else.
     pub commands_max: usize,
     /// Largest body. A transaction of the largest batch fits.
@@ -65,6 +67,7 @@ impl Default for Settings {
             waits_per_connection_max: 1_024,
             in_flight_max: 1_024,
             past_threads_max: 8,
+            uploads_max: 64,
             commands_max: 1_000,
             body_bytes_max: 9 << 20,
             message_bytes_max: 9 << 20,

@@ -21,6 +21,8 @@ pub(crate) struct Shared {
     pub(crate) hosts: Hosts,
     /// Places for questions about the past, each of which takes a thread for a while.
     pub(crate) past: Semaphore,
+    /// Places for uploads, each of which takes a thread for as long as it lasts.
+    pub(crate) uploads: Semaphore,
     /// Raised when every connection shall end in its own good time.
     pub(crate) closing: Signal,
     /// Raised when the time for that is over, and whoever is left is left behind.
@@ -32,12 +34,14 @@ impl Shared {
     pub(crate) fn new(baton: Baton, settings: Settings) -> Arc<Self> {
         let hosts = Hosts::new(&settings);
         let past = Semaphore::new(settings.past_threads_max);
+        let uploads = Semaphore::new(settings.uploads_max);
         Arc::new(Self {
             baton,
             settings,
             metrics: Metrics::default(),
             hosts,
             past,
+            uploads,
             closing: Signal::default(),
             leaving: Signal::default(),
             receiving_bytes: AtomicUsize::new(0),

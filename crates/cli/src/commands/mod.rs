@@ -1,6 +1,7 @@
 //! The commands, one file for each noun.
 
 mod agent;
+mod artifact;
 mod barrier;
 mod bench;
 mod checkpoint;
@@ -19,6 +20,7 @@ mod openapi;
 mod pipeline;
 mod reaction;
 mod rule;
+mod secret;
 mod semaphore;
 mod serve;
 mod state;
@@ -56,6 +58,8 @@ pub(crate) enum Command {
     Demo(demo::Demo),
     Pipeline(pipeline::Pipeline),
     Checkpoint(checkpoint::Checkpoint),
+    Artifact(artifact::Artifact),
+    Secret(secret::Secret),
     Lock(lock::Lock),
     Semaphore(semaphore::Semaphore),
     Barrier(barrier::Barrier),
@@ -90,6 +94,8 @@ impl Command {
             Self::Demo(demo) => demo.run(output).await,
             Self::Pipeline(pipeline) => pipeline.run(context, output).await,
             Self::Checkpoint(checkpoint) => checkpoint.run(context, output).await,
+            Self::Artifact(artifact) => artifact.run(context, output).await,
+            Self::Secret(secret) => secret.run(context, output).await,
             Self::Lock(lock) => lock.run(context, output).await,
             Self::Semaphore(semaphore) => semaphore.run(context, output).await,
             Self::Barrier(barrier) => barrier.run(context, output).await,

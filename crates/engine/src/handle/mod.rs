@@ -1,6 +1,7 @@
 //! What a program holds in its hands: the engine. The vocabulary is [`baton_handle`]'s, with the
 //! engine as its carrier.
 
+mod contents;
 mod door;
 mod watch;
 
@@ -17,6 +18,7 @@ use baton_log::Log;
 use baton_log::file::{FileLog, Options as FileOptions};
 
 pub use baton_handle::Item;
+pub use contents::ReadingContent;
 pub use watch::Watch;
 
 use crate::clock::{Clock, SystemClock};
@@ -80,6 +82,16 @@ pub type Contracts = baton_handle::Contracts<Baton>;
 pub type HandoffRules = baton_handle::HandoffRules<Baton>;
 /// Checkpoints of a workspace, as one agent sees them.
 pub type Checkpoints = baton_handle::Checkpoints<Baton>;
+/// Artifacts of a workspace, as one agent sees them.
+pub type Artifacts = baton_handle::Artifacts<Baton>;
+/// Bytes that are put when this is awaited.
+pub type Putting = baton_handle::Putting<Baton>;
+/// An artifact that is being read.
+pub type Reading = baton_handle::Reading<Baton>;
+/// Secrets of a workspace, as one agent sees them.
+pub type Secrets = baton_handle::Secrets<Baton>;
+/// A secret that is handed in when this is awaited.
+pub type Hiding = baton_handle::Hiding<Baton>;
 /// A checkpoint that is saved when this is awaited.
 pub type Saving = baton_handle::Saving<Baton>;
 /// A join that comes to be when this is awaited.

@@ -4,6 +4,7 @@
 //! |------------------|----------------------------------------------------------------|
 //! | `commands`       | commands by name, one or many, and transactions                |
 //! | `state` …        | the same in HTTP's own manner: a path for every thing          |
+//! | `artifacts` …    | bytes that come and go as they are                             |
 //! | `watch`          | events as they happen, as Server-Sent Events                   |
 //! | `about`          | health, readiness, metrics, the description for programs       |
 //!
@@ -11,6 +12,7 @@
 
 mod about;
 mod agents;
+mod artifacts;
 mod barriers;
 mod checkpoints;
 mod commands;
@@ -23,7 +25,9 @@ mod messages;
 mod namespaces;
 mod pipelines;
 mod reactions;
+mod range;
 mod rules;
+mod secrets;
 mod semaphores;
 mod state;
 mod streams;
@@ -70,6 +74,8 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .merge(barriers::routes())
         .merge(joins::routes())
         .merge(checkpoints::routes())
+        .merge(artifacts::routes())
+        .merge(secrets::routes())
         .merge(tasks::routes())
         .merge(handoffs::routes())
         .merge(pipelines::routes())

@@ -35,19 +35,38 @@ pub(super) struct Visit {
     pub(super) caller: Caller,
     /// Whether somebody is named as acting, by a header.
     pub(super) names_agent: bool,
+    method: Method,
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
     /// What path and query say, as fields.
     said: Vec<(String, String)>,
     /// The body counts as being received until it is answered: it is in memory all that time.
-    _receiving: Receiving,
+    receiving: Receiving,
 }
 
 impl FromRequest<Arc<Shared>> for Visit {
     type Rejection = Refused;
 
     async fn from_request(request: Request, shared: &Arc<Shared>) -> Result<Self, Refused> {
-        let (mut parts, body) = request.into_parts();
+        let (parts, body) = request.into_parts();
+        let mut visit = Self::without_body(parts, shared).await?;
+        let kind = body_kind(&visit.headers)?;
+        let received = receive(shared, &mut visit.receiving, &visit.headers, body).await?;
+        let may_be_patch = visit.method == Method::PATCH;
+        if !received.is_empty() && !is_understood(&kind, may_be_patch) {
+            return Err(Refusal::UnsupportedMediaType { given: shortened(&kind) }.into());
+        }
+        visit.body = received;
+        Ok(visit)
+    }
+}
+
+impl Visit {
+    /// A visit whose body is left to whoever takes it piece by piece.
+    pub(super) async fn without_body(
+        mut parts: Parts,
+        shared: &Arc<Shared>,
+    ) -> Result<Self, Refused> {
         let (workspace, mut said) = read_path(&mut parts).await?;
         read_query(parts.uri.query().unwrap_or_default(), &mut said)?;
         let agent = header_text(&parts.headers, &AGENT)?;
@@ -62,17 +81,12 @@ impl FromRequest<Arc<Shared>> for Visit {
             }
             None => None,
         };
-        let kind = body_kind(&parts.headers)?;
-        let mut receiving = Receiving::new(Arc::clone(shared));
-        let body = receive(shared, &mut receiving, &parts.headers, body).await?;
-        let may_be_patch = parts.method == Method::PATCH;
-        if !body.is_empty() && !is_understood(&kind, may_be_patch) {
-            return Err(Refusal::UnsupportedMediaType { given: shortened(&kind) }.into());
-        }
         let caller = Caller { workspace, agent, idempotency_key };
+        let receiving = Receiving::new(Arc::clone(shared));
         let shared = Arc::clone(shared);
-        let headers = parts.headers;
-        Ok(Self { shared, caller, names_agent, headers, body, said, _receiving: receiving })
+        let Parts { headers, method, .. } = parts;
+        let body = Bytes::new();
+        Ok(Self { shared, caller, names_agent, method, headers, body, said, receiving })
     }
 }
 

@@ -92,6 +92,7 @@ fn own(name: &str) -> Option<Value> {
         name => {
             let later = of_pipeline(name).or_else(|| of_checkpoint(name));
             let later = later.or_else(|| of_reaction(name)).or_else(|| of_talk(name));
+            let later = later.or_else(|| of_content(name));
             return of_task(name).or(later).or_else(|| of_handoff(name));
         }
     })
@@ -209,6 +210,18 @@ fn of_checkpoint(name: &str) -> Option<Value> {
             json!({"task": "thread-7", "metadata": {"node": "plan"}, "limit": 10})
         }
         "checkpoint.retention" => json!({}),
+        _ => return None,
+    })
+}
+
+fn of_content(name: &str) -> Option<Value> {
+    let artifact = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+    let secret = "secret:5d1c0ad72f0b4f1e9be2a3c7d6e8f901";
+    Some(match name {
+        "artifact.get" | "artifact.delete" => json!({"artifact": artifact}),
+        "artifact.list" => json!({"free": true, "limit": 10}),
+        "secret.get" | "secret.delete" => json!({"secret": secret}),
+        "secret.list" => json!({"limit": 10}),
         _ => return None,
     })
 }

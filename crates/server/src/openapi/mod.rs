@@ -18,6 +18,7 @@
 //! Deliberately absent: what the WebSocket says after its handshake. `OpenAPI` has no words for
 //! it; the commands are the same.
 
+mod contents;
 mod examples;
 mod paths;
 mod routes;

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::routes::{ROUTES, Rest, Route};
 use super::vocabulary::Vocabulary;
-use super::{examples, reference};
+use super::{contents, examples, reference};
 
 /// What may be refused, by status.
 const REFUSALS: [(u16, &str); 11] = [
@@ -35,7 +35,7 @@ pub(super) fn refusals() -> Value {
 }
 
 /// Adds these refusals to the answers of a path.
-fn refused(responses: &mut Value, statuses: &[u16]) {
+pub(super) fn refused(responses: &mut Value, statuses: &[u16]) {
     for status in statuses {
         let path = format!("#/components/responses/Problem{status}");
         responses[status.to_string()] = json!({"$ref": path});
@@ -52,19 +52,20 @@ pub(super) fn paths(vocabulary: &Vocabulary) -> Value {
     paths["/v1/{workspace}/transactions"]["post"] = transactions();
     paths["/v1/{workspace}/watch"]["get"] = watch(vocabulary);
     paths["/v1/ws"]["get"] = socket();
+    contents::add(&mut paths);
     about(&mut paths);
     paths
 }
 
-fn in_path(name: &str, schema: &Value) -> Value {
+pub(super) fn in_path(name: &str, schema: &Value) -> Value {
     json!({"name": name, "in": "path", "required": true, "schema": schema})
 }
 
-fn header(name: &str, description: &str, schema: &Value) -> Value {
+pub(super) fn header(name: &str, description: &str, schema: &Value) -> Value {
     json!({"name": name, "in": "header", "description": description, "schema": schema})
 }
 
-fn workspace() -> Value {
+pub(super) fn workspace() -> Value {
     in_path("workspace", &reference("WorkspaceName"))
 }
 

@@ -50,6 +50,8 @@ const JOIN: &str = "/v1/{workspace}/joins/{join}";
 const HANDOFF: &str = "/v1/{workspace}/handoffs/{handoff}";
 const PIPELINE: &str = "/v1/{workspace}/pipelines/{pipeline}";
 const CHECKPOINT: &str = "/v1/{workspace}/checkpoints/{checkpoint}";
+const ARTIFACT: &str = "/v1/{workspace}/artifacts/{artifact}";
+const SECRET: &str = "/v1/{workspace}/secrets/{secret}";
 const LOCK: &str = "/v1/{workspace}/locks/{name}";
 
 /// Every route that stands for an operation.
@@ -178,6 +180,15 @@ pub(super) const ROUTES: &[Route] = &[
         "How many checkpoints are kept, and for how long"),
     route("post",   "/v1/{workspace}/retention/checkpoints", "checkpoint.retain",    Rest::Body,
         "Say how many checkpoints are kept, and for how long"),
+    route("get",    "/v1/{workspace}/artifacts", "artifact.list", Rest::Query,
+        "List artifacts, without their bytes"),
+    route("get",    "/v1/{workspace}/artifacts/{artifact}/about", "artifact.get", Rest::Query,
+        "What is known of an artifact, and who names it"),
+    route("delete", ARTIFACT,   "artifact.delete", Rest::Query, "Remove one that nobody names"),
+    route("get",    "/v1/{workspace}/secrets", "secret.list", Rest::Query,
+        "List secrets, without their values"),
+    route("get",    SECRET,     "secret.get",     Rest::Query, "What is known of a secret"),
+    route("delete", SECRET,     "secret.delete",  Rest::Query, "Remove a secret for good"),
     route("get",    BARRIER,    "barrier.get",    Rest::Query, "Read a barrier"),
     route("post",   "/v1/{workspace}/barriers/{name}/arrive", "barrier.arrive", Rest::Body,
         "Arrive at a barrier, and wait for the others"),

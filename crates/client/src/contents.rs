@@ -1,0 +1,225 @@
+//! Bytes over HTTP: artifacts and secrets go past the WebSocket, which is for short messages.
+//!
+//! Each upload and download has a connection of its own, so that a gigabyte holds up no call. One
+//! that breaks is not repeated by itself: what a reader gave cannot be had again. Putting the same
+//! bytes once more is safe.
+
+use std::io::{ErrorKind, Read};
+
+use baton_core::artifact::Artifact;
+use baton_core::secret::Secret;
+use baton_core::wire::Problem;
+use baton_core::{ArtifactId, SecretId};
+use baton_handle::{Caller, ContentCarrier, PutWishes, SecretWishes, WasPut};
+use futures_util::stream;
+use http_body_util::{BodyExt, Full, StreamBody};
+use hyper::body::{Body, Bytes, Frame, Incoming};
+use hyper::{Method, Request, Response, StatusCode, client::conn::http1, header};
+use hyper_util::rt::TokioIo;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::de::DeserializeOwned;
+use tokio::net::TcpStream;
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+use crate::client::Client;
+use crate::error::Error;
+
+/// How much is read and sent at a time.
+const PIECE_BYTES: usize = 256 << 10;
+/// Pieces that wait to be sent.
+const PIECES_WAITING: usize = 2;
+/// How much of a refusal is read; more is none of ours.
+const REFUSAL_BYTES_MAX: usize = 1 << 20;
+
+/// An artifact that is being read.
+pub struct ReadingContent {
+    body: Incoming,
+    /// How many bytes are still to come, so that an early end is seen.
+    left: u64,
+}
+
+fn broken(error: impl std::fmt::Display) -> Error {
+    Error::Unknown { reason: format!("the connection broke: {error}") }
+}
+
+fn odd(what: impl std::fmt::Display) -> Error {
+    Error::Protocol { what: what.to_string() }
+}
+
+impl Client {
+    /// Sends a request over a connection of its own.
+    async fn request<B>(&self, request: Request<B>) -> Result<Response<Incoming>, Error>
+    where
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let (address, options) = (self.address(), self.desk().options());
+        let unreachable = |reason: String| Error::Unreachable { url: address.to_string(), reason };
+        let dial = timeout(options.connect_timeout, TcpStream::connect(address.authority())).await;
+        let stream = dial.map_err(|_| unreachable("it took too long".to_owned()))?;
+        let stream = stream.map_err(|error| unreachable(error.to_string()))?;
+        let (mut sender, connection) =
+            http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
+        // It ends with the body of the answer, or when that is dropped.
+        tokio::spawn(async move { drop(connection.await) });
+        let response = sender.send_request(request).await.map_err(broken)?;
+        if response.status().is_success() {
+            return Ok(response);
+        }
+        Err(refused(response).await)
+    }
+
+    fn url(&self, caller: &Caller, rest: &str) -> String {
+        format!("http://{}/v1/{}/{rest}", self.address().authority(), caller.workspace)
+    }
+
+    fn begin(&self, method: Method, caller: &Caller, rest: &str) -> hyper::http::request::Builder {
+        Request::builder()
+            .method(method)
+            .uri(self.url(caller, rest))
+            .header(header::HOST, self.address().authority())
+            .header("baton-agent", caller.agent.as_str())
+    }
+}
+
+async fn refused(response: Response<Incoming>) -> Error {
+    let status = response.status();
+    let body = http_body_util::Limited::new(response.into_body(), REFUSAL_BYTES_MAX);
+    let Ok(body) = body.collect().await else { return odd(status) };
+    let text = String::from_utf8(body.to_bytes().to_vec()).unwrap_or_default();
+    match Problem::parse(&text) {
+        Ok(problem) => Error::Refused(Box::new(problem)),
+        Err(_) => odd(format!("it answers with status {status}")),
+    }
+}
+
+async fn json<T: DeserializeOwned>(response: Response<Incoming>) -> Result<T, Error> {
+    let body = http_body_util::Limited::new(response.into_body(), REFUSAL_BYTES_MAX);
+    let body = body.collect().await.map_err(broken)?;
+    serde_json::from_slice(&body.to_bytes()).map_err(odd)
+}
+
+fn query(fields: &[(&str, Option<String>)]) -> String {
+    let said = fields.iter().filter_map(|(name, value)| {
+        let value = value.as_ref()?;
+        Some(format!("{name}={}", utf8_percent_encode(value, NON_ALPHANUMERIC)))
+    });
+    said.collect::<Vec<_>>().join("&")
+}
+
+/// What a reader gives, as pieces of a body. It is read on a thread of its own, which ends with the
+/// reader or when nobody takes any more.
+fn pieces(
+    mut bytes: Box<dyn Read + Send>,
+) -> impl Body<Data = Bytes, Error = std::io::Error> + Send + 'static {
+    let (sender, receiver) = mpsc::channel::<std::io::Result<Bytes>>(PIECES_WAITING);
+    tokio::task::spawn_blocking(move || {
+        let mut piece = vec![0; PIECE_BYTES];
+        loop {
+            let read = match bytes.read(&mut piece) {
+                Ok(0) => return,
+                Ok(count) => Ok(Bytes::copy_from_slice(&piece[..count])),
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => Err(error),
+            };
+            let is_broken = read.is_err();
+            if sender.blocking_send(read).is_err() || is_broken {
+                return;
+            }
+        }
+    });
+    StreamBody::new(stream::unfold(receiver, |mut receiver| async move {
+        let piece = receiver.recv().await?;
+        Some((piece.map(Frame::data), receiver))
+    }))
+}
+
+impl ContentCarrier for Client {
+    type Content = ReadingContent;
+
+    async fn put(
+        &self,
+        caller: &Caller,
+        wishes: PutWishes,
+        bytes: Box<dyn Read + Send>,
+    ) -> Result<WasPut, Error> {
+        let PutWishes { name, media_type, keep_ms, expected } = wishes;
+        let said = query(&[
+            ("name", name.map(String::from)),
+            ("keep_ms", keep_ms.map(|keep_ms| keep_ms.to_string())),
+        ]);
+        let mut request = self.begin(Method::PUT, caller, &format!("artifacts?{said}"));
+        if let Some(media_type) = media_type {
+            request = request.header(header::CONTENT_TYPE, media_type.as_str());
+        }
+        if let Some(expected) = expected {
+            request = request.header("baton-artifact", expected.as_str());
+        }
+        let response = self.request(request.body(Box::pin(pieces(bytes))).map_err(odd)?).await?;
+        let known = response.status() != StatusCode::CREATED;
+        let artifact: Artifact = json(response).await?;
+        Ok(WasPut { artifact, known })
+    }
+
+    async fn read(
+        &self,
+        caller: &Caller,
+        artifact: &ArtifactId,
+        from: u64,
+    ) -> Result<ReadingContent, Error> {
+        let mut request = self.begin(Method::GET, caller, &format!("artifacts/{artifact}"));
+        if from > 0 {
+            request = request.header(header::RANGE, format!("bytes={from}-"));
+        }
+        let request = request.body(Full::<Bytes>::default()).map_err(odd)?;
+        let response = self.request(request).await?;
+        if from > 0 && response.status() != StatusCode::PARTIAL_CONTENT {
+            return Err(odd("it does not begin where it was asked to"));
+        }
+        let length = response.headers().get(header::CONTENT_LENGTH);
+        let length = length.and_then(|text| text.to_str().ok()?.parse().ok());
+        let left = length.ok_or_else(|| odd("it does not say how many bytes there are"))?;
+        Ok(ReadingContent { body: response.into_body(), left })
+    }
+
+    async fn next(reading: &mut ReadingContent) -> Result<Option<Vec<u8>>, Error> {
+        while let Some(frame) = reading.body.frame().await {
+            let Ok(data) =
+                frame.map_err(|error| odd(format!("it ends early: {error}")))?.into_data()
+            else {
+                continue;
+            };
+            reading.left = reading.left.saturating_sub(data.len() as u64);
+            return Ok(Some(data.to_vec()));
+        }
+        if reading.left > 0 {
+            return Err(odd(format!("it ends {} bytes early", reading.left)));
+        }
+        Ok(None)
+    }
+
+    async fn put_secret(
+        &self,
+        caller: &Caller,
+        wishes: SecretWishes,
+        value: Vec<u8>,
+    ) -> Result<Secret, Error> {
+        let said = query(&[
+            ("name", wishes.name.map(String::from)),
+            ("ttl_ms", wishes.ttl_ms.map(|ttl_ms| ttl_ms.to_string())),
+        ]);
+        let request = self.begin(Method::PUT, caller, &format!("secrets?{said}"));
+        let request = request.header(header::CONTENT_TYPE, "application/octet-stream");
+        let request = request.body(Full::new(Bytes::from(value))).map_err(odd)?;
+        json(self.request(request).await?).await
+    }
+
+    async fn reveal(&self, caller: &Caller, secret: &SecretId) -> Result<Vec<u8>, Error> {
+        let request = self.begin(Method::POST, caller, &format!("secrets/{secret}/reveal"));
+        let request = request.body(Full::<Bytes>::default()).map_err(odd)?;
+        let body = self.request(request).await?.into_body();
+        let body = http_body_util::Limited::new(body, REFUSAL_BYTES_MAX).collect().await;
+        Ok(body.map_err(broken)?.to_bytes().to_vec())
+    }
+}

@@ -1,0 +1,288 @@
+//! Artifacts: bytes that come and go as they are, a piece at a time.
+//!
+//! ```text
+//!   PUT  body ──▶ pieces, at most a few in memory ──▶ a thread that writes ──▶ blob, then record
+//!   GET  blob ──▶ a block, checked ──▶ body, as the caller takes it
+//! ```
+//!
+//! A caller that goes away in the middle of an upload leaves nothing. One that goes away after its
+//! last byte may find the artifact there: the record is not stopped half-way.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
+use axum::response::IntoResponse;
+use axum::routing::{get, put};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use baton::contents::{Content, Stored};
+use baton_core::artifact::Artifact;
+use baton_core::wire::Fault;
+use baton_core::{ArtifactId, MediaType};
+use baton_handle::{Caller, PutWishes};
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt, stream};
+use serde::Deserialize;
+use tokio::sync::mpsc;
+use tokio::task::spawn_blocking;
+
+use super::range::{Part, part};
+use super::visit::{Visit, header_text, json};
+use crate::problem::Refused;
+use crate::refusal::Refusal;
+use crate::shared::Shared;
+
+/// What the body must turn out to be.
+const EXPECTED: HeaderName = HeaderName::from_static("baton-artifact");
+/// The same, as RFC 9530 says it.
+const CONTENT_DIGEST: HeaderName = HeaderName::from_static("content-digest");
+/// What the whole content is, likewise.
+const REPR_DIGEST: HeaderName = HeaderName::from_static("repr-digest");
+/// Pieces of an upload that wait to be written. Each is as large as what one read gives.
+const PIECES_WAITING: usize = 16;
+
+pub(super) fn routes() -> Router<Arc<Shared>> {
+    Router::new()
+        .route(
+            "/v1/{workspace}/artifacts",
+            put(upload).get(async |visit: Visit| visit.ask("artifact.list").await),
+        )
+        .route(
+            "/v1/{workspace}/artifacts/{artifact}",
+            get(download).delete(async |visit: Visit| visit.send("artifact.delete").await),
+        )
+        .route(
+            "/v1/{workspace}/artifacts/{artifact}/about",
+            get(async |visit: Visit| visit.ask("artifact.get").await),
+        )
+}
+
+/// What the query says of an upload.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Said {
+    name: Option<baton_core::ContentName>,
+    keep_ms: Option<u64>,
+}
+
+async fn upload(
+    State(shared): State<Arc<Shared>>,
+    request: Request,
+) -> Result<Response<Body>, Refused> {
+    let (parts, body) = request.into_parts();
+    let visit = Visit::without_body(parts, &shared).await?;
+    let Said { name, keep_ms } = visit.fields().to()?;
+    let media_type = header_text(&visit.headers, &header::CONTENT_TYPE)?;
+    let bad = |error| Fault::field("content-type", error);
+    let media_type = media_type.filter(|given| !given.is_empty()).map(|it| MediaType::parse(&it));
+    let wishes = PutWishes {
+        name,
+        media_type: media_type.transpose().map_err(bad)?,
+        keep_ms,
+        expected: expected(&visit.headers)?,
+    };
+    let Ok(_place) = shared.uploads.try_acquire() else {
+        return Err(Refusal::TooManyUploads { max: shared.settings.uploads_max }.into());
+    };
+    // A name for a request makes no difference: the same bytes are the same artifact.
+    let caller = Caller { idempotency_key: None, ..visit.caller.clone() };
+    let stored = receive(&shared, &caller, body).await?;
+    let baton = shared.baton.clone();
+    // On a task of its own, so that it comes to its end even if the caller goes away.
+    let recording = tokio::spawn(async move { baton.record(&caller, stored, wishes).await });
+    let put = recording.await.map_err(|_| Refusal::Closing {})??;
+    let mut response = json(serde_json::to_vec(&put.artifact).expect("artifacts can be encoded"));
+    if !put.known {
+        *response.status_mut() = StatusCode::CREATED;
+    }
+    response.headers_mut().insert(header::ETAG, tag(&put.artifact.artifact));
+    Ok(response)
+}
+
+/// What the headers say that the body is.
+fn expected(headers: &HeaderMap) -> Result<Option<ArtifactId>, Refused> {
+    if let Some(text) = header_text(headers, &EXPECTED)? {
+        let id = ArtifactId::parse(text.trim().trim_matches('"'));
+        return Ok(Some(id.map_err(|error| Fault::field(EXPECTED.as_str(), error))?));
+    }
+    let Some(text) = header_text(headers, &CONTENT_DIGEST)? else { return Ok(None) };
+    let digests = text.split(',').map(str::trim);
+    // Digests of other kinds may stand beside it, and say nothing to us.
+    let Some(digest) = digests.filter_map(|it| it.strip_prefix("sha-256=")).next() else {
+        return Ok(None);
+    };
+    let bytes = digest.strip_prefix(':').and_then(|rest| rest.strip_suffix(':'));
+    let bytes = bytes.and_then(|text| BASE64_STANDARD.decode(text).ok());
+    let bytes = bytes.and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
+    let reason = "it must be `sha-256=:` and 32 bytes as base64 and `:`";
+    let digest = bytes.ok_or_else(|| Fault::field(CONTENT_DIGEST.as_str(), reason))?;
+    Ok(Some(ArtifactId::of_digest(&digest)))
+}
+
+/// Writes a body as it comes. Nothing is left of one that does not come to its end.
+async fn receive(shared: &Arc<Shared>, caller: &Caller, body: Body) -> Result<Stored, Refused> {
+    let (sender, mut receiver) = mpsc::channel::<Option<Bytes>>(PIECES_WAITING);
+    let (baton, uploader) = (shared.baton.clone(), caller.clone());
+    let writing = spawn_blocking(move || {
+        let mut upload = baton.upload(&uploader)?;
+        while let Some(piece) = receiver.blocking_recv() {
+            match piece {
+                Some(piece) => upload.write(&piece)?,
+                None => return upload.commit().map(Some),
+            }
+        }
+        Ok(None)
+    });
+    let sent = send_all(shared, body, sender).await;
+    let written: Result<Option<Stored>, baton::Error> =
+        writing.await.map_err(|_| Refusal::Closing {})?;
+    // Whoever writes knows better why it took no more.
+    let stored = written?;
+    sent?;
+    stored.ok_or_else(cut_off)
+}
+
+fn cut_off() -> Refused {
+    Fault::Malformed { reason: "the body was cut off".to_owned() }.into()
+}
+
+async fn send_all(
+    shared: &Shared,
+    body: Body,
+    sender: mpsc::Sender<Option<Bytes>>,
+) -> Result<(), Refused> {
+    let deadline = shared.settings.body_deadline;
+    let mut pieces = body.into_data_stream();
+    loop {
+        let next = tokio::time::timeout(deadline, pieces.next()).await;
+        let next = next.map_err(|_| Refusal::Timeout { deadline_ms: deadline.as_millis() })?;
+        let piece = next.transpose().map_err(|_| cut_off())?;
+        let is_last = piece.is_none();
+        if sender.send(piece).await.is_err() || is_last {
+            return Ok(());
+        }
+    }
+}
+
+async fn download(visit: Visit) -> Result<Response<Body>, Refused> {
+    visit.no_body()?;
+    let Wanted { artifact } = visit.fields().to()?;
+    let (shown, content) = visit.shared.baton.open_artifact(&visit.caller, &artifact).await?;
+    if is_known(&visit.headers, &artifact)? {
+        let mut response = StatusCode::NOT_MODIFIED.into_response();
+        response.headers_mut().insert(header::ETAG, tag(&artifact));
+        return Ok(response);
+    }
+    let length = content.len();
+    let wanted = header_text(&visit.headers, &header::RANGE)?;
+    let only_if = header_text(&visit.headers, &header::IF_RANGE)?;
+    let is_same = only_if.is_none_or(|known| known.as_bytes() == tag(&artifact).as_bytes());
+    let (status, first, last) = match part(wanted.as_deref().filter(|_| is_same), length) {
+        Part::Whole => (StatusCode::OK, 0, length),
+        Part::Within(first, last) => (StatusCode::PARTIAL_CONTENT, first, last),
+        Part::Nothing => return Ok(unsatisfiable(length)),
+    };
+    // Before anything is answered: what is damaged from the beginning is said so.
+    let (content, block) = read_block(content, first).await?;
+    let blocks = blocks(content, block, first, last);
+    let mut response = Response::new(Body::from_stream(blocks));
+    *response.status_mut() = status;
+    describe(response.headers_mut(), &shown, last - first);
+    if status == StatusCode::PARTIAL_CONTENT {
+        let range = format!("bytes {first}-{}/{length}", last.saturating_sub(1));
+        insert(response.headers_mut(), header::CONTENT_RANGE, &range);
+    }
+    Ok(response)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wanted {
+    artifact: ArtifactId,
+}
+
+fn tag(artifact: &ArtifactId) -> HeaderValue {
+    HeaderValue::from_str(&format!("\"{artifact}\"")).expect("an id is plain ASCII")
+}
+
+fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
+    headers.insert(name, HeaderValue::from_str(value).expect("it is plain ASCII"));
+}
+
+/// Whether the caller has it already.
+fn is_known(headers: &HeaderMap, artifact: &ArtifactId) -> Result<bool, Refused> {
+    let known = header_text(headers, &header::IF_NONE_MATCH)?;
+    let tag = tag(artifact);
+    let is_it = |known: &str| {
+        let known = known.trim().trim_start_matches("W/");
+        known == "*" || known.as_bytes() == tag.as_bytes()
+    };
+    Ok(known.is_some_and(|known| known.split(',').any(is_it)))
+}
+
+/// Says what a content is, and keeps a browser from running it as a page of this server.
+fn describe(headers: &mut HeaderMap, shown: &Artifact, length: u64) {
+    insert(headers, header::CONTENT_TYPE, shown.media_type.as_str());
+    headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
+    headers.insert(header::ETAG, tag(&shown.artifact));
+    insert(headers, header::ACCEPT_RANGES, "bytes");
+    insert(headers, header::X_CONTENT_TYPE_OPTIONS, "nosniff");
+    insert(headers, header::CONTENT_SECURITY_POLICY, "sandbox; default-src 'none'");
+    insert(headers, header::CACHE_CONTROL, "private");
+    let name = shown.name.as_ref().map_or(String::new(), |name| {
+        let signs = percent_encoding::NON_ALPHANUMERIC;
+        let name = percent_encoding::utf8_percent_encode(name.as_str(), signs);
+        format!("; filename*=UTF-8''{name}")
+    });
+    insert(headers, header::CONTENT_DISPOSITION, &format!("attachment{name}"));
+    insert(headers, REPR_DIGEST, &format!("sha-256=:{}:", in_base64(&shown.artifact)));
+}
+
+fn in_base64(artifact: &ArtifactId) -> String {
+    let digits = artifact.as_str().trim_start_matches("sha256:");
+    let byte = |place: usize| u8::from_str_radix(digits.get(place..place + 2)?, 16).ok();
+    let bytes: Vec<u8> = (0..digits.len()).step_by(2).filter_map(byte).collect();
+    BASE64_STANDARD.encode(bytes)
+}
+
+fn unsatisfiable(length: u64) -> Response<Body> {
+    let mut response = Refused::from(Refusal::BadRange { length }).into_response();
+    *response.status_mut() = StatusCode::RANGE_NOT_SATISFIABLE;
+    insert(response.headers_mut(), header::CONTENT_RANGE, &format!("bytes */{length}"));
+    response
+}
+
+async fn read_block(content: Content, offset: u64) -> Result<(Content, Vec<u8>), Refused> {
+    let read = spawn_blocking(move || content.block(offset).map(|block| (content, block)));
+    Ok(read.await.map_err(|_| Refusal::Closing {})??)
+}
+
+/// The blocks of a part, the next one read when the one before was taken. If one is damaged, the
+/// body ends early and the connection with it, so that nobody takes it for the whole.
+fn blocks(
+    content: Content,
+    block: Vec<u8>,
+    first: u64,
+    last: u64,
+) -> impl Stream<Item = std::io::Result<Bytes>> {
+    stream::unfold(Some((content, block, first)), move |state| async move {
+        let (content, mut block, offset) = state?;
+        if offset >= last || block.is_empty() {
+            return None;
+        }
+        let left = usize::try_from(last - offset).unwrap_or(usize::MAX);
+        block.truncate(left);
+        let next = offset + block.len() as u64;
+        let piece = Bytes::from(block);
+        if next >= last {
+            return Some((Ok(piece), None));
+        }
+        match read_block(content, next).await {
+            Ok((content, block)) => Some((Ok(piece), Some((content, block, next)))),
+            Err(refused) => Some((Err(std::io::Error::other(refused.0.detail)), None)),
+        }
+    })
+}

@@ -1,0 +1,96 @@
+//! Secrets. Their values come in and go out as bodies of their own, never as fields: fields are
+//! looked at, repeated in refusals, and written down.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{HeaderValue, Response, StatusCode, header};
+use axum::routing::{get, post, put};
+use baton_core::wire::Fault;
+use baton_core::{ContentName, SecretId, limits};
+use baton_handle::{Caller, ContentCarrier, SecretWishes};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::Deserialize;
+
+use super::visit::{Visit, json};
+use crate::problem::Refused;
+use crate::refusal::Refusal;
+use crate::shared::Shared;
+
+pub(super) fn routes() -> Router<Arc<Shared>> {
+    Router::new()
+        .route(
+            "/v1/{workspace}/secrets",
+            put(hide).get(async |visit: Visit| visit.ask("secret.list").await),
+        )
+        .route(
+            "/v1/{workspace}/secrets/{secret}",
+            get(async |visit: Visit| visit.ask("secret.get").await)
+                .delete(async |visit: Visit| visit.send("secret.delete").await),
+        )
+        .route("/v1/{workspace}/secrets/{secret}/reveal", post(reveal))
+}
+
+/// What the query says of a secret.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Said {
+    name: Option<ContentName>,
+    ttl_ms: Option<u64>,
+}
+
+async fn hide(
+    State(shared): State<Arc<Shared>>,
+    request: Request,
+) -> Result<Response<Body>, Refused> {
+    let (parts, body) = request.into_parts();
+    let visit = Visit::without_body(parts, &shared).await?;
+    let Said { name, ttl_ms } = visit.fields().to()?;
+    let value = receive(&shared, body).await?;
+    let caller = Caller { idempotency_key: None, ..visit.caller.clone() };
+    let (baton, wishes) = (shared.baton.clone(), SecretWishes { name, ttl_ms });
+    // On a task of its own, so that it comes to its end even if the caller goes away.
+    let hiding = tokio::spawn(async move { baton.put_secret(&caller, wishes, value).await });
+    let secret = hiding.await.map_err(|_| Refusal::Closing {})??;
+    let mut response = json(serde_json::to_vec(&secret).expect("secrets can be encoded"));
+    *response.status_mut() = StatusCode::CREATED;
+    Ok(response)
+}
+
+/// Receives a value, within its limits of size and time.
+async fn receive(shared: &Shared, body: Body) -> Result<Vec<u8>, Refused> {
+    let max = limits::SECRET_BYTES_MAX;
+    let whole = Limited::new(body, max).collect();
+    let deadline = shared.settings.body_deadline;
+    let received = tokio::time::timeout(deadline, whole).await;
+    let received = received.map_err(|_| Refusal::Timeout { deadline_ms: deadline.as_millis() })?;
+    match received {
+        Ok(value) => Ok(value.to_bytes().to_vec()),
+        Err(error) if error.is::<LengthLimitError>() => {
+            let fault = Fault::TooLarge { what: "bytes in its body", given: max + 1, max };
+            Err(fault.into())
+        }
+        Err(_) => Err(Fault::Malformed { reason: "the body was cut off".to_owned() }.into()),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wanted {
+    secret: SecretId,
+}
+
+async fn reveal(visit: Visit) -> Result<Response<Body>, Refused> {
+    visit.no_body()?;
+    let Wanted { secret } = visit.fields().to()?;
+    let caller = Caller { idempotency_key: None, ..visit.caller.clone() };
+    let value = visit.shared.baton.reveal(&caller, &secret).await?;
+    let mut response = Response::new(Body::from(value));
+    let headers = response.headers_mut();
+    let kind = HeaderValue::from_static("application/octet-stream");
+    headers.insert(header::CONTENT_TYPE, kind);
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
+}
