@@ -330,6 +330,31 @@ fn checkpoints() {
 }
 
 #[test]
+fn artifacts() {
+    const EMPTY: &str = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+    story(
+        "artifact",
+        &[
+            "artifact put /dev/null --name empty --media-type text/plain --keep 1h",
+            "artifact put /dev/null",
+            "artifact put /no/such/file",
+            &format!("artifact put /dev/null --expect {}", EMPTY.replace("e3", "e4")),
+            &format!("artifact show {EMPTY}"),
+            &format!("artifact get {EMPTY}"),
+            &format!("state set file '{{\"artifact\": \"{EMPTY}\"}}'"),
+            "artifact ls",
+            "artifact ls --free",
+            &format!("artifact rm {EMPTY}"),
+            "state delete file",
+            &format!("artifact rm {EMPTY}"),
+            &format!("artifact get {EMPTY}"),
+            "secret reveal secret:00000000000000000000000000000000",
+            "secret ls",
+        ],
+    );
+}
+
+#[test]
 fn pipelines() {
     story(
         "pipeline",

@@ -314,6 +314,8 @@ async fn a_secret_stands_in_one_blob_and_nowhere_else() {
     })
     .await;
     assert_eq!(ada.secrets().reveal(&id).await.unwrap_err().code(), "secret.not_found");
+    drop(ada);
+    baton.close().await;
     assert!(!files_below(folder.path()).iter().any(contains));
 }
 

@@ -37,6 +37,8 @@ fn of_holds() -> Steps {
         (with("semaphore.get", json!({"name": "models"})), "/holders/0/holder"),
         (with("semaphore.list", json!({})), "/semaphores/0/permits"),
         (with("semaphore.release", json!({"name": "models", "token": 3})), "/free"),
+        (with("artifact.list", json!({})), "/artifacts"),
+        (with("secret.list", json!({})), "/secrets"),
     ]
 }
 
@@ -239,7 +241,9 @@ async fn every_operation_works_by_name() {
         assert!(body["result"].pointer(shown).is_some(), "{command}: {body}");
         used.push(command["command"].as_str().unwrap().to_owned());
     }
-    for name in known {
+    // These need bytes, which come in by another way: `contents` has them.
+    let others = ["artifact.get", "artifact.delete", "secret.get", "secret.delete"];
+    for name in known.into_iter().filter(|name| !others.contains(name)) {
         assert!(used.iter().any(|used| used == name), "{name} was not tried");
     }
 }

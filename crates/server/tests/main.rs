@@ -24,6 +24,7 @@ mod bad_frames;
 mod bad_requests;
 mod callers;
 mod commands;
+mod contents;
 mod ending;
 mod events;
 mod failing_disk;

@@ -19,7 +19,7 @@ Examples:
   baton artifact put model.bin --keep 7d            kept so long while nobody names it
   baton state set report '{\"artifact\": \"sha256:…\"}'  an entry that names it keeps it
   baton task done t-7 --artifacts '[\"sha256:…\"]'     so does a task
-  baton artifact get sha256:… -o report.pdf
+  baton artifact get sha256:… --to report.pdf
   baton artifact show sha256:…                      what is known of it, and who names it
   baton artifact ls --free                          what goes by itself unless it is named
   baton artifact rm sha256:…
@@ -70,8 +70,8 @@ struct Get {
     /// Which artifact
     artifact: String,
     /// Where to put them; stdout unless given
-    #[arg(long, short, value_name = "FILE")]
-    output: Option<PathBuf>,
+    #[arg(long, value_name = "FILE")]
+    to: Option<PathBuf>,
 }
 
 /// Show what is known of one, and who names it
@@ -152,7 +152,7 @@ impl Put {
 impl Get {
     async fn run(self, artifacts: &Artifacts, output: &mut Output) -> Result<(), Failure> {
         let mut reading = artifacts.read(&self.artifact).await?;
-        let Some(path) = self.output else {
+        let Some(path) = self.to else {
             while let Some(piece) = reading.next().await? {
                 output.bytes(&piece)?;
             }
