@@ -133,9 +133,6 @@ impl<L: Log> Shard<L> {
             // Before archiving, which takes longer: what is not in it is what loading replays.
             return Some(Chore::Snapshot(workspace.clone()));
         }
-        if resident.swept != Some(contents::gone(resident)) {
-            return Some(Chore::Sweep(workspace.clone()));
-        }
         let tail = &resident.history.tail;
         if tail.len() >= self.options.tail_batches_max || (is_idle && !tail.is_empty()) {
             return Some(Chore::Archive(workspace.clone()));
@@ -144,6 +141,9 @@ impl<L: Log> Shard<L> {
         let first_run = resident.history.runs.first();
         if first_run.is_some_and(|run| run.last() <= resident.history.floor.0) {
             return Some(Chore::Fold(workspace.clone()));
+        }
+        if resident.swept != Some(contents::gone(resident)) {
+            return Some(Chore::Sweep(workspace.clone()));
         }
         resident.watchers.sweep();
         (is_idle && !resident.is_awaited()).then(|| Chore::Evict(workspace.clone()))

@@ -7,7 +7,9 @@ use baton_core::{
 
 use crate::carrier::{Caller, Carrier};
 use crate::{
-    Agents, Artifacts, Barriers, Checkpoints, Contracts, Events, HandoffRules, Handoffs, Joins, Locks, Messages, Namespaces, Pipelines, Reactions, Secrets, Semaphores, Session, State, Streams, Tasks, Topics, Transaction, Watching,
+    Agents, Artifacts, Barriers, Checkpoints, Contracts, Events, HandoffRules, Handoffs, Joins,
+    Locks, Messages, Namespaces, Pipelines, Reactions, Secrets, Semaphores, Session, State,
+    Streams, Tasks, Topics, Transaction, Watching,
 };
 
 /// A workspace as one agent sees it. Cheap to clone.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use baton_core::wait::Left;
 
 /// Everything that a long run must have met.
-pub const SOMETIMES: [&str; 118] = [
+pub const SOMETIMES: [&str; 119] = [
     "answer: version conflict",
     "answer: idempotent replay",
     "answer: idempotency key reused",
@@ -89,6 +89,7 @@ pub const SOMETIMES: [&str; 118] = [
     "keep: archived",
     "keep: evicted",
     "keep: folded",
+    "keep: swept",
     "open: torn tail or lost cache",
     "open: unknown outcome was durable",
     "open: unknown outcome was lost",

@@ -31,6 +31,7 @@ impl World {
             Ok(true) => match chore {
                 Chore::Archive(_) => self.coverage.met("keep: archived"),
                 Chore::Fold(_) => self.coverage.met("keep: folded"),
+                Chore::Sweep(_) => self.coverage.met("keep: swept"),
                 Chore::Evict(workspace) => {
                     self.coverage.met("keep: evicted");
                     self.stays.remove(&workspace);

@@ -69,7 +69,7 @@ pub enum Query {
 
 /// What is known of a secret. Its value is not.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "SecretRecord"))]
 pub struct Secret {
     /// Its reference.
     pub secret: SecretId,

@@ -95,7 +95,7 @@ fn hide() -> Value {
         "requestBody": {"required": true, "content": any_bytes()},
         "responses": {"201": {
             "description": "Its reference.",
-            "content": {"application/json": {"schema": reference("Secret")}},
+            "content": {"application/json": {"schema": reference("SecretRecord")}},
         }},
     });
     refused(&mut described["responses"], &[400, 403, 405, 408, 413, 429, 503]);
