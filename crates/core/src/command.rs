@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::names::IdempotencyKey;
 use crate::numbers::Token;
 use crate::transaction::Precondition;
+use crate::travel::At;
 use crate::{
     agent, artifact, barrier, bus, checkpoint, contracts, handoff, join, limits, lock, message,
     namespace, pipeline, reaction, rule, secret, semaphore, state, stream, task, topic, workspace,
@@ -106,6 +107,10 @@ pub enum Query {
     Handoff(handoff::Query),
     /// About the workspace itself.
     Workspace(workspace::Query),
+    /// Any of them about the present, asked about a moment of the past. Has no name of its own: on
+    /// the wire it is the field `at` of the question.
+    #[serde(skip)]
+    At(At, Box<Query>),
 }
 
 /// What is decided as one.
@@ -243,6 +248,8 @@ impl Query {
             Self::State(query) => query.is_about_the_past(),
             Self::Task(query) => query.is_about_the_past(),
             Self::Bus(_) => true,
+            Self::Workspace(query) => query.is_about_the_past(),
+            Self::At(..) => true,
             Self::Namespace(_)
             | Self::Agent(_)
             | Self::Message(_)
@@ -259,9 +266,26 @@ impl Query {
             | Self::Checkpoint(_)
             | Self::Artifact(_)
             | Self::Secret(_)
-            | Self::Handoff(_)
-            | Self::Workspace(_) => false,
+            | Self::Handoff(_) => false,
         }
+    }
+
+    /// The same question about a moment of the past; none if it is about the past by itself.
+    pub fn at(mut self, at: At) -> Option<Self> {
+        if self.is_about_the_past() {
+            return None;
+        }
+        if let (Self::State(query), At::Revision(revision)) = (&mut self, at) {
+            // These have an index of their own, which makes them quicker.
+            match query {
+                state::Query::Get(get) => get.at = Some(revision),
+                state::Query::List(list) => list.at = Some(revision),
+                state::Query::Snapshot(snapshot) => snapshot.at = Some(revision),
+                state::Query::History(_) | state::Query::Diff(_) => {}
+            }
+            return Some(self);
+        }
+        Some(Self::At(at, Box::new(self)))
     }
 }
 

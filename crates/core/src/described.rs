@@ -22,6 +22,7 @@ use crate::patch_entry::{PatchEntry, PatchFields};
 use crate::point::Point;
 use crate::reactions::Condition;
 use crate::time::Timestamp;
+use crate::travel::At;
 use crate::{Entry, Json, Pattern, entry, limits, pattern, schema};
 
 /// A namespace, a slash and a key.
@@ -194,6 +195,13 @@ described! {
         "description": "A moment in UTC, with milliseconds.",
         "type": "string",
         "format": "date-time",
+    });
+    At, "At" => json_schema!({
+        "description": "A revision, or a time that stands for the last revision up to then.",
+        "oneOf": [
+            { "type": "integer", "minimum": 0, "maximum": u64::MAX },
+            { "type": "string", "format": "date-time" },
+        ],
     });
     Pattern, "Pattern" => json_schema!({
         "description": "Which keys or subjects: `*` is any text within a segment, `**` any rest.",

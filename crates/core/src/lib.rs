@@ -84,6 +84,7 @@ mod testing;
 pub mod time;
 pub mod topic;
 pub mod transaction;
+pub mod travel;
 pub mod wait;
 pub mod wire;
 pub mod workspace;

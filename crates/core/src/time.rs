@@ -44,10 +44,46 @@ impl Timestamp {
         text
     }
 
+    /// Reads a moment as people and other programs write it: RFC 3339 with or without a fraction
+    /// and in any zone, or a date alone, which means its first moment in UTC.
+    pub fn read(text: &str) -> Result<Self, String> {
+        let wrong = || format!("`{text}` is not a time such as `2026-01-31T12:00:00Z`");
+        if !text.is_ascii() || text.len() > 40 {
+            let shown: String = text.chars().take(40).collect();
+            return Err(format!("`{shown}` is not a time such as `2026-01-31T12:00:00Z`"));
+        }
+        let Some((date, rest)) = text.split_once(['T', 't', ' ']) else {
+            return format!("{text}T00:00:00.000Z").parse().map_err(|_| wrong());
+        };
+        let zone = rest.find(['Z', 'z', '+', '-']).ok_or_else(wrong)?;
+        let (clock, zone) = rest.split_at(zone);
+        let (seconds, fraction) = clock.split_once('.').unwrap_or((clock, "0"));
+        if fraction.is_empty() || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(wrong());
+        }
+        let milliseconds = &format!("{fraction}00")[..3];
+        let local = format!("{date}T{seconds}.{milliseconds}Z").parse::<Self>();
+        let (local, east_ms) = (local.map_err(|_| wrong())?.0, east_ms(zone).ok_or_else(wrong)?);
+        let moment = local.checked_add_signed(-east_ms).filter(|moment| *moment <= LAST_MS);
+        moment.map(Self).ok_or_else(wrong)
+    }
+
     /// Milliseconds from `earlier` to this moment; none if it was later.
     pub fn since(self, earlier: Self) -> u64 {
         self.0.saturating_sub(earlier.0)
     }
+}
+
+/// How far east of UTC a zone such as `Z` or `+02:30` is.
+fn east_ms(zone: &str) -> Option<i64> {
+    if zone.eq_ignore_ascii_case("z") {
+        return Some(0);
+    }
+    let (sign, offset) = zone.split_at(1);
+    let (hours, minutes) = offset.split_once(':').filter(|_| offset.len() == 5)?;
+    let (hours, minutes) = (hours.parse::<u32>().ok()?, minutes.parse::<u32>().ok()?);
+    let east = i64::from((hours * 60 + minutes) * 60_000);
+    (hours < 24 && minutes < 60).then_some(if sign == "-" { -east } else { east })
 }
 
 /// Year, month and day of a day count, after Howard Hinnant's `civil_from_days`: years begin in
@@ -158,6 +194,37 @@ mod tests {
             "1969-12-31T23:59:59.999Z",
         ] {
             assert!(bad.parse::<Timestamp>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn reads_what_others_write() {
+        let noon = 1_769_860_800_000;
+        for (text, milliseconds) in [
+            ("2026-01-31", noon - DAY_MS / 2),
+            ("2026-01-31T12:00:00Z", noon),
+            ("2026-01-31 12:00:00.5z", noon + 500),
+            ("2026-01-31T12:00:00.123456Z", noon + 123),
+            ("2026-01-31T05:00:00-07:00", noon),
+            ("2026-02-01T00:00:00+12:00", noon),
+        ] {
+            assert_eq!(Timestamp::read(text), Ok(Timestamp(milliseconds)), "{text}");
+        }
+        for bad in [
+            "",
+            "now",
+            "2026",
+            "2026-01-31T12:00:00",
+            "2026-01-31T12:00:00.Z",
+            "2026-01-31T12:00Z",
+            "2026-01-31T12:00:00+2:00",
+            "2026-01-31T12:00:00+25:00",
+            "2026-01-31T12:00:00+０2:00",
+            "1970-01-01T00:00:00+01:00",
+            "2026-01-31T12:00:00.1x3Z",
+            "2026-02-30",
+        ] {
+            assert!(Timestamp::read(bad).is_err(), "{bad}");
         }
     }
 }

@@ -32,13 +32,14 @@ use baton_core::schema::Schema;
 use baton_core::state::{self, Operation, Removal, Source};
 use baton_core::task::{Cause, Outcome};
 use baton_core::tasks::Returns;
+use baton_core::travel::{Manner, Origin};
 use baton_core::wait::{Keyed, Left};
 use baton_core::{
     AgentId, ArtifactId, BarrierName, Batch, CheckpointId, CheckpointLabel, Event, Generation,
     GroupName, HandoffId, IdempotencyKey, JoinId, Json, Key, LockName, NamespaceName, Notice,
     PipelineName, Revision, RuleName, SemaphoreName, StageName, TaskId, TaskType, Timestamp, Token,
-    Version, WaitId, agent, artifact, barrier, bus, checkpoint, handoff, join, lock, namespace,
-    pipeline, reaction, rule, secret, semaphore, task, topic, workspace,
+    Version, WaitId, WorkspaceName, agent, artifact, barrier, bus, checkpoint, handoff, join, lock,
+    namespace, pipeline, reaction, rule, secret, semaphore, task, topic, workspace,
 };
 use serde::{Deserialize, Serialize};
 
@@ -92,6 +93,7 @@ fn variant(event: &Event) -> &'static str {
         Event::Bus(bus::Event::Emitted { .. }) => "emitted",
         Event::Reaction(event) => reaction_variant(event),
         Event::Workspace(workspace::Event::Configured { .. }) => "workspace configured",
+        Event::Workspace(workspace::Event::Founded { .. }) => "workspace founded",
         Event::Lock(lock::Event::Acquired { .. }) => "lock acquired",
         Event::Lock(lock::Event::Renewed { .. }) => "lock renewed",
         Event::Lock(lock::Event::Released { .. }) => "lock released",
@@ -325,6 +327,12 @@ fn receipt() -> Receipt {
     Receipt { key, digest: 0xcbf2_9ce4_8422_2325, answer: vec![0x80, 0x00, 0xff], agent: None }
 }
 
+fn origin() -> Origin {
+    let workspace = WorkspaceName::parse("research").unwrap();
+    let (manner, time) = (Manner::Fork, Timestamp(1_700_000_000_000));
+    Origin { manner, workspace, revision: Revision(42), time, by: ada() }
+}
+
 /// What is written today, each under its name in the golden file.
 fn examples() -> Vec<(&'static str, Event)> {
     let retention = workspace::Retention { history_count: 1_000, history_age_ms: 86_400_000 };
@@ -351,6 +359,7 @@ fn examples() -> Vec<(&'static str, Event)> {
         ("agent.lost", Event::Agent(agent::Event::Lost { agent: ada() })),
         ("agent.forgotten", Event::Agent(agent::Event::Forgotten { agent: ada() })),
         ("workspace.configured", Event::Workspace(workspace::Event::Configured { retention })),
+        ("workspace.founded", Event::Workspace(workspace::Event::Founded { origin: origin() })),
         ("receipt.kept", Event::Receipt(receipt())),
         (
             "receipt.kept with a wait before it",

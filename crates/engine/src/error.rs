@@ -1,10 +1,11 @@
 //! What can go wrong besides a refusal, and what that says about the request.
 
 use baton_core::names::NameError;
+use baton_core::travel::Origin;
 use baton_core::wire::Problem;
-use baton_core::{Kind, Rejection, Revision, WorkspaceName};
+use baton_core::{Kind, Rejection, Revision, Timestamp, WorkspaceName};
 use baton_log::{BlobError, OpenError, ReadError};
-use serde_json::json;
+use serde_json::{Value, json};
 use thiserror::Error;
 
 use crate::codec::CodecError;
@@ -27,6 +28,35 @@ pub enum Error {
         asked: Revision,
         /// What there is.
         oldest: Revision,
+        /// Where the workspace came from, if it was not empty when it began.
+        origin: Option<Box<Origin>>,
+    },
+    /// The time that was asked for lies before what is kept.
+    #[error("{asked} in workspace `{workspace}` is gone, the oldest revision is of {oldest}")]
+    TimeGone {
+        /// Where.
+        workspace: WorkspaceName,
+        /// What was asked for.
+        asked: Timestamp,
+        /// When the oldest revision was made that there is.
+        oldest: Timestamp,
+        /// Where the workspace came from, if it was not empty when it began.
+        origin: Option<Box<Origin>>,
+    },
+    /// Building the past again would take too long.
+    #[error(
+        "revision {asked} of workspace `{workspace}` is {replayed} batches from the nearest \
+             picture, at most {max} are replayed"
+    )]
+    TooFar {
+        /// Where.
+        workspace: WorkspaceName,
+        /// What was asked for.
+        asked: Revision,
+        /// How many batches lie between.
+        replayed: u64,
+        /// The limit.
+        max: u64,
     },
     /// The revision has not happened yet.
     #[error("revision {asked} of workspace `{workspace}` has not happened, the newest is {newest}")]
@@ -114,6 +144,8 @@ impl Error {
         match self {
             Self::Rejected(rejection) => rejection.code(),
             Self::Gone { .. } => "history.gone",
+            Self::TimeGone { .. } => "history.time_gone",
+            Self::TooFar { .. } => "history.too_far",
             Self::NotYet { .. } => "history.not_yet",
             Self::Lagged { .. } => "watch.lagged",
             Self::Interrupted { .. } => "watch.interrupted",
@@ -134,10 +166,12 @@ impl Error {
     pub fn kind(&self) -> Kind {
         match self {
             Self::Rejected(rejection) => rejection.kind(),
-            Self::Gone { .. } => Kind::NotFound,
+            Self::Gone { .. } | Self::TimeGone { .. } => Kind::NotFound,
             Self::NotYet { .. } => Kind::Invalid,
             Self::Lagged { .. } => Kind::Exhausted,
-            Self::SnapshotTooLarge { .. } | Self::DiffTooLarge { .. } => Kind::TooLarge,
+            Self::SnapshotTooLarge { .. } | Self::DiffTooLarge { .. } | Self::TooFar { .. } => {
+                Kind::TooLarge
+            }
             Self::Interrupted { .. }
             | Self::Full
             | Self::Unknown { .. }
@@ -154,7 +188,13 @@ impl Error {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Rejected(rejection) => rejection.hint(),
-            Self::Gone { .. } => "ask from the oldest revision on, or read the present",
+            Self::Gone { origin: Some(_), .. } | Self::TimeGone { origin: Some(_), .. } => {
+                "ask the workspace that this one came from, or from the oldest revision on"
+            }
+            Self::Gone { .. } | Self::TimeGone { .. } => {
+                "ask from the oldest revision on, or read the present"
+            }
+            Self::TooFar { .. } => "read entries with state.get, which needs no replay",
             Self::NotYet { .. } => "read the present to learn the newest revision",
             Self::Lagged { .. } | Self::Interrupted { .. } => "watch again from that revision",
             Self::SnapshotTooLarge { .. } => {
@@ -185,9 +225,17 @@ impl From<&Error> for Problem {
     fn from(error: &Error) -> Self {
         let facts = match error {
             Error::Rejected(rejection) => return Self::from(rejection),
-            Error::Gone { workspace, asked, oldest } => {
-                json!({"workspace": workspace, "asked": asked, "oldest": oldest})
+            Error::Gone { workspace, asked, oldest, origin } => {
+                let facts = json!({"workspace": workspace, "asked": asked, "oldest": oldest});
+                with_origin(facts, origin.as_deref())
             }
+            Error::TimeGone { workspace, asked, oldest, origin } => {
+                let facts = json!({"workspace": workspace, "asked": asked, "oldest": oldest});
+                with_origin(facts, origin.as_deref())
+            }
+            Error::TooFar { workspace, asked, replayed, max } => json!({
+                "workspace": workspace, "asked": asked, "replayed": replayed, "max": max,
+            }),
             Error::NotYet { workspace, asked, newest } => {
                 json!({"workspace": workspace, "asked": asked, "newest": newest})
             }
@@ -207,6 +255,13 @@ impl From<&Error> for Problem {
         };
         Self::new(error.code(), error.kind(), error, error.hint(), &facts)
     }
+}
+
+fn with_origin(mut facts: Value, origin: Option<&Origin>) -> Value {
+    if let Some(origin) = origin {
+        facts["origin"] = json!(origin);
+    }
+    facts
 }
 
 impl From<NameError> for Error {

@@ -64,6 +64,14 @@ impl File {
         }
     }
 
+    /// The newest revision in it.
+    pub fn newest(self) -> u64 {
+        match self {
+            Self::Base { revision } | Self::Snapshot { revision, .. } => revision,
+            Self::Run { last, .. } => last,
+        }
+    }
+
     fn run(self) -> Option<(u64, u64)> {
         match self {
             Self::Run { first, last } => Some((first, last)),

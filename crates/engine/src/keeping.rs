@@ -61,6 +61,7 @@ impl<L: Log> Shard<L> {
     /// Does what is worth doing, one workspace after another, until told to stop. What fails for
     /// one workspace does not keep the others from their turn.
     pub fn sweep(&self, stop: impl Fn() -> bool) {
+        self.forget_spaces();
         let mut names = self.machine().residents();
         names.sort();
         for workspace in names {
@@ -409,14 +410,7 @@ impl<L: Log> Shard<L> {
             space.replay(&codec::decode(&batch?.1)?);
         }
         let file = File::Base { revision: run.last() };
-        let output = self.new_blob(workspace, file)?;
-        let mut writer = SnapshotWriter::begin(output, space.head())?;
-        for (namespace, entries) in space.state.namespaces() {
-            for entry in entries {
-                writer.entry(namespace, entry)?;
-            }
-        }
-        writer.finish()?;
+        self.write_space(workspace, file, &space)?;
         let folded = Arc::new(Snapshot::open(self.blob(workspace, file)?)?);
         {
             let mut machine = self.machine();
@@ -436,6 +430,25 @@ impl<L: Log> Shard<L> {
             self.log.delete_blob(&file.name(workspace))?;
         }
         Ok(())
+    }
+}
+
+impl<L: Log> Shard<L> {
+    /// Writes a space that nobody changes meanwhile.
+    pub(crate) fn write_space(
+        &self,
+        workspace: &WorkspaceName,
+        file: File,
+        space: &Space,
+    ) -> Result<(), Error> {
+        let output = self.new_blob(workspace, file)?;
+        let mut writer = SnapshotWriter::begin(output, space.head())?;
+        for (namespace, entries) in space.state.namespaces() {
+            for entry in entries {
+                writer.entry(namespace, entry)?;
+            }
+        }
+        Ok(writer.finish()?)
     }
 }
 

@@ -36,7 +36,7 @@ impl<L: Log> Shard<L> {
         if self.machine().resident(workspace).is_some() {
             return Ok(());
         }
-        let (history, snapshot) = self.find_history(workspace)?;
+        let (history, snapshot, pictured) = self.find_history(workspace)?;
         let archived = history.archived();
         if let Some(tail) = self.machine().tail_of(workspace) {
             if tail.first() > archived.next() {
@@ -53,7 +53,7 @@ impl<L: Log> Shard<L> {
             Some(snapshot) => snapshot.load()?,
             None => Space::default(),
         };
-        let loaded_from = space.revision();
+        let loaded_from = pictured;
         let next = self.machine().tail_of(workspace).map_or(archived.next(), |tail| tail.next());
         let bytes = self.replay(workspace, &mut space, &history, next)?;
         if space.revision().next() != next {
@@ -71,11 +71,13 @@ impl<L: Log> Shard<L> {
         Ok(())
     }
 
-    /// Opens what is on disk, and removes what a crash has left behind.
+    /// Opens what is on disk, and removes what a crash has left behind. Answers also with the
+    /// revision of the snapshot: a base is none, since it does not say when the workspace has to
+    /// wake.
     fn find_history(
         &self,
         workspace: &WorkspaceName,
-    ) -> Result<(History, Option<Snapshot>), Error> {
+    ) -> Result<(History, Option<Snapshot>, Revision), Error> {
         let mut files = self.files_of(workspace)?;
         files.sort();
         let Chain { base, runs } = files::chain(&files).ok_or_else(|| Error::Corrupt {
@@ -118,7 +120,7 @@ impl<L: Log> Shard<L> {
                 None => None,
             },
         };
-        Ok((history, snapshot))
+        Ok((history, snapshot, Revision(newest.map_or(0, File::newest))))
     }
 
     /// The blobs of a workspace.

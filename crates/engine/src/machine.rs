@@ -516,6 +516,26 @@ impl Machine {
         true
     }
 
+    /// Takes a workspace out of memory in which nothing has ever happened, with those who watch for
+    /// the first thing that does; none if something has.
+    pub fn vacate(&mut self, workspace: &WorkspaceName) -> Option<Watchers> {
+        if self.tails.get(workspace).is_some_and(|tail| !tail.is_empty()) {
+            return None;
+        }
+        match self.residents.get(workspace) {
+            Some(resident) if resident.space.revision() > Revision(0) => None,
+            Some(_) => self.residents.remove(workspace).map(|resident| resident.watchers),
+            None => Some(Watchers::default()),
+        }
+    }
+
+    /// Workspaces in memory or in the log, in no order, and how far each is durable.
+    pub fn known(&self) -> Vec<(WorkspaceName, Revision)> {
+        let residents = self.residents.iter().map(|(name, there)| (name, &there.history.tail));
+        let tails = residents.chain(&self.tails);
+        tails.map(|(name, tail)| (name.clone(), Revision(tail.next().0 - 1))).collect()
+    }
+
     /// A workspace on disk wants to be woken at this time. The last word counts.
     pub fn remember_deadline(&mut self, workspace: WorkspaceName, moment: Option<Timestamp>) {
         self.forget_sleeper(&workspace);

@@ -32,6 +32,9 @@ pub struct Options {
     pub snapshot_bytes_min: u64,
     /// Entries captured between two groups while a snapshot is taken.
     pub snapshot_chunk: usize,
+    /// Batches that are replayed for one question about the past, when no picture is nearer: some
+    /// seconds of work.
+    pub past_batches_max: u64,
     /// How long a workspace is unused before it is archived, snapshotted and dropped from memory.
     pub idle: Duration,
     /// How often the engine looks after such things.
@@ -53,6 +56,7 @@ impl Default for Options {
             run_bytes_max: 64 << 20,
             snapshot_bytes_min: 64 << 20,
             snapshot_chunk: 1_024,
+            past_batches_max: 5_000_000,
             idle: Duration::from_mins(5),
             keep_every: Duration::from_millis(500),
         }

@@ -15,6 +15,7 @@ use crate::codec;
 use crate::contents::Pending;
 use crate::error::Error;
 use crate::files::{self, File};
+use crate::history::past::spaces::Remembered;
 use crate::history::{Place, Tail, Whereabouts};
 use crate::machine::{Absent, Asked, Held, Machine, Taken};
 use crate::options::Options;
@@ -29,6 +30,9 @@ const READ_BYTES: usize = 4 << 20;
 /// How often a batch is looked for again when it moves from the log into a run meanwhile.
 const LOOKS: usize = 8;
 
+/// A moment that has passed wherever there is a clock.
+const AT_ONCE: Timestamp = Timestamp(1);
+
 /// One log and its single writer; many workspaces live on one shard.
 pub struct Shard<L> {
     pub(crate) log: L,
@@ -38,6 +42,8 @@ pub struct Shard<L> {
     settled: Settled,
     busy: Busy,
     pub(crate) pending: Pending,
+    /// Spaces of the past that were asked about a moment ago.
+    pub(crate) remembered: Remembered,
 }
 
 /// Workspaces whose files somebody is working on, and how to wait for that.
@@ -84,7 +90,8 @@ impl<L: Log> Shard<L> {
         }
         let (machine, settled) = (Mutex::new(machine), Settled::default());
         let (busy, pending) = (Busy::default(), Pending::default());
-        Ok(Self { log, clock, options, machine, settled, busy, pending })
+        let remembered = Remembered::default();
+        Ok(Self { log, clock, options, machine, settled, busy, pending, remembered })
     }
 
     /// The machine, locked. For the crank, and for the simulator to look inside.
@@ -255,10 +262,11 @@ impl<L: Log> Shard<L> {
         revision: Revision,
     ) -> Result<Vec<u8>, Error> {
         for _ in 0..LOOKS {
-            let (place, floor) = {
+            let (place, floor, origin) = {
                 let mut machine = self.machine();
                 let Some(resident) = machine.resident(workspace) else { continue };
-                (resident.history.find(revision), resident.history.floor)
+                let origin = resident.space.workspace.origin().cloned().map(Box::new);
+                (resident.history.find(revision), resident.history.floor, origin)
             };
             match place {
                 Whereabouts::Run(run) => return Ok(run.batch(revision.0)?),
@@ -268,8 +276,8 @@ impl<L: Log> Shard<L> {
                     Some(_) | None => {}
                 },
                 Whereabouts::Nowhere => {
-                    let workspace = workspace.clone();
-                    return Err(Error::Gone { workspace, asked: revision, oldest: floor });
+                    let (workspace, asked, oldest) = (workspace.clone(), revision, floor);
+                    return Err(Error::Gone { workspace, asked, oldest, origin });
                 }
             }
         }
@@ -328,10 +336,17 @@ fn find_tails(log: &impl Log) -> Result<(Tails, Deadlines), Error> {
 fn find_deadlines(log: &impl Log, machine: &mut Machine) -> Result<(), Error> {
     let mut snapshots: BTreeMap<WorkspaceName, (u64, u64)> = BTreeMap::new();
     for name in log.list_blobs(files::ROOT)? {
-        if let Some((workspace, File::Snapshot { revision, deadline })) = File::parse(&name) {
-            let newest = snapshots.entry(workspace).or_default();
-            *newest = (*newest).max((revision, deadline));
-        }
+        let told = match File::parse(&name) {
+            Some((workspace, File::Snapshot { revision, deadline })) => {
+                (workspace, (revision, deadline))
+            }
+            // One that began with the content of another has no snapshot yet: whether anything is
+            // due there is seen when it is woken.
+            Some((workspace, File::Base { .. })) => (workspace, (0, AT_ONCE.0)),
+            Some((_, File::Run { .. })) | None => continue,
+        };
+        let newest = snapshots.entry(told.0).or_default();
+        *newest = (*newest).max(told.1);
     }
     for (workspace, (_, deadline)) in snapshots {
         let deadline = Some(Timestamp(deadline)).filter(|moment| moment.0 > 0);

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `state` | entries, conditions, rules, merges, history, writers in contention |
 //! | `past` | what was recorded while writing can be read later, wherever it has moved to |
+//! | `travelling` | every question about the past, differences, forks, reasons |
 //! | `watch` | every event in order, without gap or duplicate |
 //! | `events` | handlers that fail alone, and what history tells of everything |
 //! | `agents` | sessions, silence, what an agent leaves behind |
@@ -45,5 +46,6 @@ mod sessions;
 mod stage;
 mod state;
 mod transactions;
+mod travelling;
 mod waiting;
 mod watch;

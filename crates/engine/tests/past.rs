@@ -408,7 +408,7 @@ async fn the_first_readers_after_opening_do_not_notice_that_the_past_is_moved() 
 }
 
 fn assert_gone(error: &Error, expected_oldest: Option<u64>) -> u64 {
-    let Error::Gone { workspace, asked, oldest } = error else { panic!("not gone: {error:?}") };
+    let Error::Gone { workspace, asked, oldest, .. } = error else { panic!("not gone: {error:?}") };
     assert_eq!((error.code(), error.kind()), ("history.gone", Kind::NotFound));
     assert_eq!(workspace.as_str(), "research");
     assert!(asked < oldest);

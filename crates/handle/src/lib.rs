@@ -57,6 +57,7 @@ mod streams;
 mod tasks;
 mod topics;
 mod transaction;
+mod travel;
 mod watching;
 mod workspace;
 
@@ -84,6 +85,7 @@ pub use streams::{CreateStream, ReadingFrames, Streams};
 pub use tasks::{Claiming, Completing, Creating, Done, Failing, Reviewing, Tasks};
 pub use topics::Topics;
 pub use transaction::Transaction;
+pub use travel::since;
 pub use watching::{Item, Watching};
 pub use workspace::Workspace;
 

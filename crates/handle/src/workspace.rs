@@ -1,5 +1,6 @@
 //! A workspace as one agent sees it.
 
+use baton_core::travel::At;
 use baton_core::{
     AgentId, Answer, Command, IdempotencyKey, Precondition, Query, Revision, Token, Wish,
     WorkspaceName, workspace,
@@ -18,6 +19,7 @@ pub struct Workspace<C> {
     pub(crate) carrier: C,
     pub(crate) caller: Caller,
     token: Option<Token>,
+    at: Option<At>,
 }
 
 impl<C: Carrier> Workspace<C> {
@@ -28,7 +30,7 @@ impl<C: Carrier> Workspace<C> {
             agent: AgentId::parse("anonymous")?,
             idempotency_key: None,
         };
-        Ok(Self { carrier, caller, token: None })
+        Ok(Self { carrier, caller, token: None, at: None })
     }
 
     /// The same workspace, with another agent acting.
@@ -50,6 +52,18 @@ impl<C: Carrier> Workspace<C> {
     #[must_use]
     pub fn under(&self, token: Token) -> Self {
         Self { token: Some(token), ..self.clone() }
+    }
+
+    /// The same workspace as it was at a revision or a time: every question about the present is
+    /// asked about then. Changes are made in the present all the same.
+    #[must_use]
+    pub fn at(&self, moment: impl Into<At>) -> Self {
+        Self { at: Some(moment.into()), ..self.clone() }
+    }
+
+    /// The moment that questions are asked about, if it is not the present.
+    pub(crate) fn moment(&self) -> Option<At> {
+        self.at
     }
 
     /// What it is under, for commands that have a token of their own.
@@ -211,7 +225,13 @@ impl<C: Carrier> Workspace<C> {
 
     /// Answers one question.
     pub async fn ask(&self, query: impl Into<Query>) -> Result<Answer, C::Error> {
-        self.carrier.ask(&self.caller, query.into()).await
+        let query = query.into();
+        // What is about the past by itself says so, and is asked as it is.
+        let query = match self.at {
+            Some(at) if !query.is_about_the_past() => query.at(at).expect("it is of the present"),
+            Some(_) | None => query,
+        };
+        self.carrier.ask(&self.caller, query).await
     }
 
     /// The revision of the last change.

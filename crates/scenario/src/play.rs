@@ -6,6 +6,7 @@ use thiserror::Error;
 
 use crate::matching::difference;
 use crate::script::{Deed, Expected, Happening, Outcome, Said, Script, Step};
+use crate::stages::WORKSPACE;
 
 /// Where a scenario is played: something that takes commands, has a clock, and remembers.
 pub trait Stage {
@@ -31,7 +32,8 @@ pub trait Stage {
     /// The revision of the last change.
     fn revision(&mut self) -> u64 {
         let (agent, command) = ("onlooker".to_owned(), "workspace.get".to_owned());
-        let said = Said { agent, idempotency_key: None, command, fields: Map::new() };
+        let (idempotency_key, workspace, fields) = (None, None, Map::new());
+        let said = Said { agent, idempotency_key, workspace, command, fields };
         let answer = self.say(&said).expect("every stage knows its present");
         answer["revision"].as_u64().expect("the workspace can always be asked for")
     }
@@ -151,6 +153,11 @@ fn check_events(expected: &[Happening], came: &[Value]) -> Result<(), String> {
 }
 
 impl Said {
+    /// The workspace it is said in.
+    pub fn place(&self) -> &str {
+        self.workspace.as_deref().unwrap_or(WORKSPACE)
+    }
+
     /// The frame without its envelope: the command and its fields.
     pub fn spoken(&self) -> Map<String, Value> {
         let mut frame = self.fields.clone();

@@ -4,6 +4,7 @@
 //! |------------------------------------------------|--------------------------------------------|
 //! | `# …`, or empty                                | for people                                 |
 //! | `at TIME AGENT [once KEY] COMMAND NAME=VALUE…` | a step: who says what, and when            |
+//! | `at TIME AGENT in WORKSPACE …`                 | a step: the same in another workspace      |
 //! | `at TIME AGENT [once KEY] waits COMMAND …`     | a step: the same, and it has to wait       |
 //! | `at TIME AGENT hears`                          | a step: what that is answered with         |
 //! | `at TIME time passes`                          | a step in which nobody says anything       |
@@ -64,6 +65,8 @@ pub struct Said {
     pub agent: String,
     /// The caller's own name for the request.
     pub idempotency_key: Option<String>,
+    /// The workspace it is said in, if it is another than the scenario's.
+    pub workspace: Option<String>,
     /// The command.
     pub command: String,
     /// Its fields.
@@ -154,7 +157,13 @@ fn step(line: usize, words: &[&str]) -> Result<Step, String> {
     let [time, rest @ ..] = words else { return Err("a step needs a time".to_owned()) };
     let (deed, expected) = (Deed::Passes, Expected::default());
     let mut step = Step { line, at_ms: milliseconds(time)?, deed, expected };
-    let (agent, idempotency_key, spoken) = match rest {
+    let (workspace, rest) = match rest {
+        [agent, "in", workspace, spoken @ ..] => {
+            (Some((*workspace).to_owned()), [&[*agent], spoken].concat())
+        }
+        rest => (None, rest.to_vec()),
+    };
+    let (agent, idempotency_key, spoken) = match &rest[..] {
         ["time", "passes"] => return Ok(step),
         [agent, "hears"] => {
             step.deed = Deed::Hears { agent: (*agent).to_owned() };
@@ -169,7 +178,7 @@ fn step(line: usize, words: &[&str]) -> Result<Step, String> {
         spoken => (false, spoken),
     };
     let (command, fields) = command(spoken)?;
-    let said = Said { agent: (*agent).to_owned(), idempotency_key, command, fields };
+    let said = Said { agent: (*agent).to_owned(), idempotency_key, workspace, command, fields };
     step.deed = if waits { Deed::Waits(said) } else { Deed::Says(said) };
     Ok(step)
 }

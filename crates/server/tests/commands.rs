@@ -223,6 +223,10 @@ fn of_handoffs(last: u64) -> Steps {
         (with("handoff.list", json!({"from": "gil"})), "/handoffs/0/id"),
         (with("handoff.history", json!({"task": "passed"})), "/handoffs/0/id"),
         (with("handoff.stats", json!({})), "/success_rate"),
+        (with("workspace.list", json!({})), "/workspaces/0/revision"),
+        (with("workspace.fork", json!({"to": "copy", "at": 7})), "/origin/revision"),
+        (with("workspace.diff", json!({"from": 0})), "/differences/0/change"),
+        (with("workspace.why", json!({"subject": "tasks/passed"})), "/causes/0/sentence"),
     ]
 }
 

@@ -112,6 +112,9 @@ fn commanded(command: &Command) -> String {
                 (None, None) => "keeps history as it is".to_owned(),
             }
         }
+        Command::Workspace(command @ workspace::Command::Found { .. }) => {
+            format!("asks {command:?}")
+        }
     }
 }
 
@@ -166,6 +169,7 @@ fn asked(query: &Query) -> String {
         Query::Task(_) => "asks for tasks".to_owned(),
         Query::Pipeline(_) => "asks for pipelines".to_owned(),
         Query::Workspace(_) => "asks about the workspace".to_owned(),
+        Query::At(at, query) => format!("{} as of {at}", asked(query)),
     }
 }
 
@@ -213,6 +217,7 @@ fn shown(reply: &Reply) -> String {
         Reply::Workspace(workspace::Reply::Workspace { retention, entries, .. }) => {
             format!("{entries} entries, history of {} revisions", retention.history_count)
         }
+        Reply::Workspace(reply) => format!("{reply:?}"),
         Reply::Transaction(replies) => replies.iter().map(shown).collect::<Vec<_>>().join(", and "),
         Reply::State(StateReply::Done)
         | Reply::Agent(agent::Reply::Done)

@@ -5,27 +5,31 @@ use crate::command::Command;
 use crate::names::AgentId;
 use crate::{barrier, handoff, join, lock, message, semaphore, state, stream, task};
 
-/// Every primitive that ties something to a session adds its command here, so that everything
-/// goes in the one batch that ends the session.
 pub(super) fn an_ended_session_lets_go(event: &Event) -> Vec<Command> {
     match event {
         #[cfg(feature = "planted")]
         Event::Lost { .. } if crate::planted::is("policy.lost_agent_keeps") => Vec::new(),
         // A new session ends the one before, if there was one: what that held is not inherited.
         Event::Joined { agent, .. } | Event::Left { agent } | Event::Lost { agent } => {
-            let agent = || -> AgentId { agent.clone() };
-            vec![
-                state::Command::LetGo { agent: agent() }.into(),
-                message::Command::LetGo { agent: agent() }.into(),
-                stream::Command::LetGo { agent: agent() }.into(),
-                lock::Command::LetGo { agent: agent() }.into(),
-                semaphore::Command::LetGo { agent: agent() }.into(),
-                barrier::Command::LetGo { agent: agent() }.into(),
-                task::Command::LetGo { agent: agent() }.into(),
-                join::Command::LetGo { agent: agent() }.into(),
-                handoff::Command::LetGo { agent: agent() }.into(),
-            ]
+            letting_go(agent)
         }
         Event::Seen { .. } | Event::Forgotten { .. } => Vec::new(),
     }
+}
+
+/// What an agent has to let go of. Every primitive that ties something to a session adds its
+/// command here, so that everything goes in the one batch that ends the session.
+pub(crate) fn letting_go(agent: &AgentId) -> Vec<Command> {
+    let agent = || agent.clone();
+    vec![
+        state::Command::LetGo { agent: agent() }.into(),
+        message::Command::LetGo { agent: agent() }.into(),
+        stream::Command::LetGo { agent: agent() }.into(),
+        lock::Command::LetGo { agent: agent() }.into(),
+        semaphore::Command::LetGo { agent: agent() }.into(),
+        barrier::Command::LetGo { agent: agent() }.into(),
+        task::Command::LetGo { agent: agent() }.into(),
+        join::Command::LetGo { agent: agent() }.into(),
+        handoff::Command::LetGo { agent: agent() }.into(),
+    ]
 }

@@ -44,6 +44,7 @@ use a_stage_that_is_over_needs_no_task::{a_stage_that_is_over_needs_no_task, may
 use a_stream_that_goes_on_is_told::{a_stream_that_goes_on_is_told, may_be_read};
 use an_agent_has_a_namespace::an_agent_has_a_namespace;
 use an_ended_session_lets_go::an_ended_session_lets_go;
+pub(crate) use an_ended_session_lets_go::letting_go;
 use an_open_handoff_goes_to_whoever_waits::{
     an_open_handoff_goes_to_whoever_waits, may_be_delivered,
 };

@@ -12,6 +12,7 @@ use crate::receipt::{Kept, Receipts};
 use crate::state::Ending;
 use crate::tasks;
 use crate::time::Timestamp;
+use crate::travel::Origin;
 use crate::wait::{Keyed, KeyedWaits};
 use crate::{
     agent, artifact, barrier, checkpoint, handoff, handoffs, join, lock, message, namespace,
@@ -52,6 +53,9 @@ pub struct Head {
     pub reactions: reaction::Facts,
     /// How much of the past is kept.
     pub retention: workspace::Retention,
+    /// Where it came from, if it was not empty when it began.
+    #[serde(default)]
+    pub origin: Option<Origin>,
     /// Kept answers, oldest first.
     pub receipts: Vec<Kept>,
     /// The last token given.
@@ -162,6 +166,7 @@ impl Space {
             rules: self.rule.after(None).cloned().collect(),
             reactions: self.reaction.facts(),
             retention: self.workspace.retention(),
+            origin: self.workspace.origin().cloned(),
             receipts: self.receipts.all().cloned().collect(),
             token: self.token,
             keyed_waits: self.keyed_waits.all().cloned().collect(),
@@ -190,7 +195,7 @@ impl Space {
             stream: stream::Table::restore(head.streams),
             rule: rule::Table::restore(head.rules),
             reaction: reaction::Table::restore(head.reactions),
-            workspace: workspace::Table::restore(head.retention),
+            workspace: workspace::Table::restore(head.retention, head.origin),
             receipts: Receipts::restore(head.receipts),
             keyed_waits: KeyedWaits::restore(&head.keyed_waits),
             lock: lock::Table::restore(head.locks),

@@ -11,7 +11,7 @@ use crate::numbers::Token;
 use crate::reply::Reply;
 use crate::{
     agent, artifact, barrier, checkpoint, handoff, join, lock, message, namespace, pipeline,
-    reaction, rule, secret, semaphore, state, stream, task, topic, workspace,
+    reaction, rule, secret, semaphore, state, stream, task, topic,
 };
 
 /// What to answer once the events of a command have happened.
@@ -222,7 +222,7 @@ impl Space {
             Plan::Artifact(about) => Reply::Artifact(about.reply(&self.artifact)),
             Plan::Secret(about) => Reply::Secret(about.reply(&self.secret)),
             Plan::Waits => unreachable!("a call that waits is answered later"),
-            Plan::Workspace => self.about_itself(&workspace::Query::Get),
+            Plan::Workspace => self.about_itself(),
             Plan::Reply(reply) => reply,
         }
     }

@@ -189,7 +189,7 @@ impl Space {
             Undo::Handoff(undo) => self.handoff.undo(undo),
             Undo::Task(undo) => self.task.undo(undo),
             Undo::Pipeline(undo) => self.pipeline.undo(undo),
-            Undo::Workspace(undo) => self.workspace.undo(&undo),
+            Undo::Workspace(undo) => self.workspace.undo(undo),
         }
     }
 
@@ -577,7 +577,14 @@ impl Space {
                 let reply = handoff::query(&self.handoff, &Whole(self), query);
                 Some(reply.map(Reply::Handoff).map_err(Rejection::Handoff))
             }
-            Query::Workspace(query) => Some(Ok(self.about_itself(query))),
+            Query::Workspace(workspace::Query::Get) => Some(Ok(self.about_itself())),
+            Query::Workspace(
+                workspace::Query::List { .. }
+                | workspace::Query::Fork { .. }
+                | workspace::Query::Diff(_)
+                | workspace::Query::Why { .. },
+            )
+            | Query::At(..) => None,
         }
     }
 
@@ -595,10 +602,10 @@ impl Space {
         }
     }
 
-    pub(super) fn about_itself(&self, query: &workspace::Query) -> Reply {
+    pub(super) fn about_itself(&self) -> Reply {
         let entries = self.state.namespaces().map(|(_, entries)| entries.len()).sum();
         let counts = [entries, self.namespace.len(), self.agent.len()];
         let counts = counts.map(|count: usize| count as u64);
-        Reply::Workspace(workspace::query(&self.workspace, query, counts))
+        Reply::Workspace(workspace::about(&self.workspace, counts))
     }
 }

@@ -90,6 +90,9 @@ pub(super) fn told(event: &Event) -> String {
             let workspace::Retention { history_count, history_age_ms } = retention;
             format!("{kind} count={history_count} age={history_age_ms}")
         }
+        Event::Workspace(workspace::Event::Founded { origin }) => {
+            format!("{kind} {}@{} by {}", origin.workspace, origin.revision, origin.by)
+        }
         Event::Lock(event) => told_of_lock(event),
         Event::Semaphore(event) => told_of_semaphore(event),
         Event::Barrier(event) => told_of_barrier(event),
@@ -399,20 +402,26 @@ pub(super) fn shown(reply: &Reply) -> String {
         Reply::Handoff(reply) => shown_handoff(reply),
         Reply::Task(reply) => shown_task(reply),
         Reply::Pipeline(reply) => shown_pipeline(reply),
-        Reply::Workspace(workspace::Reply::Workspace {
-            retention: workspace::Retention { history_count, history_age_ms },
-            entries,
-            namespaces,
-            agents,
-        }) => format!(
-            "count={history_count} age={history_age_ms} entries={entries} \
-             namespaces={namespaces} agents={agents}"
-        ),
+        Reply::Workspace(reply) => shown_workspace(reply),
         Reply::Transaction(replies) => replies.iter().map(shown).collect::<Vec<_>>().join("; "),
         Reply::Namespace(namespace::Reply::Done) | Reply::Agent(agent::Reply::Done) => {
             "nothing".into()
         }
     }
+}
+
+fn shown_workspace(reply: &workspace::Reply) -> String {
+    let workspace::Reply::Workspace { retention, entries, namespaces, agents, origin } = reply
+    else {
+        unreachable!("the rules do not answer with {reply:?}")
+    };
+    let workspace::Retention { history_count, history_age_ms } = retention;
+    let origin = origin.as_ref().map(|it| format!(" from {}@{}", it.workspace, it.revision));
+    format!(
+        "count={history_count} age={history_age_ms} entries={entries} namespaces={namespaces} \
+         agents={agents}{}",
+        origin.unwrap_or_default()
+    )
 }
 
 fn shown_entry(entry: &Entry) -> String {

@@ -2,15 +2,18 @@
 
 use std::borrow::Cow;
 
+use serde::Deserialize;
+
 use super::call::{Call, Watch};
 use super::fault::Fault;
 use super::fields::{FIELDS_MAX, Fields, Value};
 use super::operations::{Effect, Operation, operation};
 use super::usual;
-use crate::command::{Command, Wish};
+use crate::command::{Command, Query, Wish};
 use crate::json::scan::{blank_end, value_end};
 use crate::limits;
 use crate::numbers::Token;
+use crate::travel::At;
 
 /// A request as it was written down, taken apart but not yet understood.
 #[derive(Clone, Debug, Default)]
@@ -178,8 +181,28 @@ impl Fields<'_> {
         let (primitive, variant) = operation.parts();
         Ok(match operation.effect {
             Effect::Changes => Call::Command(self.variant(primitive, variant)?),
-            Effect::Asks => Call::Query(self.variant(primitive, variant)?),
+            Effect::Asks => Call::Query(self.asked(operation)?),
         })
+    }
+
+    /// Reads a question, about the present or about the moment that `at` names.
+    fn asked(&self, operation: &Operation) -> Result<Query, Fault> {
+        let (primitive, variant) = operation.parts();
+        let is_moment = |(name, _): &&(Cow<'_, str>, Value<'_>)| name == "at";
+        let Some((_, moment)) =
+            self.0.iter().find(is_moment).filter(|_| !operation.is_about_the_past)
+        else {
+            return self.variant(primitive, variant);
+        };
+        let rest = Self(self.0.iter().filter(|(name, _)| name != "at").cloned().collect());
+        if rest.0.len() + 1 < self.0.len() {
+            return Err(Fault::DuplicateField { field: "at".to_owned() });
+        }
+        let query: Query = rest.variant(primitive, variant)?;
+        let moment = Option::<At>::deserialize(moment).map_err(|fault| fault.within("at"))?;
+        let Some(moment) = moment else { return Ok(query) };
+        let reason = "this question is about the past by itself";
+        query.at(moment).ok_or_else(|| Fault::field("at", reason))
     }
 }
 

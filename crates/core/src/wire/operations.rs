@@ -32,6 +32,9 @@ pub struct Operation {
     /// Whether `token` is a field of its own. Elsewhere it is what the caller acts under, and
     /// whoever has a stale one is refused.
     pub names_token: bool,
+    /// Whether it is about the past by itself. Every other question may be asked about a moment of
+    /// it, with the field `at`.
+    pub is_about_the_past: bool,
 }
 
 const fn named(name: &'static str, effect: Effect, reply: &'static str) -> Operation {
@@ -42,6 +45,7 @@ const fn named(name: &'static str, effect: Effect, reply: &'static str) -> Opera
         names_agent: false,
         narrows_by_agent: false,
         names_token: false,
+        is_about_the_past: false,
     }
 }
 
@@ -65,6 +69,10 @@ const fn with_token(operation: Operation) -> Operation {
     Operation { names_token: true, ..operation }
 }
 
+const fn recalls(name: &'static str, reply: &'static str) -> Operation {
+    Operation { is_about_the_past: true, ..asks(name, reply) }
+}
+
 /// Every operation. What is not here cannot be asked for from outside.
 pub const OPERATIONS: &[Operation] = &[
     changes("state.set", "entry"),
@@ -73,9 +81,9 @@ pub const OPERATIONS: &[Operation] = &[
     changes("state.transfer", "moved"),
     asks("state.get", "entry"),
     asks("state.list", "entries"),
-    asks("state.history", "changes"),
+    recalls("state.history", "changes"),
     asks("state.snapshot", "entries"),
-    asks("state.diff", "changes"),
+    recalls("state.diff", "changes"),
     changes("namespace.create", "namespace"),
     changes("namespace.configure", "namespace"),
     changes("namespace.delete", "namespace"),
@@ -111,7 +119,7 @@ pub const OPERATIONS: &[Operation] = &[
     changes("rule.remove", "rule"),
     asks("rule.list", "rules"),
     changes("event.emit", "emitted"),
-    asks("event.history", "events"),
+    recalls("event.history", "events"),
     changes("reaction.add", "reaction"),
     changes("reaction.remove", "reaction"),
     changes("reaction.enable", "reaction"),
@@ -144,7 +152,7 @@ pub const OPERATIONS: &[Operation] = &[
     narrowed_by_agent(asks("task.list", "tasks")),
     asks("task.stats", "stats"),
     asks("task.why", "why"),
-    asks("task.history", "history"),
+    recalls("task.history", "history"),
     changes("barrier.arrive", "arrival"),
     changes("barrier.reset", "barrier"),
     asks("barrier.get", "barrier"),
@@ -194,6 +202,10 @@ pub const OPERATIONS: &[Operation] = &[
     asks("handoff.stats", "stats"),
     changes("workspace.configure", "workspace"),
     asks("workspace.get", "workspace"),
+    recalls("workspace.list", "workspaces"),
+    recalls("workspace.fork", "forked"),
+    recalls("workspace.diff", "differences"),
+    recalls("workspace.why", "why"),
 ];
 
 /// The operation of that name.
@@ -255,7 +267,13 @@ impl From<&Command> for Spoken {
 
 impl From<&Query> for Spoken {
     fn from(query: &Query) -> Self {
-        Self::of(query)
+        let Query::At(at, query) = query else { return Self::of(query) };
+        let Self { name, mut fields } = Self::of(query);
+        fields.pop();
+        fields.extend_from_slice(if fields.len() > 1 { b",\"at\":" } else { b"\"at\":" });
+        serde_json::to_writer(&mut fields, at).expect("moments can be encoded");
+        fields.push(b'}');
+        Self { name, fields }
     }
 }
 

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use super::*;
 use crate::batch::Batch;
+use crate::travel::At;
 use crate::{
     AgentId, Answer, Command, Entry, Event, Json, Key, Kind, NamespaceName, Notice, Outcome, Query,
-    Rejection, Reply, Revision, Space, Timestamp, Version, Wish, agent, merge, state,
+    Rejection, Reply, Revision, Space, TaskId, Timestamp, Version, Wish, WorkspaceName, agent,
+    merge, state, task, workspace,
 };
 
 fn call(text: &str) -> Result<Call, Fault> {
@@ -397,11 +399,56 @@ fn what_is_spoken_is_understood_as_it_was_meant() {
         spoken.push(b'}');
         assert_eq!(call(str::from_utf8(&spoken).unwrap()), Ok(meant));
     }
-    let query = Query::from(state::Query::History(state::History::default()));
-    let mut spoken = b"{".to_vec();
-    Spoken::from(&query).write(&mut spoken);
-    spoken.push(b'}');
-    assert_eq!(call(str::from_utf8(&spoken).unwrap()), Ok(Call::Query(query)));
+    let queries = [
+        Query::from(state::Query::History(state::History::default())),
+        Query::from(workspace::Query::Get).at(At::Revision(Revision(7))).unwrap(),
+        Query::from(task::Query::Get { task: TaskId::parse("t").unwrap() })
+            .at(At::Time(Timestamp(1_700_000_000_000)))
+            .unwrap(),
+        Query::from(workspace::Query::Fork {
+            to: WorkspaceName::parse("copy").unwrap(),
+            at: Some(At::Revision(Revision(7))),
+        }),
+    ];
+    for query in queries {
+        let mut spoken = b"{".to_vec();
+        Spoken::from(&query).write(&mut spoken);
+        spoken.push(b'}');
+        assert_eq!(call(str::from_utf8(&spoken).unwrap()), Ok(Call::Query(query)));
+    }
+}
+
+#[test]
+fn every_question_about_the_present_may_be_asked_about_the_past() {
+    let get = |at: Option<u64>| {
+        let (namespace, key) = (NamespaceName::shared(), Key::parse("k").unwrap());
+        Query::from(state::Query::Get(state::Get { namespace, key, at: at.map(Revision) }))
+    };
+    let about = Query::from(workspace::Query::Get);
+    for (text, meant) in [
+        (r#"{"command":"state.get","namespace":"shared","key":"k","at":7}"#, get(Some(7))),
+        (r#"{"command":"state.get","namespace":"shared","key":"k","at":"7"}"#, get(Some(7))),
+        (r#"{"command":"state.get","namespace":"shared","key":"k","at":null}"#, get(None)),
+        (
+            r#"{"command":"state.get","namespace":"shared","key":"k","at":"2023-11-14T22:13:20Z"}"#,
+            get(None).at(At::Time(Timestamp(1_700_000_000_000))).unwrap(),
+        ),
+        (r#"{"command":"workspace.get","at":7}"#, about.at(At::Revision(Revision(7))).unwrap()),
+    ] {
+        assert_eq!(call(text), Ok(Call::Query(meant)), "{text}");
+    }
+    for (text, code) in [
+        (r#"{"command":"workspace.get","at":"noon"}"#, "request.bad_field"),
+        (r#"{"command":"workspace.get","at":-1}"#, "request.bad_field"),
+        (r#"{"command":"workspace.get","at":1,"at":1}"#, "request.duplicate_field"),
+        (r#"{"command":"state.history","at":1}"#, "request.unknown_field"),
+        (
+            r#"{"command":"state.set","namespace":"shared","key":"k","value":1,"at":1}"#,
+            "request.unknown_field",
+        ),
+    ] {
+        assert_eq!(call(text).unwrap_err().code(), code, "{text}");
+    }
 }
 
 #[test]

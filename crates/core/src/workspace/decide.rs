@@ -1,7 +1,7 @@
 //! The rules of the workspace about itself.
 
 use super::table::Table;
-use super::vocabulary::{Command, Event, Query, Rejection, Reply, Retention};
+use super::vocabulary::{Command, Event, Rejection, Reply, Retention};
 
 /// Decides a command against the table as it is.
 pub fn decide(table: &Table, command: &Command) -> Result<Vec<Event>, Rejection> {
@@ -24,15 +24,13 @@ pub fn decide(table: &Table, command: &Command) -> Result<Vec<Event>, Rejection>
             }
             Ok(vec![Event::Configured { retention }])
         }
+        Command::Found { origin } => Ok(vec![Event::Founded { origin: origin.clone() }]),
     }
 }
 
-/// Answers a question; the counts come from the other tables.
-pub fn query(table: &Table, query: &Query, counts: [u64; 3]) -> Reply {
+/// How the workspace is; the counts come from the other tables.
+pub fn about(table: &Table, counts: [u64; 3]) -> Reply {
     let [entries, namespaces, agents] = counts;
-    match query {
-        Query::Get => {
-            Reply::Workspace { retention: table.retention(), entries, namespaces, agents }
-        }
-    }
+    let (retention, origin) = (table.retention(), table.origin().cloned());
+    Reply::Workspace { retention, entries, namespaces, agents, origin }
 }

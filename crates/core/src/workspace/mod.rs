@@ -1,14 +1,22 @@
-//! The workspace about itself: how much of its past it keeps.
+//! The workspace about itself: how much of its past it keeps, and where it came from.
 //!
 //! ```text
-//!   defaults ──configure──▶ configured ──configure──▶ …
+//!   empty ──(first change)──▶ defaults ──configure──▶ configured ──configure──▶ …
+//!   another's content ──found──▶ as there
 //! ```
+//!
+//! A workspace begins empty, or as another was at some revision: forked, or read from a file. Then
+//! it is founded, which is written down with its origin, and from there on it has nothing to do
+//! with that one any more. It keeps counting revisions where the other was, so that what is known
+//! about its entries stays true.
 //!
 //! Invariants, checked by [`Table::check`]:
 //!
 //! 1. At least one revision of history is kept, for at least a moment.
+//! 2. An origin never changes.
 //!
-//! Deliberately absent: the keeping. The engine drops what is older than asked for, whole runs of
+//! Deliberately absent: answers about the past and about other workspaces, which the engine gives
+//! in these words; and the keeping. The engine drops what is older than asked for, whole runs of
 //! revisions at a time, and answers questions about it with the oldest revision there is.
 
 mod decide;
@@ -17,6 +25,8 @@ mod table;
 mod tests;
 mod vocabulary;
 
-pub use decide::{decide, query};
+pub use decide::{about, decide};
 pub use table::{Table, Undo};
-pub use vocabulary::{Command, Event, Query, Rejection, Reply, Retention};
+pub use vocabulary::{
+    Command, Diff, Differences, Event, Forked, Listed, Query, Rejection, Reply, Retention,
+};

@@ -8,10 +8,9 @@ mod watch;
 use std::path::Path;
 use std::sync::Arc;
 
-use baton_core::state::Query as StateQuery;
 use baton_core::{
-    Answer, Entry, Kind, Query, Rejection, Reply, Request, Revision, Wish, WorkspaceName, bus,
-    state as rules, task, wire,
+    Answer, Entry, Kind, Query, Rejection, Reply, Request, Revision, Wish, WorkspaceName,
+    state as rules, wire,
 };
 use baton_handle::{Caller, Carrier, Failure};
 use baton_log::Log;
@@ -221,56 +220,23 @@ impl Baton {
     pub fn resident_workspaces(&self) -> usize {
         self.crank.shard.machine().residents().len()
     }
+}
 
-    fn ask_past(
+impl Baton {
+    /// Answers from files. What may need a whole workspace of the past is built on a thread of its
+    /// own, so that no executor is held up.
+    async fn recall(
         &self,
-        workspace: &WorkspaceName,
+        caller: &Caller,
         query: &Query,
         present: Revision,
     ) -> Result<Answer, Error> {
-        let past = self.crank.shard.past(workspace, present)?;
-        let query = match query {
-            Query::State(query) => query,
-            Query::Bus(bus::Query::History(history)) => {
-                let reply = Reply::Bus(bus::Reply::Events(past.events(history)?));
-                return Ok(Answer { revision: present, reply });
-            }
-            Query::Task(task::Query::History { task, limit, cursor }) => {
-                let (events, cursor) = past.transitions(task, *limit, cursor.as_deref())?;
-                let oldest = past.floor();
-                if events.is_empty() && oldest == Revision(0) {
-                    let task = task.clone();
-                    return Err(Error::Rejected(task::Rejection::NotFound { task }.into()));
-                }
-                let reply = Reply::Task(task::Reply::History { events, oldest, cursor });
-                return Ok(Answer { revision: present, reply });
-            }
-            query => unreachable!("{query:?} is about the present"),
-        };
-        let (revision, reply) = match query {
-            StateQuery::Get(get) => {
-                let at = get.at.unwrap_or(present);
-                (at, rules::Reply::Entry(past.get(get, at)?))
-            }
-            StateQuery::List(list) => {
-                let at = list.at.unwrap_or(present);
-                (at, rules::Reply::Entries(past.list(list, at)?))
-            }
-            StateQuery::Snapshot(snapshot) => {
-                let at = snapshot.at.unwrap_or(present);
-                (at, rules::Reply::Entries(past.snapshot(snapshot, at)?))
-            }
-            StateQuery::History(history) => {
-                let (changes, cursor) = past.history(history)?;
-                (present, rules::Reply::Changes { changes, oldest: past.floor(), cursor })
-            }
-            StateQuery::Diff(diff) => {
-                let changes = past.diff(diff)?;
-                let oldest = past.floor();
-                (present, rules::Reply::Changes { changes, oldest, cursor: None })
-            }
-        };
-        Ok(Answer { revision, reply: Reply::State(reply) })
+        let Caller { workspace, agent, .. } = caller.clone();
+        if matches!(query, Query::State(_) | Query::Task(_) | Query::Bus(_)) {
+            return self.crank.shard.recall(&workspace, &agent, query, present);
+        }
+        let (crank, query) = (Arc::clone(&self.crank), query.clone());
+        aside(move || crank.shard.recall(&workspace, &agent, &query, present)).await?
     }
 }
 
@@ -315,7 +281,7 @@ impl Carrier for Baton {
                     let durable = crank.durable(held.group()).await?;
                     let present = held.open(durable);
                     crank.archived(&caller.workspace).await?;
-                    let answer = self.ask_past(&caller.workspace, &query, present);
+                    let answer = self.recall(caller, &query, present).await;
                     // A failed write elsewhere may empty the memory while the past is read.
                     if answer.is_ok() || crank.shard.is_resident(&caller.workspace) {
                         return answer;

@@ -58,6 +58,10 @@ impl CoreStage {
 
     /// Says something: the answer, or the call that waits; neither if the rules have none.
     fn take(&mut self, said: &Said) -> Option<Result<Value, WaitId>> {
+        // The rules know one workspace and no other.
+        if said.workspace.is_some() {
+            return None;
+        }
         let Read { agent, idempotency_key, call } = match read(said) {
             Ok(read) => read,
             Err(fault) => return Some(Ok(refused(&fault))),

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 use super::reading::{Read, read, refused, told};
-use super::theatre::{caller, pass};
+use super::theatre::{call_in, caller, pass};
 use super::{BEGINNING, PATIENCE, WORKSPACE};
 use crate::play::Stage;
 use crate::script::Said;
@@ -118,7 +118,7 @@ impl Stage for EngineStage {
             Ok(read) => read,
             Err(fault) => return Some(refused(&fault)),
         };
-        let caller = Caller { idempotency_key, ..caller(&agent) };
+        let caller = Caller { idempotency_key, ..call_in(said.place(), &agent) };
         let baton = self.baton();
         let outcome = match call {
             Call::Command(command) => {
@@ -144,7 +144,7 @@ impl Stage for EngineStage {
             Call::Transaction(wish) => wish,
             Call::Query(_) | Call::Watch(_) | Call::Unwatch { .. } | Call::Ping => return None,
         };
-        let workspace = caller(&agent).workspace;
+        let workspace = call_in(said.place(), &agent).workspace;
         let request = Request { wish, idempotency_key };
         let loaded = self.runtime.block_on(self.baton().load(&workspace));
         loaded.expect("the workspace can be loaded");

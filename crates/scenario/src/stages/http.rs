@@ -44,7 +44,7 @@ fn post(connection: &mut Connection, said: &Said, manner: Manner) {
         (_, Manner::Single) => ("commands", spoken),
         (_, Manner::Listed) => ("commands", json!([spoken])),
     };
-    let line = format!("POST /v1/{WORKSPACE}/{path}");
+    let line = format!("POST /v1/{}/{path}", said.place());
     let mut headers = vec![("content-type", "application/json")];
     headers.push(("baton-agent", &said.agent));
     if let Some(key) = &said.idempotency_key {

@@ -172,13 +172,13 @@ impl Stage for SocketStage {
 
     fn say(&mut self, said: &Said) -> Option<Value> {
         let mut frame = said.frame();
-        frame.insert("workspace".to_owned(), WORKSPACE.into());
+        frame.insert("workspace".to_owned(), said.place().into());
         Some(self.ask(frame))
     }
 
     fn begin(&mut self, said: &Said) -> Option<Value> {
         let mut frame = said.frame();
-        frame.insert("workspace".to_owned(), WORKSPACE.into());
+        frame.insert("workspace".to_owned(), said.place().into());
         let id = self.send(frame);
         self.waits.push((said.agent.clone(), id));
         // Requests of one connection are decided in order: when this is answered, that one waits.

@@ -23,7 +23,7 @@ pub(super) fn caller(agent: &AgentId) -> Caller {
     call_in(WORKSPACE, agent)
 }
 
-fn call_in(workspace: &str, agent: &AgentId) -> Caller {
+pub(super) fn call_in(workspace: &str, agent: &AgentId) -> Caller {
     let workspace = WorkspaceName::parse(workspace).expect("the name is valid");
     Caller { workspace, agent: agent.clone(), idempotency_key: None }
 }

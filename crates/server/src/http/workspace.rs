@@ -1,9 +1,9 @@
-//! A workspace about itself.
+//! A workspace about itself, its past, and the others.
 
 use std::sync::Arc;
 
 use axum::Router;
-use axum::routing::get;
+use axum::routing::{get, post};
 
 use super::visit::Visit;
 use crate::shared::Shared;
@@ -11,5 +11,19 @@ use crate::shared::Shared;
 pub(super) fn routes() -> Router<Arc<Shared>> {
     let read = async |visit: Visit| visit.ask("workspace.get").await;
     let configure = async |visit: Visit| visit.send("workspace.configure").await;
-    Router::new().route("/v1/{workspace}", get(read).patch(configure))
+    Router::new()
+        .route("/v1/{workspace}", get(read).patch(configure))
+        .route(
+            "/v1/{workspace}/workspaces",
+            get(async |visit: Visit| visit.ask("workspace.list").await),
+        )
+        .route(
+            "/v1/{workspace}/fork",
+            post(async |visit: Visit| visit.send("workspace.fork").await),
+        )
+        .route(
+            "/v1/{workspace}/differences",
+            get(async |visit: Visit| visit.ask("workspace.diff").await),
+        )
+        .route("/v1/{workspace}/why", get(async |visit: Visit| visit.ask("workspace.why").await))
 }

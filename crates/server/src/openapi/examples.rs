@@ -62,6 +62,10 @@ fn own(name: &str) -> Option<Value> {
         "namespace.configure" => json!({"name": "notes", "rules": {"ttl_ms": 86_400_000}}),
         "namespace.delete" | "namespace.get" => json!({"name": "notes"}),
         "namespace.list" | "workspace.get" => json!({}),
+        "workspace.list" => json!({"limit": 10}),
+        "workspace.fork" => json!({"to": "research-what-if", "at": 42}),
+        "workspace.diff" => json!({"from": "2026-01-31T12:00:00Z", "pattern": "tasks/**"}),
+        "workspace.why" => json!({"subject": "state/shared/plan"}),
         "agent.register" => {
             json!({"agent": "ada", "capabilities": ["search"], "metadata": {"model": "m1"}})
         }

@@ -128,6 +128,19 @@ fn one_of(description: &str, components: &[String], prefix: &str) -> Value {
     })
 }
 
+/// Whether it can be asked about any moment.
+fn is_timeless(operation: &Operation) -> bool {
+    operation.effect == Effect::Asks && !operation.is_about_the_past
+}
+
+/// The moment that a question is about.
+fn moment() -> Value {
+    json!({
+        "description": "As it was at this revision or time; the present if not given.",
+        "anyOf": [reference("At"), {"type": "null"}],
+    })
+}
+
 /// Who acts, and under which key and token, may stand in the object itself.
 fn with_envelope(mut schema: Value, name: &str) -> Value {
     let given = |component: &str| json!({"anyOf": [reference(component), {"type": "null"}]});
@@ -139,6 +152,9 @@ fn with_envelope(mut schema: Value, name: &str) -> Value {
             "description": "What the caller acts under: refused if it is stale.",
             "allOf": [reference("Token")],
         });
+    }
+    if operation(name).is_some_and(is_timeless) {
+        schema["properties"]["at"] = moment();
     }
     if let Some(required) = schema["required"].as_array_mut() {
         required.retain(|field| field != "agent");

@@ -168,6 +168,10 @@ fn resource(route: &Route, vocabulary: &Vocabulary) -> Value {
             }
         }
     }
+    if super::is_timeless(operation) {
+        parameters.retain(|parameter| parameter["name"] != "at");
+        parameters.push(in_query("at", super::moment(), false));
+    }
     parameters.extend(conditions(name));
     if changes {
         parameters.extend(caller());

@@ -269,4 +269,12 @@ pub(super) const ROUTES: &[Route] = &[
     route("get",    "/v1/{workspace}", "workspace.get", Rest::Query, "Read the workspace"),
     route("patch",  "/v1/{workspace}", "workspace.configure", Rest::Body,
         "Set up the workspace"),
+    route("get",    "/v1/{workspace}/workspaces", "workspace.list", Rest::Query,
+        "List the workspaces that there are"),
+    route("post",   "/v1/{workspace}/fork", "workspace.fork", Rest::Body,
+        "Make another workspace that begins as this one was"),
+    route("get",    "/v1/{workspace}/differences", "workspace.diff", Rest::Query,
+        "What happened to everything between two moments"),
+    route("get",    "/v1/{workspace}/why", "workspace.why", Rest::Query,
+        "What led to an entry, a task or a hand-off"),
 ];

@@ -2,7 +2,7 @@
 
 use std::{env, fs};
 
-use baton_core::wire::{Frame, OPERATIONS};
+use baton_core::wire::{Call, Frame, OPERATIONS};
 use serde_json::Value;
 
 use super::document;
@@ -31,6 +31,10 @@ fn every_operation_is_described_and_has_an_example_that_can_be_read() {
         let text = example.to_string();
         let call = Frame::parse(&text).unwrap().call();
         assert!(call.is_ok(), "the example of `{name}` cannot be read: {call:?}");
+        if let Ok(Call::Query(query)) = call {
+            let is_past = query.is_about_the_past();
+            assert_eq!(operation.is_about_the_past, is_past, "`{name}` is of which time?");
+        }
     }
     let example = examples["transaction"]["value"].to_string();
     assert!(Frame::parse(&example).unwrap().call().is_ok());

@@ -133,6 +133,9 @@ impl<'a> Reading<'a> {
                 }
                 Ok(())
             }
+            Command::Workspace(WorkspaceCommand::Found { .. }) => {
+                Err(Breach("nobody can ask for this".to_owned()))
+            }
         }
     }
 

@@ -382,6 +382,9 @@ impl Ledger {
                 self.retention.set(batch.revision.0, *retention);
                 Ok(())
             }
+            Event::Workspace(WorkspaceEvent::Founded { .. }) => {
+                Err(super::Breach("what a workspace began with is in no log".to_owned()))
+            }
             Event::Message(_) | Event::Topic(_) | Event::Stream(_) => {
                 Err(super::Breach("nobody talks".to_owned()))
             }

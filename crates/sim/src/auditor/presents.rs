@@ -61,8 +61,10 @@ impl Ledger {
             (Query::Handoff(query), Reply::Handoff(reply)) => self.handoffs_shown(query, reply, at),
             (Query::Task(query), Reply::Task(reply)) => self.tasks_shown(query, reply, at),
             (Query::Barrier(query), Reply::Barrier(reply)) => self.barriers_shown(query, reply, at),
-            (Query::Workspace(_), Reply::Workspace(reply)) => {
-                let workspace::Reply::Workspace { entries, retention, .. } = reply;
+            (
+                Query::Workspace(_),
+                Reply::Workspace(workspace::Reply::Workspace { entries, retention, .. }),
+            ) => {
                 let there = self.facts(at).count() as u64;
                 demand!(*entries == there, "there are {there} entries, not {entries}");
                 demand!(Some(retention) == self.retention.at(at), "retention is another one");

@@ -121,7 +121,7 @@ impl<L: Log> Past<'_, L> {
         Ok(())
     }
 
-    fn value(
+    pub(super) fn value(
         &self,
         namespace: &NamespaceName,
         key: &Key,
@@ -170,7 +170,7 @@ impl<L: Log> Past<'_, L> {
 
     /// The newest batch, at most this one, that changed an entry. A namespace that was deleted
     /// when the entry was gone already has not changed it.
-    fn last_effect(
+    pub(super) fn last_effect(
         &self,
         namespace: &NamespaceName,
         key: &Key,

@@ -4,9 +4,12 @@
 //! up to then that touched it, or that deleted its namespace; if there is none, by the base. So a
 //! look-up costs one search per run, whatever the length of the log.
 
+mod causes;
 mod changes;
+mod differences;
 mod events;
 mod pages;
+pub mod spaces;
 mod transitions;
 
 use std::cell::{Cell, Ref, RefCell};
@@ -14,6 +17,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use baton_core::entries::{Entry as Packed, Head};
+use baton_core::travel::Origin;
 use baton_core::{
     Batch, Entry, Event, Key, NamespaceName, Rejection, Revision, WorkspaceName, namespace, state,
 };
@@ -37,6 +41,8 @@ pub struct Past<'a, L> {
     tail_first: Cell<Revision>,
     floor: Revision,
     present: Revision,
+    /// Where the workspace came from, if it was not empty when it began.
+    origin: Option<Box<Origin>>,
     _reading: Arc<()>,
 }
 
@@ -60,6 +66,7 @@ impl<L: Log> Shard<L> {
             tail_first: Cell::new(history.tail.first()),
             floor: history.floor.max(Revision(present.0.saturating_sub(count))),
             present,
+            origin: resident.space.workspace.origin().cloned().map(Box::new),
             _reading: Arc::clone(&resident.reading),
         })
     }
@@ -115,11 +122,33 @@ impl<L: Log> Past<'_, L> {
         self.floor
     }
 
+    /// The durable revision as of which it is asked.
+    pub fn present(&self) -> Revision {
+        self.present
+    }
+
+    /// Whose past it is.
+    pub fn workspace(&self) -> &WorkspaceName {
+        self.workspace
+    }
+
+    /// Where it is.
+    pub(crate) fn shard(&self) -> &Shard<L> {
+        self.shard
+    }
+
+    /// The newest revision that is in a run or the base.
+    fn archived(&self) -> Revision {
+        let base = self.base.as_ref().map_or(0, |base| base.revision().0);
+        Revision(self.runs().last().map_or(base, |run| run.last()))
+    }
+
     /// Refuses revisions that are gone or have not happened.
     pub fn check(&self, asked: Revision) -> Result<(), Error> {
         let workspace = || self.workspace.clone();
         if asked < self.floor {
-            return Err(Error::Gone { workspace: workspace(), asked, oldest: self.floor });
+            let (oldest, origin) = (self.floor, self.origin.clone());
+            return Err(Error::Gone { workspace: workspace(), asked, oldest, origin });
         }
         if asked > self.present {
             return Err(Error::NotYet { workspace: workspace(), asked, newest: self.present });

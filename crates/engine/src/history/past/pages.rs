@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::history::run::Run;
 
 /// Keys in order, from one place that has some.
-type Source<'a> = Box<dyn Iterator<Item = Result<String, Error>> + 'a>;
+pub(super) type Source<'a> = Box<dyn Iterator<Item = Result<String, Error>> + 'a>;
 
 impl<L: Log> Past<'_, L> {
     /// `state.get` at a revision.
@@ -133,10 +133,8 @@ impl<L: Log> Past<'_, L> {
     }
 
     fn visit_tail_events(&self, at: Revision, mut visit: impl FnMut(&Event)) -> Result<(), Error> {
-        let archived = self.runs().last().map(|run| run.last());
-        let base = self.base.as_ref().map_or(0, |base| base.revision().0);
         let mut failed = None;
-        let from = Revision(archived.unwrap_or(base) + 1);
+        let from = self.archived().next();
         for revision in from.0..=at.0.min(self.present.0) {
             match self.batch(Revision(revision)) {
                 Ok(batch) => batch.events.iter().for_each(&mut visit),
@@ -150,7 +148,7 @@ impl<L: Log> Past<'_, L> {
     }
 
     /// Namespaces that there were, by name.
-    fn namespaces(&self, at: Revision) -> Result<Vec<NamespaceName>, Error> {
+    pub(super) fn namespaces(&self, at: Revision) -> Result<Vec<NamespaceName>, Error> {
         const PREFIX: &str = "namespaces/";
         let mut names = BTreeSet::from([NamespaceName::shared()]);
         if let Some(base) = &self.base {
@@ -200,12 +198,12 @@ fn keys_of_run<'a>(
 }
 
 /// Several sorted sources as one, without repetition.
-struct Merged<'a> {
+pub(super) struct Merged<'a> {
     sources: Vec<(Source<'a>, Option<Result<String, Error>>)>,
 }
 
 impl<'a> Merged<'a> {
-    fn new(sources: Vec<Source<'a>>) -> Self {
+    pub(super) fn new(sources: Vec<Source<'a>>) -> Self {
         let begin = |mut source: Source<'a>| {
             let first = source.next();
             (source, first)

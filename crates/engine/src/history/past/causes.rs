@@ -1,0 +1,269 @@
+//! Why something is as it is: from what was written, back to who wanted it.
+//!
+//! ```text
+//!   entry ──who wrote it had in hand──▶ task ──taken over by──▶ hand-off ──offered by──▶ …
+//!     │                                  └──created by whom, with what in hand──▶ task ──▶ …
+//!     └──moved from──▶ entry ──▶ …
+//! ```
+//!
+//! Events do not say under which task something was written. But whoever writes for a task holds
+//! its lease then, so the leases of the author at that revision tell; if the author held several,
+//! all of them are named and the chain follows the first. What happened to the same task in the
+//! same commit decides before that.
+
+use std::collections::BTreeSet;
+
+use baton_core::refusal::bad;
+use baton_core::state::{self, Source};
+use baton_core::travel::{At, Cause, Explanation};
+use baton_core::{
+    AgentId, Batch, Event, HandoffId, Key, NamespaceName, Revision, TaskId, handoff, task,
+    workspace,
+};
+use baton_log::Log;
+
+use super::differences::place_of;
+use super::{Past, steps};
+use crate::error::Error;
+
+/// Longest chain that is told.
+const CAUSES_MAX: usize = 64;
+/// Most tasks that are named as being in somebody's hands.
+const IN_HAND_MAX: usize = 4;
+
+/// Something to be explained.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Subject {
+    Entry(NamespaceName, Key),
+    Task(TaskId),
+    Handoff(HandoffId),
+}
+
+impl Subject {
+    fn parse(text: &str) -> Result<Self, workspace::Rejection> {
+        let id = |prefix: &str| text.strip_prefix(prefix);
+        let found = match (id("tasks/"), id("handoffs/"), place_of(text)) {
+            (Some(id), _, _) => TaskId::parse(id).map(Self::Task).map_err(|it| it.to_string()),
+            (_, Some(id), _) => {
+                HandoffId::parse(id).map(Self::Handoff).map_err(|it| it.to_string())
+            }
+            (_, _, Some((namespace, key))) => Ok(Self::Entry(namespace, key)),
+            (None, None, None) => Err("it is neither an entry, a task nor a hand-off".to_owned()),
+        };
+        found.map_err(|reason| bad("subject", reason).into())
+    }
+}
+
+/// Where the chain goes on.
+enum Next {
+    /// With this, as of a revision.
+    Then(Subject, Revision),
+    /// Nowhere: this is where it began.
+    Began,
+    /// What came before is no longer kept.
+    Cut,
+}
+
+impl<L: Log> Past<'_, L> {
+    /// `workspace.why`: what led to something as it was.
+    pub fn why(&self, text: &str, at: Option<At>) -> Result<Explanation, Error> {
+        let refused = |rejection: workspace::Rejection| Error::Rejected(rejection.into());
+        let mut subject = Subject::parse(text).map_err(refused)?;
+        let revision = at.map_or(Ok(self.present), |at| self.revision_of(at))?;
+        let (mut at, mut causes) = (revision, Vec::new());
+        let mut told = BTreeSet::new();
+        let complete = loop {
+            let next = match &subject {
+                Subject::Entry(namespace, key) => self.of_entry(namespace, key, at, &mut causes)?,
+                Subject::Task(task) => self.of_task(task, at, &mut causes)?,
+                Subject::Handoff(handoff) => self.of_handoff(handoff, at, &mut causes)?,
+            };
+            told.insert(subject);
+            match next {
+                Next::Began => break true,
+                Next::Cut => break false,
+                Next::Then(..) if causes.len() >= CAUSES_MAX => break false,
+                // A task may have led to itself by way of what it wrote.
+                Next::Then(next, _) if told.contains(&next) => break true,
+                Next::Then(next, before) => (subject, at) = (next, before),
+            }
+        };
+        if causes.is_empty() && complete {
+            let subject = text.to_owned();
+            return Err(refused(workspace::Rejection::UnknownSubject { subject }));
+        }
+        let subject = text.to_owned();
+        Ok(Explanation { subject, revision, causes, complete })
+    }
+
+    fn of_entry(
+        &self,
+        namespace: &NamespaceName,
+        key: &Key,
+        at: Revision,
+        causes: &mut Vec<Cause>,
+    ) -> Result<Next, Error> {
+        let touched = self.last_effect(namespace, key, at)?.filter(|it| *it > self.floor);
+        let Some(revision) = touched else {
+            let is_known = self.floor > Revision(0) && self.entry(namespace, key, at)?.is_some();
+            return Ok(if is_known { Next::Cut } else { Next::Began });
+        };
+        let batch = self.batch(revision)?;
+        let (event, _) = steps(&batch, namespace, key).last().expect("the batch touched it");
+        let mut cause = Cause::of(&batch, event);
+        if let Some((handoff, receiver)) = moved_by(&batch) {
+            cause.handoff = Some(handoff.clone());
+            cause.sentence.push_str(&format!(", by the hand-off `{handoff}` to `{receiver}`"));
+            causes.push(cause);
+            return Ok(Next::Then(Subject::Handoff(handoff), revision));
+        }
+        if let Event::State(state::Event::Set { source: Some(source), .. }) = event {
+            let Source { namespace, revision, .. } = source;
+            causes.push(cause);
+            return Ok(Next::Then(Subject::Entry(namespace.clone(), key.clone()), *revision));
+        }
+        self.under(&batch, cause, causes)
+    }
+
+    /// Tells what was done with something in hand, and goes on with that.
+    fn under(&self, batch: &Batch, cause: Cause, causes: &mut Vec<Cause>) -> Result<Next, Error> {
+        let tasks = self.in_hand(batch)?;
+        causes.push(cause.under(&tasks));
+        let first = tasks.into_iter().next();
+        Ok(first.map_or(Next::Began, |task| Next::Then(Subject::Task(task), batch.revision)))
+    }
+
+    /// The tasks that the author of a batch held then.
+    fn in_hand(&self, batch: &Batch) -> Result<Vec<TaskId>, Error> {
+        let (mut touched, mut fresh) = (BTreeSet::new(), BTreeSet::new());
+        for event in &batch.events {
+            match event {
+                Event::Task(task::Event::Created(created)) => fresh.extend([&created.task]),
+                Event::Task(event) => touched.extend(event.task()),
+                _ => {}
+            }
+        }
+        // Nobody wanted a task while working on it.
+        touched.retain(|task| !fresh.contains(task));
+        if let [task] = touched.into_iter().collect::<Vec<_>>()[..] {
+            return Ok(vec![task.clone()]);
+        }
+        if batch.agent == AgentId::engine() {
+            return Ok(Vec::new());
+        }
+        self.ask(batch.revision, |space| {
+            let held = space.task.held_by(&batch.agent);
+            let held = held.filter(|record| !fresh.contains(&record.id)).take(IN_HAND_MAX);
+            held.map(|record| record.id.clone()).collect()
+        })
+    }
+
+    fn of_task(&self, task: &TaskId, at: Revision, causes: &mut Vec<Cause>) -> Result<Next, Error> {
+        let subject = format!("tasks/{task}");
+        let mut below = at;
+        let is_first = causes.is_empty();
+        let mut latest = is_first;
+        let mut holder_told = false;
+        while let Some(revision) = self.last_change(&subject, below)?.filter(|it| *it > self.floor)
+        {
+            let batch = self.batch(revision)?;
+            for event in batch.events.iter().rev().filter(|event| event.subject() == subject) {
+                let Event::Task(about) = event else { continue };
+                let cause = Cause::of(&batch, event);
+                match about {
+                    task::Event::Created(created) => {
+                        if let Some(parent) = &created.parent {
+                            causes.push(cause);
+                            return Ok(Next::Then(Subject::Task(parent.clone()), revision));
+                        }
+                        // Whoever had another in hand wanted it for that one.
+                        return self.under(&batch, cause, causes);
+                    }
+                    task::Event::HandedOver { handoff, .. }
+                    | task::Event::HandedOff { handoff, .. } => {
+                        causes.push(cause);
+                        self.offer(handoff, revision, causes)?;
+                        holder_told = true;
+                    }
+                    task::Event::Claimed { .. } if !holder_told => {
+                        causes.push(cause);
+                        holder_told = true;
+                    }
+                    _ if latest => causes.push(cause),
+                    _ => {}
+                }
+                latest = false;
+                if causes.len() >= CAUSES_MAX {
+                    return Ok(Next::Cut);
+                }
+            }
+            below = Revision(revision.0 - 1);
+        }
+        let is_known =
+            self.floor > Revision(0) && self.ask(at, |space| space.task.get(task).is_some())?;
+        Ok(if is_known || !is_first { Next::Cut } else { Next::Began })
+    }
+
+    /// Adds the offer of a hand-off; the task that it was about, if it was about one.
+    fn offer(
+        &self,
+        handoff: &HandoffId,
+        at: Revision,
+        causes: &mut Vec<Cause>,
+    ) -> Result<Option<(TaskId, Revision)>, Error> {
+        let subject = format!("handoffs/{handoff}");
+        let mut below = at;
+        while let Some(revision) = self.last_change(&subject, below)?.filter(|it| *it > self.floor)
+        {
+            let batch = self.batch(revision)?;
+            for event in batch.events.iter().filter(|event| event.subject() == subject) {
+                if let Event::Handoff(
+                    handoff::Event::Offered(offer) | handoff::Event::Executed(offer),
+                ) = event
+                {
+                    causes.push(Cause::of(&batch, event));
+                    return Ok(offer.task.clone().map(|task| (task, revision)));
+                }
+            }
+            below = Revision(revision.0 - 1);
+        }
+        Ok(None)
+    }
+
+    fn of_handoff(
+        &self,
+        handoff: &HandoffId,
+        at: Revision,
+        causes: &mut Vec<Cause>,
+    ) -> Result<Next, Error> {
+        let subject = format!("handoffs/{handoff}");
+        let Some(latest) = self.last_change(&subject, at)?.filter(|it| *it > self.floor) else {
+            return Ok(if self.floor > Revision(0) { Next::Cut } else { Next::Began });
+        };
+        let batch = self.batch(latest)?;
+        let told = batch.events.iter().rev().find(|event| event.subject() == subject);
+        let is_offer =
+            |event: &&Event| matches!(event.kind(), "handoff.offered" | "handoff.executed");
+        let told = told.filter(|event| !is_offer(event));
+        causes.extend(told.map(|event| Cause::of(&batch, event)));
+        let before = causes.len();
+        match self.offer(handoff, latest, causes)? {
+            Some((task, revision)) => Ok(Next::Then(Subject::Task(task), revision)),
+            None if causes.len() > before => Ok(Next::Began),
+            None => Ok(Next::Cut),
+        }
+    }
+}
+
+/// The hand-off that moved something in this batch, and to whom.
+fn moved_by(batch: &Batch) -> Option<(HandoffId, AgentId)> {
+    batch.events.iter().find_map(|event| match event {
+        Event::Handoff(handoff::Event::Accepted { handoff, receiver, .. }) => {
+            Some((handoff.clone(), receiver.clone()))
+        }
+        Event::Handoff(handoff::Event::Executed(offer)) => {
+            Some((offer.id.clone(), offer.receiver.clone()?))
+        }
+        _ => None,
+    })
+}

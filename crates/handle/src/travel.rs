@@ -1,0 +1,59 @@
+//! Travelling in time: forks, differences, reasons, and which workspaces there are.
+
+use baton_core::travel::{At, Explanation};
+use baton_core::workspace::{Diff, Differences, Forked, Listed, Query, Reply};
+use baton_core::{Reply as AnyReply, WorkspaceName};
+
+use crate::carrier::{Carrier, Failure};
+use crate::workspace::Workspace;
+
+impl<C: Carrier> Workspace<C> {
+    /// Another workspace that begins as this one is, or as it was at the moment that
+    /// [`at`](Self::at) names. Nothing is held there, and nothing that happens here afterwards
+    /// reaches it.
+    pub async fn fork(&self, to: &str) -> Result<Forked, C::Error> {
+        let (to, at) = (WorkspaceName::parse(to)?, self.moment());
+        match self.ask(Query::Fork { to, at }).await?.reply {
+            AnyReply::Workspace(Reply::Forked(forked)) => Ok(forked),
+            reply => Err(C::Error::odd(&reply)),
+        }
+    }
+
+    /// What happened to everything after one moment and up to another, by subject: a page of it.
+    pub async fn differences(&self, diff: Diff) -> Result<Differences, C::Error> {
+        match self.ask(Query::Diff(diff)).await?.reply {
+            AnyReply::Workspace(Reply::Differences(differences)) => Ok(differences),
+            reply => Err(C::Error::odd(&reply)),
+        }
+    }
+
+    /// What led to an entry, a task or a hand-off as it is, or as it was at the moment that
+    /// [`at`](Self::at) names: `state/shared/plan`, `tasks/t-7`.
+    pub async fn why(&self, subject: &str) -> Result<Explanation, C::Error> {
+        let (subject, at) = (subject.to_owned(), self.moment());
+        match self.ask(Query::Why { subject, at }).await?.reply {
+            AnyReply::Workspace(Reply::Why(explanation)) => Ok(explanation),
+            reply => Err(C::Error::odd(&reply)),
+        }
+    }
+
+    /// The workspaces that there are beside this one, and it, by name: a page of them, and where to
+    /// go on.
+    pub async fn workspaces(
+        &self,
+        limit: Option<u64>,
+        cursor: Option<WorkspaceName>,
+    ) -> Result<(Vec<Listed>, Option<WorkspaceName>), C::Error> {
+        match self.ask(Query::List { limit, cursor }).await?.reply {
+            AnyReply::Workspace(Reply::Workspaces { workspaces, cursor }) => {
+                Ok((workspaces, cursor))
+            }
+            reply => Err(C::Error::odd(&reply)),
+        }
+    }
+}
+
+/// What happened after a moment, up to the present.
+pub fn since(from: impl Into<At>) -> Diff {
+    Diff { from: from.into(), to: None, pattern: None, limit: None, cursor: None }
+}
