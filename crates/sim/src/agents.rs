@@ -21,6 +21,7 @@ use crate::questions::question;
 use crate::reacting::Reacting;
 use crate::ruling::rule;
 use crate::sharing::Sharing;
+use crate::storing::store;
 use crate::things::Things;
 use crate::working::Working;
 
@@ -114,6 +115,7 @@ impl Agent {
                 return Some(self.holder(things));
             }
             Kind::Reader => return Some(Action::Ask(question(things, self.revision))),
+            Kind::Historian if things.chance.once_in(3) => store(things),
             Kind::Historian if things.chance.once_in(2) => rule(things),
             Kind::Historian if things.chance.once_in(2) => self.reacting.act(things),
             Kind::Historian => {
@@ -386,6 +388,7 @@ impl Agent {
                 .into(),
                 1 => namespace::Command::Delete { name: things.some_namespace() }.into(),
                 8 => rule(things),
+                7 => store(things),
                 2 => things.patch(namespace, key, None).into(),
                 3 => {
                     state::Command::Delete(Delete { namespace, key, expected_version: None }).into()

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use baton_core::wait::Left;
 
 /// Everything that a long run must have met.
-pub const SOMETIMES: [&str; 119] = [
+pub const SOMETIMES: [&str; 124] = [
     "answer: version conflict",
     "answer: idempotent replay",
     "answer: idempotency key reused",
@@ -26,6 +26,11 @@ pub const SOMETIMES: [&str; 119] = [
     "answer: stale save refused",
     "answer: stale fence refused",
     "answer: written under a live token",
+    "artifact: again",
+    "artifact: deleted",
+    "artifact: expired",
+    "artifact: let go",
+    "artifact: put",
     "barrier: arrival withdrawn",
     "barrier: opened",
     "barrier: reset",

@@ -4,6 +4,7 @@ use baton_core::state::{Diff, Get, History, List, Query as StateQuery, Snapshot}
 use baton_core::{Pattern, Query, Revision, agent, namespace, workspace};
 
 use crate::ruling;
+use crate::storing;
 use crate::things::Things;
 
 /// A question of somebody who has heard of revisions up to this one.
@@ -40,7 +41,8 @@ pub fn question(things: &mut Things<'_>, heard_of: u64) -> Query {
             let to = things.chance.once_in(2).then_some(to);
             StateQuery::Diff(Diff { namespace, from, to }).into()
         }
-        8 => match things.chance.below(4) {
+        8 => match things.chance.below(5) {
+            4 => storing::question(things),
             0 => workspace::Query::Get.into(),
             1 => ruling::question(things),
             2 => namespace::Query::List { limit: None, cursor: None }.into(),

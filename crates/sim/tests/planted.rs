@@ -12,7 +12,7 @@ const SEEDS_MAX: u64 = 300;
 const SEEDS_CLEAN: u64 = 100;
 
 /// Every planted bug, and what goes wrong with it.
-const PLANTED: [(&str, &str); 72] = [
+const PLANTED: [(&str, &str); 75] = [
     ("state.version_stands_still", "a write does not raise the version"),
     ("state.ignore_expected_version", "a stale write wins"),
     ("state.expire_early", "entries go ten seconds too early"),
@@ -44,6 +44,9 @@ const PLANTED: [(&str, &str); 72] = [
     ("barrier.the_dead_count", "somebody whose session ended still counts"),
     ("join.one_fewer_will_do", "a join opens before as many as needed are completed"),
     ("policy.ripe_join_waits", "a join does not settle with its last task"),
+    ("artifact.held_expires", "an artifact goes although an entry names it"),
+    ("artifact.forgets_holders", "after a restart nobody names an artifact"),
+    ("artifact.let_go_long_ago", "an artifact goes as soon as it is let go"),
     ("checkpoint.stale_saves", "a worker that lost its lease saves"),
     ("checkpoint.frees_twice", "a chunk goes although a checkpoint has it"),
     ("checkpoint.head_forgotten", "a task goes on from another checkpoint after a restart"),

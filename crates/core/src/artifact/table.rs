@@ -175,6 +175,10 @@ impl Table {
                     && !self.references.is_held(artifact)
                 {
                     free.push((artifact.clone(), record.free_since));
+                    #[cfg(feature = "planted")]
+                    if crate::planted::is("artifact.let_go_long_ago") {
+                        continue;
+                    }
                     self.set_free_since(artifact, now);
                 }
             }

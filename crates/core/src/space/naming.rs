@@ -185,13 +185,6 @@ impl Space {
             | Event::Receipt(_)
             | Event::Awaited(_) => return,
         };
-        #[cfg(feature = "planted")]
-        let changes = if crate::planted::is("artifact.handoffs_hold_nothing") {
-            let is_of_handoff = |(holder, _): &(Holder, _)| matches!(holder, Holder::Handoff(_));
-            changes.into_iter().filter(|change| !is_of_handoff(change)).collect()
-        } else {
-            changes
-        };
         let undo = self.artifact.refer(changes, moment.time);
         self.journal.extend(undo.map(Undo::Artifact));
     }

@@ -211,6 +211,9 @@ impl Ledger {
             (Command::Checkpoint(command), Reply::Checkpoint(reply)) => {
                 self.checkpoint_reply(command, reply, revision)
             }
+            (Command::Artifact(command), Reply::Artifact(reply)) => {
+                self.artifact_reply(command, reply, revision)
+            }
             (Command::Pipeline(command), Reply::Pipeline(reply)) => {
                 self.pipeline_reply(command, reply, revision)
             }
@@ -281,6 +284,7 @@ impl Ledger {
             Rejection::Barrier(rejection) => self.refused_barrier(rejection, at),
             Rejection::Join(rejection) => self.refused_join(rejection, at),
             Rejection::Checkpoint(rejection) => self.refused_checkpoint(rejection, at, coverage),
+            Rejection::Artifact(rejection) => self.refused_artifact(rejection, at),
             Rejection::Pipeline(rejection) => self.refused_pipeline(asked, rejection, at),
             Rejection::Handoff(rejection) => self.refused_handoff(asked, rejection, coverage),
             Rejection::CannotWait {} => self.refused_wait(&asked.request.wish, at),

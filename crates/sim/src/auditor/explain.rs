@@ -118,8 +118,9 @@ impl<'a> Reading<'a> {
             Command::Task(command) => self.task(command),
             Command::Join(command) => self.join(command),
             Command::Checkpoint(command) => self.checkpoint(command),
-            // Nobody in this world has any yet.
-            Command::Artifact(_) | Command::Secret(_) => Ok(()),
+            Command::Artifact(command) => self.artifact(command),
+            // Nobody in this world has any.
+            Command::Secret(_) => Ok(()),
             Command::Handoff(command) => self.handoff(command),
             Command::Barrier(command) => self.barrier(command),
             Command::Pipeline(command) => self.pipeline(command),

@@ -24,6 +24,7 @@ use baton_core::{
     Timestamp, WorkspaceName, namespace,
 };
 
+use super::artifacts::Store;
 use super::barriers::Barriers;
 use super::caused;
 use super::checkpoints::Checkpoints;
@@ -108,6 +109,7 @@ pub struct Ledger {
     /// By the revision that it took effect at: a key may be used again when it is forgotten.
     pub(super) keyed: BTreeMap<(u64, AgentId, IdempotencyKey), Keyed>,
     pub(super) rulebook: Rulebook,
+    pub(super) artifacts: Store,
     pub(super) reactions: Reactions,
     pub(super) pools: BTreeMap<Name, Timeline<Pool>>,
     /// Pools that the batch at hand has changed.
@@ -155,6 +157,7 @@ impl Ledger {
             receipts: BTreeMap::new(),
             keyed: BTreeMap::new(),
             rulebook: Rulebook::default(),
+            artifacts: Store::default(),
             reactions: Reactions::default(),
             pools: BTreeMap::new(),
             touched: BTreeSet::new(),
@@ -396,7 +399,8 @@ impl Ledger {
             Event::Task(event) => self.add_task(batch, event, ended, coverage),
             Event::Join(event) => self.add_join(batch, event, ended, coverage),
             Event::Checkpoint(event) => self.add_checkpoint(batch, event, coverage),
-            Event::Artifact(_) | Event::Secret(_) => Ok(()),
+            Event::Artifact(event) => self.add_artifact(batch, event, coverage),
+            Event::Secret(_) => Ok(()),
             Event::Pipeline(event) => self.add_pipeline(batch, event, coverage),
             Event::Barrier(event) => self.add_barrier(batch, event, ended, coverage),
             Event::Receipt(receipt) => {
@@ -423,6 +427,7 @@ impl Ledger {
         let place = (namespace.clone(), key.clone());
         let timeline = self.entries.entry(place).or_default();
         let before = timeline.now().cloned().flatten();
+        let gone = before.clone();
         match event {
             StateEvent::Set { value, version, expires_at, bound_to, source, .. } => {
                 let expected = before.as_ref().map_or(1, |before| before.version + 1);
@@ -459,6 +464,9 @@ impl Ledger {
                 }
             }
         }
+        if let Some(gone) = gone {
+            self.let_go(batch, &gone.value, coverage);
+        }
         Ok(())
     }
 
@@ -486,13 +494,16 @@ impl Ledger {
                 let within = self.entries.iter_mut().filter(|(place, timeline)| {
                     place.0 == *name && timeline.now().is_some_and(Option::is_some)
                 });
-                let mut any = false;
+                let mut gone = Vec::new();
                 for (_, timeline) in within {
+                    gone.extend(timeline.now().cloned().flatten());
                     timeline.set(revision, None);
-                    any = true;
                 }
-                if any {
+                if !gone.is_empty() {
                     coverage.met("batch: namespace deleted with entries");
+                }
+                for fact in gone {
+                    self.let_go(batch, &fact.value, coverage);
                 }
             }
         }

@@ -16,6 +16,7 @@
 //! | `waits` | calls that wait end once, as they should; tokens grow |
 //! | `pools` | never too many holders, lines keep their order, nothing ends early |
 //! | `barriers` | each generation opens once, with as many as it takes |
+//! | `artifacts` | what is named stays, what is not goes in its time |
 //! | `checkpoints` | states come back as they were saved, by whoever held the lease |
 //! | `joins` | each settles once, as what its tasks have made of it |
 //! | `rules` | what is said about hand-offs is what was asked for, and kept |
@@ -35,6 +36,7 @@
 
 pub mod agreeing;
 pub mod answers;
+pub mod artifacts;
 pub mod barriers;
 pub mod caused;
 pub mod checkpoints;

@@ -4,8 +4,8 @@ use baton_core::state::{
     Get, List, Page, Query as StateQuery, Rejection as StateRejection, Snapshot,
 };
 use baton_core::{
-    Answer, Query, Rejection, Reply, agent, checkpoint, handoff, join, namespace, pipeline,
-    semaphore, state, task, workspace,
+    Answer, Query, Rejection, Reply, agent, artifact, checkpoint, handoff, join, namespace,
+    pipeline, semaphore, state, task, workspace,
 };
 
 use super::answers::same_entry;
@@ -55,6 +55,9 @@ impl Ledger {
             (Query::Checkpoint(query), Reply::Checkpoint(reply)) => {
                 self.checkpoints_shown(query, reply, at)
             }
+            (Query::Artifact(query), Reply::Artifact(reply)) => {
+                self.artifacts_shown(query, reply, at)
+            }
             (Query::Pipeline(query), Reply::Pipeline(reply)) => {
                 self.pipelines_shown(query, reply, at)
             }
@@ -99,6 +102,10 @@ impl Ledger {
                 Query::Checkpoint(_),
                 Rejection::Checkpoint(checkpoint::Rejection::NotFound { checkpoint }),
             ) => !self.knows_checkpoint(checkpoint, at),
+            (
+                Query::Artifact(_),
+                Rejection::Artifact(artifact::Rejection::NotFound { artifact }),
+            ) => !self.knows_artifact(artifact, at),
             (
                 Query::Pipeline(_),
                 Rejection::Pipeline(pipeline::Rejection::NotFound { pipeline }),

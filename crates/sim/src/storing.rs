@@ -1,0 +1,59 @@
+//! What an agent does that puts artifacts, and names them in entries.
+//!
+//! Nobody uploads bytes here: what becomes of those is tried where there are disks that fail
+//! (`crates/engine/tests/contents.rs`). This is about who names what, and for how long it stays.
+
+use baton_core::artifact::{Command as Ask, List, Put, Query as ArtifactQuery};
+use baton_core::{ArtifactId, BlobPlace, Command, Json, NamespaceName, Query};
+
+use crate::agents::write;
+use crate::things::Things;
+
+/// How many different contents there are in the world.
+const CONTENTS: u64 = 3;
+
+fn artifact(things: &mut Things<'_>) -> ArtifactId {
+    let number = u8::try_from(things.chance.below(CONTENTS)).unwrap_or_default();
+    ArtifactId::of_digest(&[number; 32])
+}
+
+/// Puts one of few artifacts, names it in an entry, or wants it to go.
+pub fn store(things: &mut Things<'_>) -> Command {
+    let artifact = artifact(things);
+    match things.chance.below(8) {
+        0..=2 => {
+            let number = u128::from(things.chance.next()) << 64 | u128::from(things.chance.next());
+            let keep_ms = things.chance.once_in(2).then(|| things.chance.between(1_000, 20_000));
+            Ask::Put(Box::new(Put {
+                place: BlobPlace::of_number(number),
+                bytes: 5,
+                expected: Some(artifact.clone()),
+                artifact,
+                media_type: None,
+                name: None,
+                keep_ms,
+            }))
+            .into()
+        }
+        3 => Ask::Delete { artifact }.into(),
+        _ => {
+            let namespace = match things.chance.below(3) {
+                0 => Things::namespace("notes"),
+                1 => NamespaceName::of_agent(things.agent),
+                _ => NamespaceName::shared(),
+            };
+            let text = format!(r#"{{"by":"{}","artifact":"{artifact}"}}"#, things.agent);
+            let mut set = write(namespace, things.key(), Json::parse(text).expect("good JSON"));
+            set.ttl_ms = things.chance.once_in(3).then(|| things.chance.between(10, 30_000));
+            baton_core::state::Command::Set(set).into()
+        }
+    }
+}
+
+/// One of them, or all.
+pub fn question(things: &mut Things<'_>) -> Query {
+    if things.chance.once_in(3) {
+        return ArtifactQuery::List(List::default()).into();
+    }
+    ArtifactQuery::Get { artifact: artifact(things) }.into()
+}
