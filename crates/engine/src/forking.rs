@@ -57,7 +57,7 @@ impl<L: Log> Shard<L> {
         let revision = space.revision();
         let forked = Forked { id: to.clone(), revision, origin: origin.clone() };
         let forked = Reply::Forked(forked);
-        let founded = self.alone(to, || self.found_alone(to, space))?;
+        let founded = self.alone(to, || self.found_alone(to, space, &origin.workspace))?;
         if founded {
             return Ok(forked);
         }
@@ -71,10 +71,16 @@ impl<L: Log> Shard<L> {
     }
 
     /// Writes the base of a new workspace; false if there is one of its name.
-    fn found_alone(&self, to: &WorkspaceName, space: &Space) -> Result<bool, Error> {
+    fn found_alone(
+        &self,
+        to: &WorkspaceName,
+        space: &Space,
+        from: &WorkspaceName,
+    ) -> Result<bool, Error> {
         if !self.files_of(to)?.is_empty() {
             return Ok(false);
         }
+        self.adopt(from, to, space)?;
         // From here on nobody can use it: it is not in memory, and loading waits for its turn.
         let Some(mut watchers) = self.machine().vacate(to) else { return Ok(false) };
         let written = self.write_space(to, File::Base { revision: space.revision().0 }, space);

@@ -356,3 +356,24 @@ async fn a_large_artifact_passes_through_little_memory() -> Result<(), Error> {
     assert!(growth < LENGTH / 4, "memory grew by {growth} bytes");
     Ok(())
 }
+
+#[tokio::test]
+async fn a_fork_has_contents_of_its_own() {
+    let (baton, log, _) = in_memory_with(restless());
+    let ada = workspace(&baton);
+    let put = ada.artifacts().put(&b"shared"[..]).await.unwrap().artifact.artifact;
+    let secret = ada.secrets().put("hidden").await.unwrap().secret;
+    ada.state("shared").set("tick", 0).await.unwrap();
+    ada.fork("copy").await.unwrap();
+    ada.artifacts().delete(put.as_str()).await.unwrap();
+    ada.secrets().delete(secret.as_str()).await.unwrap();
+    eventually("the origin's are gone", async || {
+        ada.state("shared").set("tick", 1).await.unwrap();
+        blobs(&log).len() == 2
+    })
+    .await;
+    let copy = baton.workspace("copy").unwrap();
+    let read = copy.artifacts().read(put.as_str()).await.unwrap();
+    assert_eq!(read.rest().await.unwrap(), b"shared");
+    assert_eq!(copy.secrets().reveal(secret.as_str()).await.unwrap(), b"hidden");
+}

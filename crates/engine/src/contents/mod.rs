@@ -31,6 +31,7 @@
 //! Deliberately absent: sharing blobs between workspaces. A workspace is what is isolated; that
 //! another has the same content must not be seen, and must not keep or cost it anything.
 
+mod adopting;
 mod content;
 mod sweeping;
 mod upload;

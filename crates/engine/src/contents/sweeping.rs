@@ -6,6 +6,7 @@ use baton_core::WorkspaceName;
 use baton_log::Log;
 
 use super::Shelf;
+use super::adopting::places;
 use crate::error::Error;
 use crate::machine::Resident;
 use crate::shard::Shard;
@@ -56,10 +57,6 @@ impl<L: Log> Shard<L> {
 }
 
 fn recorded(workspace: &WorkspaceName, resident: &Resident) -> BTreeSet<String> {
-    let space = &resident.space;
-    let artifacts = space.artifact.after(None);
-    let artifacts = artifacts.map(|record| Shelf::Artifacts.name(workspace, &record.place));
-    let secrets = space.secret.after(None);
-    let secrets = secrets.map(|secret| Shelf::Secrets.name(workspace, &secret.secret.place()));
-    artifacts.chain(secrets).collect()
+    let places = places(&resident.space);
+    places.map(|(shelf, place)| shelf.name(workspace, &place)).collect()
 }

@@ -7,7 +7,7 @@
 use baton_core::state::Rejection as StateRejection;
 use baton_core::{
     AgentId, Answer, Command, Entry, IdempotencyKey, Precondition, Rejection, Reply, Request,
-    Timestamp, Wish, agent, namespace, state,
+    Timestamp, Wish, agent, namespace, reaction, state,
 };
 
 use super::explain::explain;
@@ -152,6 +152,8 @@ impl Ledger {
             Command::Barrier(command) => self.barrier_no_effect(command, reply, at),
             Command::Join(command) => self.join_no_effect(command, reply, at),
             Command::Checkpoint(command) => self.checkpoint_no_effect(command, reply, at),
+            // There was nothing to call.
+            Command::Reaction(reaction::Command::Take { .. }) => Ok(()),
             Command::Handoff(command) => self.handoff_no_effect(asked, command, reply),
             Command::State(state::Command::Transfer(transfer)) => {
                 let mut places = self.entries.iter().filter(|(place, timeline)| {
