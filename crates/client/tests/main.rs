@@ -20,5 +20,6 @@ mod closing;
 mod peer;
 mod reconnecting;
 mod server;
+mod serving;
 mod watching;
 mod working;

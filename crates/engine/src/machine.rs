@@ -220,6 +220,9 @@ impl Machine {
             for live in live {
                 let (watchers, told) = (&mut resident.watchers, &mut self.told);
                 let groups = [Some(&mut self.open), self.flying.as_mut()];
+                #[cfg(feature = "planted")]
+                let groups = groups
+                    .map(|it| it.filter(|_| !baton_core::planted::is("machine.live_overtakes")));
                 match groups.into_iter().flatten().find(|it| it.number == group) {
                     Some(group) => group.watched.push((workspace.clone(), live)),
                     None => watchers.deliver(&Notices::of(&live), told),

@@ -20,6 +20,7 @@
 //! | `cancelling` | futures dropped, or held and not polled, harm nobody |
 //! | `scale` | many workspaces, large ones, large groups |
 //! | `bad_input` | every refusal has a code, facts and a hint, and changes nothing |
+//! | `talking` | what is only told, requests, mail |
 //! | `crash` | a process killed at any moment has lost nothing that it acknowledged |
 //!
 //! They are one program, because linking it once is quicker than linking twelve. No test sleeps or
@@ -45,6 +46,7 @@ mod scale;
 mod sessions;
 mod stage;
 mod state;
+mod talking;
 mod transactions;
 mod travelling;
 mod waiting;

@@ -16,7 +16,7 @@ type Steps = Vec<(Value, &'static str)>;
 pub(crate) fn vocabulary() -> Steps {
     // What gives tokens comes first: they are the numbers of its commits.
     let first = [of_holds(), of_tasks(), of_tasks_together(), of_agents_and_state()].concat();
-    [first, of_handoffs(LAST), of_pipelines(), of_events()].concat()
+    [first, of_handoffs(LAST), of_pipelines(), of_events(), of_talk()].concat()
 }
 
 fn with(command: &str, fields: Value) -> Value {
@@ -186,6 +186,34 @@ fn of_pipelines() -> Steps {
     ]
 }
 
+/// But for what needs an id that others gave, or somebody who answers: `talking` tries that.
+fn of_talk() -> Steps {
+    let by_hal = |command: &str, mut fields: Value| {
+        fields["agent"] = "hal".into();
+        with(command, fields)
+    };
+    vec![
+        (with("message.send", json!({"to": "hal", "body": {"text": "hello"}})), "/thread"),
+        (by_hal("inbox.list", json!({})), "/messages/0/body/text"),
+        (by_hal("inbox.receive", json!({"limit": 1})), "/messages/0/id"),
+        (by_hal("agent.register", json!({})), "/token"),
+        (by_hal("handler.register", json!({"handler": "sum"})), "/since"),
+        (with("handler.list", json!({})), "/handlers/0/agent"),
+        (by_hal("handler.remove", json!({"handler": "sum"})), "/handler"),
+        (with("topic.publish", json!({"topic": "news/a", "body": 1})), "/posts"),
+        (with("topic.publish", json!({"topic": "b", "body": 1, "durable": false})), "/durable"),
+        (with("topic.get", json!({"topic": "news/a"})), "/last_by"),
+        (with("topic.list", json!({"prefix": "news"})), "/topics/0/posts"),
+        (with("stream.create", json!({"stream": "s"})), "/status"),
+        (with("stream.send", json!({"stream": "s", "frames": [1, 2]})), "/offset"),
+        (with("stream.receive", json!({"stream": "s", "from": 1})), "/frames/0/data"),
+        (with("stream.get", json!({"stream": "s"})), "/next"),
+        (with("stream.list", json!({})), "/streams/0/stream"),
+        (with("stream.close", json!({"stream": "s", "reason": "done"})), "/reason"),
+        (with("stream.delete", json!({"stream": "s"})), "/next"),
+    ]
+}
+
 /// The revision that all before the hand-offs come to.
 const LAST: u64 = 37;
 
@@ -245,6 +273,7 @@ async fn every_operation_works_by_name() {
         assert!(body["result"].pointer(shown).is_some(), "{command}: {body}");
         used.push(command["command"].as_str().unwrap().to_owned());
     }
+    used.extend(crate::talking::TRIED.map(str::to_owned));
     // These need bytes, which come in by another way: `contents` has them.
     let others = ["artifact.get", "artifact.delete", "secret.get", "secret.delete"];
     for name in known.into_iter().filter(|name| !others.contains(name)) {

@@ -35,6 +35,7 @@ mod resources;
 mod slow_peers;
 mod stage;
 mod strangers;
+mod talking;
 mod waiting;
 mod watches;
 mod webhooks;

@@ -30,9 +30,8 @@ pub(crate) fn request(
     if let Some(decided) = repeated(table, &address, &body, stamp) {
         return decided;
     }
-    let to = match route(table, around, &address, None) {
-        Some(to) => to,
-        None => return Err(Rejection::NoHandler { to: address }),
+    let Some(to) = route(table, around, &address, None) else {
+        return Err(Rejection::NoHandler { to: address });
     };
     check_room(table, &to)?;
     check_desk(table, &to)?;

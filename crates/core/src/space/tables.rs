@@ -219,7 +219,7 @@ impl Space {
                 Ok(decided.about.map_or(done, Plan::Agent))
             }
             Command::Message(command) => self.decide_message(command, stamp, events),
-            Command::Topic(command) => self.decide_topic(command, events, live),
+            Command::Topic(command) => Self::decide_topic(command, events, live),
             Command::Stream(command) => self.decide_stream(command, stamp, events, live),
             Command::Rule(command) => self.decide_rule(command, events),
             Command::Bus(bus::Command::Emit(emit)) => {

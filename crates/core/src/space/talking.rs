@@ -39,7 +39,6 @@ impl Space {
     }
 
     pub(super) fn decide_topic(
-        &self,
         command: topic::Command,
         events: &mut Vec<Event>,
         live: &mut Vec<Event>,

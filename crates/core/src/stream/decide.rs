@@ -63,7 +63,7 @@ pub fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided,
         Command::Send(send) => self::send(table, send),
         Command::Receive(receive) => self::receive(table, receive, stamp),
         Command::Close { stream, reason } => close(table, stream, reason),
-        Command::Delete { stream } => delete(table, stream),
+        Command::Delete { stream } => delete(table, &stream),
         Command::Tell { stream } => Ok(tell(table, &stream)),
         Command::LetGo { agent } => Ok(let_go(table, &agent)),
         Command::GiveUp { wait } => Ok(give_up(table, wait)),
@@ -109,10 +109,8 @@ fn send(table: &Table, command: Send) -> Result<Decided, Rejection> {
     let sent = Sent { stream: name.clone(), offset, frames: count, next };
     let about = About::Reply(Reply::Sent(sent));
     let event = Event::Sent { stream: name, offset, frames, live };
-    Ok(match live {
-        true => Decided { events: Vec::new(), live: Some(event), about },
-        false => Decided { events: vec![event], live: None, about },
-    })
+    let (events, live) = if live { (vec![], Some(event)) } else { (vec![event], None) };
+    Ok(Decided { events, live, about })
 }
 
 fn check_frames(frames: &[Json]) -> Result<(), Rejection> {
@@ -172,11 +170,11 @@ fn close(table: &Table, name: StreamName, reason: Option<String>) -> Result<Deci
     Ok(about(name.clone(), Event::Closed { stream: name, reason }))
 }
 
-fn delete(table: &Table, name: StreamName) -> Result<Decided, Rejection> {
+fn delete(table: &Table, name: &StreamName) -> Result<Decided, Rejection> {
     let missing = || Rejection::NotFound { stream: name.clone() };
-    let shown = table.shown(&name).ok_or_else(missing)?;
+    let shown = table.shown(name).ok_or_else(missing)?;
     // Those who wait are told before it is gone.
-    let waits = table.lines().of(&name).map(|waiter| told(table, waiter));
+    let waits = table.lines().of(name).map(|waiter| told(table, waiter));
     let events = waits.chain([Event::Deleted { stream: name.clone() }]).collect();
     Ok(Decided { about: About::Reply(Reply::Stream(shown)), ..done(events) })
 }

@@ -207,6 +207,13 @@ impl Table {
             && (record.frames.len() as u64 > record.frames_max
                 || record.bytes as u64 > record.bytes_max)
         {
+            #[cfg(feature = "planted")]
+            if crate::planted::is("stream.drops_the_newest") {
+                let gone = record.frames.pop_back().expect("there is more than one");
+                record.bytes -= gone.as_bytes().len();
+                record.next -= 1;
+                continue;
+            }
             let gone = record.frames.pop_front().expect("there is more than one");
             record.bytes -= gone.as_bytes().len();
             dropped.push(gone);

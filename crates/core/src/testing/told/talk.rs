@@ -71,7 +71,7 @@ pub(super) fn shown_message(reply: &message::Reply) -> String {
             format!("[{}]{next}", messages.iter().map(one).collect::<Vec<_>>().join(", "))
         }
         Reply::Acked { messages } => {
-            let ids: Vec<&str> = messages.iter().map(|id| id.as_str()).collect();
+            let ids: Vec<&str> = messages.iter().map(crate::names::MessageId::as_str).collect();
             format!("acked [{}]", ids.join(", "))
         }
         Reply::Replied(answered) => {

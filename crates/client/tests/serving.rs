@@ -1,0 +1,64 @@
+//! Serving: every request has one answer, mail is acknowledged, and the session ends at the end.
+
+use baton::clock::SystemClock;
+use baton::log::MemoryLog;
+use baton_client::core::message::{List, Message, Status};
+use baton_client::{Served, Service, Setback};
+use serde_json::json;
+use tokio::sync::oneshot;
+
+use crate::peer::patiently;
+
+#[tokio::test]
+async fn requests_are_answered_and_mail_is_acknowledged() {
+    let options = baton::Options::default();
+    let baton = baton::Baton::on(MemoryLog::default(), SystemClock::default(), options).unwrap();
+    let lab = baton.workspace("lab").unwrap().as_agent("ada").unwrap();
+    let bob = lab.as_agent("bob").unwrap();
+    lab.messages().send("bob", "hello").await.unwrap();
+    let (told, stop) = oneshot::channel::<()>();
+    let service = Service::new(bob.clone()).handler("double").concurrency(2);
+    let serving = tokio::spawn(service.run(
+        |message: Message| async move {
+            if message.request.is_none() {
+                return Ok(json!(null));
+            }
+            let number: i64 = message.body.to()?;
+            assert_ne!(number, 13, "a handler may panic");
+            if number < 0 {
+                return Err(Setback::new(json!({"code": "negative"})));
+            }
+            Ok(json!(number * 2))
+        },
+        async {
+            let _ = stop.await;
+        },
+    ));
+    let handled = async {
+        while lab.messages().handlers(None).await.unwrap().is_empty() {
+            tokio::task::yield_now().await;
+        }
+    };
+    patiently(handled).await;
+    for number in 0..5 {
+        let asked = lab.messages().request_handler("double", number).await.unwrap();
+        assert_eq!(asked.body.to::<i64>().unwrap(), number * 2);
+    }
+    for bad in [-1, 13] {
+        let refused = lab.messages().request_handler("double", bad).await.unwrap_err();
+        assert_eq!(refused.code(), "message.handler_failed");
+    }
+    let acked = async {
+        let list = || List { status: Some(Status::Acked), ..List::default() };
+        while bob.messages().page(list()).await.unwrap().0.is_empty() {
+            tokio::task::yield_now().await;
+        }
+    };
+    patiently(acked).await;
+    told.send(()).unwrap();
+    let served = patiently(serving).await.unwrap().unwrap();
+    assert_eq!(served, Served { answered: 6, failed: 2, lost: 0 });
+    assert!(lab.messages().handlers(None).await.unwrap().is_empty(), "they go with the session");
+    let refused = lab.messages().request_handler("double", 1).await.unwrap_err();
+    assert_eq!(refused.code(), "message.no_handler");
+}
