@@ -102,6 +102,7 @@ mod error;
 mod frames;
 mod keeping;
 mod line;
+pub mod model;
 mod options;
 mod serving;
 mod watch;
@@ -166,6 +167,8 @@ pub type CreateStream = baton_handle::CreateStream<Client>;
 pub type ReadingFrames = baton_handle::ReadingFrames<Client>;
 /// A rule that is added when this is awaited.
 pub type AddingRule = baton_handle::AddingRule<Client>;
+/// A context that is built when this is awaited.
+pub type BuildingContext = baton_handle::BuildingContext<Client>;
 /// A reaction that is added when this is awaited.
 pub type AddingReaction = baton_handle::AddingReaction<Client>;
 /// A question about what happened, which is asked when this is awaited.

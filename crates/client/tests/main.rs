@@ -9,6 +9,7 @@
 //! | `watching` | every event once and in order, over as many connections as it takes |
 //! | `closing` | what was begun is finished, the rest ends |
 //! | `working` | every task once, nothing after the lease is lost |
+//! | `model` | a model is told what it should know, and what it says becomes the result |
 //! | `server` | the real one: says what the embedded engine says, on a line that keeps breaking |
 //!
 //! What depends on time is told in the desk's own tests, where time is paused.
@@ -17,6 +18,7 @@
 
 mod calls;
 mod closing;
+mod model;
 mod peer;
 mod reconnecting;
 mod server;

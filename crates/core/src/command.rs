@@ -7,8 +7,9 @@ use crate::numbers::Token;
 use crate::transaction::Precondition;
 use crate::travel::At;
 use crate::{
-    agent, artifact, barrier, bus, checkpoint, contracts, handoff, join, limits, lock, message,
-    namespace, pipeline, reaction, rule, secret, semaphore, state, stream, task, topic, workspace,
+    agent, artifact, barrier, bus, checkpoint, context, contracts, handoff, join, limits, lock,
+    message, namespace, pipeline, reaction, rule, secret, semaphore, state, stream, task, topic,
+    workspace,
 };
 
 /// A wish to change something.
@@ -85,6 +86,8 @@ pub enum Query {
     Reaction(reaction::Query),
     /// About who depends on which keys.
     Contract(contracts::Query),
+    /// What an agent should know.
+    Context(context::Query),
     /// About locks.
     Lock(lock::Query),
     /// About semaphores.
@@ -258,6 +261,7 @@ impl Query {
             | Self::Rule(_)
             | Self::Reaction(_)
             | Self::Contract(_)
+            | Self::Context(_)
             | Self::Lock(_)
             | Self::Semaphore(_)
             | Self::Barrier(_)
@@ -286,6 +290,12 @@ impl Query {
             return Some(self);
         }
         Some(Self::At(at, Box::new(self)))
+    }
+}
+
+impl From<context::Query> for Query {
+    fn from(query: context::Query) -> Self {
+        Self::Context(query)
     }
 }
 

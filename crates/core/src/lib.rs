@@ -27,6 +27,7 @@ pub mod checkpoint;
 pub mod checkpoints;
 mod circle;
 pub mod command;
+pub mod context;
 pub mod contracts;
 #[cfg(feature = "schema")]
 mod described;

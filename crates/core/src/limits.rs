@@ -123,6 +123,24 @@ pub const REACTION_DEPTH_MAX: usize = 8;
 pub const REACTION_RUNS_MAX: usize = TRANSACTION_COMMANDS_MAX;
 /// Most conditions of reactions that are asked in one commit, while nobody else is served.
 pub const REACTION_LOOKS_MAX: usize = 10 * REACTION_RUNS_MAX;
+/// Fewest tokens of a context: enough to say what it is about.
+pub const CONTEXT_TOKENS_MIN: u64 = 100;
+/// Most tokens of a context: as much as the largest models take, and what fits into an answer.
+pub const CONTEXT_TOKENS_MAX: u64 = 1_000_000;
+/// Tokens of a context unless the reader says otherwise: a part of what any model takes.
+pub const CONTEXT_TOKENS_DEFAULT: u64 = 8_000;
+/// Most entries that are looked at for one context, while nobody else is served.
+pub const CONTEXT_ENTRIES_MAX: usize = 20_000;
+/// Most words of a description and definition in which keys are looked for.
+pub const CONTEXT_WORDS_MAX: usize = 10_000;
+/// Most entries that belong into a context only because they changed last.
+pub const CONTEXT_RECENT_MAX: usize = 50;
+/// Most messages in a context.
+pub const CONTEXT_MAIL_MAX: usize = 50;
+/// Most other agents in a context.
+pub const CONTEXT_OTHERS_MAX: usize = 50;
+/// Most tasks of each of them.
+pub const CONTEXT_HELD_MAX: usize = 5;
 /// Longest address of a webhook in bytes.
 pub const WEBHOOK_URL_BYTES_MAX: usize = 2_048;
 /// Longest secret of a webhook in bytes.

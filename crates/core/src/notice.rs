@@ -112,11 +112,10 @@ impl Notice {
         let mut fields = Fields::parse(text)?;
         let around: Around = fields.to()?;
         // What agents emit may be of any type; its subject says where it comes from.
-        let (primitive, variant) = match around.subject.starts_with("events/") {
-            true => ("event", "emitted"),
-            false => Event::parts(&around.kind)
-                .ok_or_else(|| Fault::field("type", "there is no such event"))?,
-        };
+        let emitted = around.subject.starts_with("events/").then_some(("event", "emitted"));
+        let (primitive, variant) = emitted
+            .or_else(|| Event::parts(&around.kind))
+            .ok_or_else(|| Fault::field("type", "there is no such event"))?;
         // Who caused it is not a field of the event; whom an agent's event is about is.
         fields.take("agent");
         if primitive == "agent"

@@ -10,8 +10,8 @@ use crate::numbers::{Revision, Token};
 use crate::reply::Reply;
 use crate::transaction::Precondition;
 use crate::{
-    agent, artifact, barrier, bus, checkpoint, contracts, handoff, join, lock, message, namespace,
-    pipeline, reaction, rule, secret, semaphore, state, stream, task, topic, workspace,
+    agent, artifact, barrier, bus, checkpoint, context, contracts, handoff, join, lock, message,
+    namespace, pipeline, reaction, rule, secret, semaphore, state, stream, task, topic, workspace,
 };
 
 /// The rules said no. Refusals are answers, not failures: nothing was written.
@@ -48,6 +48,9 @@ pub enum Rejection {
     /// By contracts.
     #[error(transparent)]
     Contract(#[from] contracts::Rejection),
+    /// By context.
+    #[error(transparent)]
+    Context(#[from] context::Rejection),
     /// By locks.
     #[error(transparent)]
     Lock(#[from] lock::Rejection),
@@ -171,6 +174,7 @@ impl Rejection {
             Self::Bus(rejection) => rejection.code(),
             Self::Reaction(rejection) => rejection.code(),
             Self::Contract(rejection) => rejection.code(),
+            Self::Context(rejection) => rejection.code(),
             Self::Lock(rejection) => rejection.code(),
             Self::Semaphore(rejection) => rejection.code(),
             Self::Barrier(rejection) => rejection.code(),
@@ -210,6 +214,7 @@ impl Rejection {
             Self::Bus(rejection) => rejection.kind(),
             Self::Reaction(rejection) => rejection.kind(),
             Self::Contract(rejection) => rejection.kind(),
+            Self::Context(rejection) => rejection.kind(),
             Self::Lock(rejection) => rejection.kind(),
             Self::Semaphore(rejection) => rejection.kind(),
             Self::Barrier(rejection) => rejection.kind(),
@@ -248,6 +253,7 @@ impl Rejection {
             Self::Bus(rejection) => rejection.hint(),
             Self::Reaction(rejection) => rejection.hint(),
             Self::Contract(rejection) => rejection.hint(),
+            Self::Context(rejection) => rejection.hint(),
             Self::Lock(rejection) => rejection.hint(),
             Self::Semaphore(rejection) => rejection.hint(),
             Self::Barrier(rejection) => rejection.hint(),

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::numbers::Revision;
 use crate::{
-    agent, artifact, barrier, bus, checkpoint, contracts, handoff, join, lock, message, namespace,
-    pipeline, reaction, rule, secret, semaphore, state, stream, task, topic, workspace,
+    agent, artifact, barrier, bus, checkpoint, context, contracts, handoff, join, lock, message,
+    namespace, pipeline, reaction, rule, secret, semaphore, state, stream, task, topic, workspace,
 };
 
 /// The answer to one command or query.
@@ -36,6 +36,8 @@ pub enum Reply {
     Reaction(reaction::Reply),
     /// About who depends on which keys.
     Contract(contracts::Reply),
+    /// What an agent should know.
+    Context(context::Reply),
     /// About locks.
     Lock(lock::Reply),
     /// About semaphores.

@@ -384,6 +384,7 @@ impl World {
             | Rejection::Bus(_)
             | Rejection::Reaction(_)
             | Rejection::Contract(_)
+            | Rejection::Context(_)
             | Rejection::Lock(_)
             | Rejection::Semaphore(_)
             | Rejection::Barrier(_)

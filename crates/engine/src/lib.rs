@@ -70,11 +70,11 @@ pub use crank::Submitted;
 pub use error::Error;
 pub use handle::{
     Acquiring, AcquiringPermit, AddingReaction, AddingRule, Agents, Arriving, Artifacts,
-    AskingHistory, Barriers, Baton, Checkpoints, Claiming, Completing, Contracts, CreateNamespace,
-    CreatePipeline, CreateStream, Creating, Events, Failing, Handling, HandoffRules, Handoffs,
-    Hiding, Item, Joining, Joins, Locks, Messages, Namespaces, Offering, Patching, Pipelines,
-    Putting, Reactions, Reading, ReadingContent, ReadingFrames, Receiving, Registration,
-    Requesting, Reviewing, Saving, Secrets, Semaphores, Sending, Session, Setting, State, Streams,
-    Tasks, Topics, Transaction, Watch, Watching, Workspace, open, open_with,
+    AskingHistory, Barriers, Baton, BuildingContext, Checkpoints, Claiming, Completing, Contracts,
+    CreateNamespace, CreatePipeline, CreateStream, Creating, Events, Failing, Handling,
+    HandoffRules, Handoffs, Hiding, Item, Joining, Joins, Locks, Messages, Namespaces, Offering,
+    Patching, Pipelines, Putting, Reactions, Reading, ReadingContent, ReadingFrames, Receiving,
+    Registration, Requesting, Reviewing, Saving, Secrets, Semaphores, Sending, Session, Setting,
+    State, Streams, Tasks, Topics, Transaction, Watch, Watching, Workspace, open, open_with,
 };
 pub use options::Options;

@@ -8,9 +8,9 @@ use baton_core::{
 
 use crate::carrier::{Caller, Carrier};
 use crate::{
-    Agents, Artifacts, Barriers, Checkpoints, Contracts, Events, HandoffRules, Handoffs, Joins,
-    Locks, Messages, Namespaces, Pipelines, Reactions, Secrets, Semaphores, Session, State,
-    Streams, Tasks, Topics, Transaction, Watching,
+    Agents, Artifacts, Barriers, BuildingContext, Checkpoints, Contracts, Events, HandoffRules,
+    Handoffs, Joins, Locks, Messages, Namespaces, Pipelines, Reactions, Secrets, Semaphores,
+    Session, State, Streams, Tasks, Topics, Transaction, Watching,
 };
 
 /// A workspace as one agent sees it. Cheap to clone.
@@ -124,6 +124,11 @@ impl<C: Carrier> Workspace<C> {
     /// The rules for hand-offs.
     pub fn rules(&self) -> HandoffRules<C> {
         HandoffRules::new(self.clone())
+    }
+
+    /// What the agent that acts should know, as one text for a model.
+    pub fn context(&self) -> BuildingContext<C> {
+        BuildingContext::new(self.clone())
     }
 
     /// What happens: saying it, asking about it, and being told.

@@ -110,6 +110,7 @@ fn of_events() -> Steps {
         (with("reaction.enable", json!({"name": "note"})), "/enabled"),
         (with("reaction.get", json!({"name": "note"})), "/runs"),
         (with("reaction.list", json!({})), "/reactions/0/name"),
+        (with("context.build", json!({"agent": "ada", "token_budget": 500})), "/text"),
         (with("reaction.remove", json!({"name": "note"})), "/name"),
     ]
 }

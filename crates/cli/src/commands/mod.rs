@@ -6,6 +6,7 @@ mod barrier;
 mod bench;
 mod checkpoint;
 mod completions;
+mod context;
 mod contract;
 mod demo;
 mod event;
@@ -52,6 +53,7 @@ pub(crate) enum Command {
     Event(event::Event),
     Reaction(reaction::Reaction),
     Contract(contract::Contract),
+    Context(context::Context),
     Task(task::Task),
     Join(join::Join),
     Handoff(handoff::Handoff),
@@ -88,6 +90,7 @@ impl Command {
             Self::Event(event) => event.run(context, output).await,
             Self::Reaction(reaction) => reaction.run(context, output).await,
             Self::Contract(contract) => contract.run(context, output).await,
+            Self::Context(built) => built.run(context, output).await,
             Self::Task(task) => task.run(context, output).await,
             Self::Join(join) => join.run(context, output).await,
             Self::Handoff(handoff) => handoff.run(context, output).await,

@@ -6,7 +6,7 @@ use super::vocabulary::{Add, Command, Event, Query, Rejection, Reply};
 use crate::json::shortened;
 use crate::limits;
 use crate::names::ReactionName;
-use crate::reactions::{Call, Errand, Outcome, Unusable, check_commands};
+use crate::reactions::{Call, Errand, Outcome, Unusable, Wanted, check_commands};
 use crate::refusal::{fits, has_room, within};
 use crate::stamp::Stamp;
 use crate::time::Timestamp;
@@ -80,7 +80,7 @@ fn add(table: &Table, add: Add) -> Result<Decided, Rejection> {
             Rejection::BadWebhook { name: name.clone(), reason }
         }
     };
-    let (webhook, secret) = match webhook.map(|webhook| webhook.checked()).transpose() {
+    let (webhook, secret) = match webhook.map(Wanted::checked).transpose() {
         Ok(webhook) => webhook.map_or((None, None), |(webhook, secret)| (Some(webhook), secret)),
         Err(cause) => return Err(bad_webhook(cause)),
     };

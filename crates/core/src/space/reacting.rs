@@ -92,17 +92,7 @@ impl Space {
                     if following.is_empty() { continue } else { seen_at(stamp, happened, cause) };
                 for (name, part) in following {
                     looks += 1;
-                    let limit = match () {
-                        () if depth == limits::REACTION_DEPTH_MAX => {
-                            Some((Limit::Depth, limits::REACTION_DEPTH_MAX))
-                        }
-                        () if runs >= limits::REACTION_RUNS_MAX
-                            || looks > limits::REACTION_LOOKS_MAX =>
-                        {
-                            Some((Limit::Runs, limits::REACTION_RUNS_MAX))
-                        }
-                        () => None,
-                    };
+                    let limit = limit(depth, runs, looks);
                     if let Some((limit, max)) = limit {
                         if stopped.insert(name.clone()) {
                             let reaction = name;
@@ -289,6 +279,15 @@ impl Space {
             self.undo(undo);
         }
     }
+}
+
+/// What stops a reaction from running, if anything does.
+fn limit(depth: usize, runs: usize, looks: usize) -> Option<(Limit, usize)> {
+    if depth == limits::REACTION_DEPTH_MAX {
+        return Some((Limit::Depth, limits::REACTION_DEPTH_MAX));
+    }
+    let is_over = runs >= limits::REACTION_RUNS_MAX || looks > limits::REACTION_LOOKS_MAX;
+    is_over.then_some((Limit::Runs, limits::REACTION_RUNS_MAX))
 }
 
 /// An event of the commit as conditions and placeholders see it.

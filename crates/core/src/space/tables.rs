@@ -19,8 +19,8 @@ use crate::stamp::Stamp;
 use crate::state::Surroundings;
 use crate::transaction::Precondition;
 use crate::{
-    agent, artifact, barrier, bus, checkpoint, contracts, handoff, join, lock, message, namespace,
-    pipeline, reaction, rule, secret, semaphore, state, stream, task, topic, workspace,
+    agent, artifact, barrier, bus, checkpoint, context, contracts, handoff, join, lock, message,
+    namespace, pipeline, reaction, rule, secret, semaphore, state, stream, task, topic, workspace,
 };
 
 /// How to take back one change.
@@ -529,6 +529,10 @@ impl Space {
             Query::Contract(query) => {
                 let reply = self.contracts(query);
                 Some(reply.map(Reply::Contract).map_err(Rejection::Contract))
+            }
+            Query::Context(context::Query::Build(asked)) => {
+                let built = context::build(self, asked).map(context::Reply::Context);
+                Some(built.map(Reply::Context).map_err(Rejection::Context))
             }
             Query::Rule(query) => {
                 let reply = rule::query(&self.rule, query);

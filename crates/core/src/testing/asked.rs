@@ -146,7 +146,8 @@ pub(crate) fn read_command(asked: &str) -> Command {
 
 /// A query, if that is what it is.
 pub(super) fn read_query(asked: &str) -> Option<Query> {
-    const VERBS: [&str; 13] = [
+    const VERBS: [&str; 14] = [
+        ".build",
         ".check",
         ".diff",
         ".export",

@@ -383,6 +383,7 @@ pub(super) fn shown(reply: &Reply) -> String {
         Reply::Topic(reply) => talk::shown_topic(reply),
         Reply::Stream(reply) => talk::shown_stream(reply),
         Reply::Contract(reply) => serde_json::to_string(reply).unwrap(),
+        Reply::Context(reply) => serde_json::to_string(reply).unwrap(),
         Reply::Rule(rule::Reply::Rule(found)) => {
             format!("rule {} by {} r{}", found.name, found.added_by, found.revision)
         }

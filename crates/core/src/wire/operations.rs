@@ -128,6 +128,7 @@ pub const OPERATIONS: &[Operation] = &[
     asks("reaction.list", "reactions"),
     asks("contract.show", "contracts"),
     asks("contract.check", "problems"),
+    of_agent(asks("context.build", "context")),
     changes("lock.acquire", "hold"),
     with_token(changes("lock.renew", "hold")),
     with_token(changes("lock.release", "lock")),

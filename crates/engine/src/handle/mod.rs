@@ -65,6 +65,8 @@ pub type CreateStream = baton_handle::CreateStream<Baton>;
 pub type ReadingFrames = baton_handle::ReadingFrames<Baton>;
 /// A rule that is added when this is awaited.
 pub type AddingRule = baton_handle::AddingRule<Baton>;
+/// A context that is built when this is awaited.
+pub type BuildingContext = baton_handle::BuildingContext<Baton>;
 /// A reaction that is added when this is awaited.
 pub type AddingReaction = baton_handle::AddingReaction<Baton>;
 /// A question about what happened, which is asked when this is awaited.

@@ -16,6 +16,7 @@ mod artifacts;
 mod barriers;
 mod checkpoints;
 mod commands;
+mod context;
 mod contracts;
 mod events;
 mod handoffs;
@@ -69,6 +70,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .merge(events::routes())
         .merge(reactions::routes())
         .merge(contracts::routes())
+        .merge(context::routes())
         .merge(locks::routes())
         .merge(semaphores::routes())
         .merge(barriers::routes())

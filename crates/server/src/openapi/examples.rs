@@ -116,6 +116,7 @@ fn of_reaction(name: &str) -> Option<Value> {
         "reaction.enable" | "reaction.disable" | "reaction.get" => {
             json!({"name": "record-completed-tasks"})
         }
+        "context.build" => json!({"agent": "ada", "token_budget": 4_000}),
         "reaction.remove" => json!({"name": "announce"}),
         "reaction.list" => json!({"limit": 100}),
         _ => return None,

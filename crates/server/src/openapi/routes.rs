@@ -134,6 +134,8 @@ pub(super) const ROUTES: &[Route] = &[
         "Let a reaction run"),
     route("post",   "/v1/{workspace}/reactions/{name}/disable", "reaction.disable", Rest::Body,
         "Let a reaction run no more"),
+    route("get",    "/v1/{workspace}/agents/{agent}/context", "context.build", Rest::Query,
+        "What an agent should know, as one text for a model"),
     route("get",    "/v1/{workspace}/contracts", "contract.show", Rest::Query,
         "Who writes and who reads which keys"),
     route("post",   "/v1/{workspace}/contracts/check", "contract.check", Rest::Body,

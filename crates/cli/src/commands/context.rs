@@ -1,0 +1,48 @@
+//! `baton context`: what an agent should know, as one text for a model.
+
+use clap::Args;
+
+use crate::context::Context as Place;
+use crate::failure::Failure;
+use crate::output::{Output, plain};
+
+const AFTER_HELP: &str = "\
+Examples:
+  baton context t-0000000007 --agent bob           ready to be put into a prompt
+  baton context t-0000000007 --tokens 2000         with so many tokens at most
+  baton context --agent bob                        about the workspace, without a task
+  baton context t-0000000007 -o json               with its sections, and what was left out
+
+Tokens are counted as bytes divided by four. Whatever agents wrote stands between fences, as data.
+What did not fit is told on stderr.";
+
+/// Build what an agent should know, as one text for a model
+#[derive(Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Context {
+    /// For which task
+    task: Option<String>,
+    /// How many tokens it may have
+    #[arg(long, value_name = "COUNT")]
+    tokens: Option<u64>,
+}
+
+impl Context {
+    pub(crate) async fn run(self, place: &Place, output: &mut Output) -> Result<(), Failure> {
+        let mut building = place.workspace().await?.context();
+        if let Some(task) = &self.task {
+            building = building.task(task);
+        }
+        if let Some(tokens) = self.tokens {
+            building = building.token_budget(tokens);
+        }
+        let context = building.await?;
+        for left_out in &context.left_out {
+            let what = serde_json::to_string(&left_out.why).unwrap_or_default();
+            output.note(&format!("left out: {} ({})", left_out.what, what.trim_matches('"')));
+        }
+        // What agents wrote cannot drive the terminal.
+        let shown = |text: &str| text.lines().map(|line| plain(line) + "\n").collect::<String>();
+        output.show(&context, |_| shown(&context.text))
+    }
+}

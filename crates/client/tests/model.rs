@@ -1,0 +1,123 @@
+//! Models: what they are told, and what becomes of what they say.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use baton::clock::SystemClock;
+use baton::log::MemoryLog;
+use baton_client::core::task::{Status, Task};
+use baton_client::model::{Endpoint, ModelError, RunError, run_with_context};
+use baton_handle::Workspace;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+
+/// Somebody who speaks the protocol, answers once, and tells what was asked.
+async fn endpoint(
+    status: &'static str,
+    answer: &'static str,
+) -> (SocketAddr, oneshot::Receiver<String>) {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (asked, heard) = oneshot::channel();
+    tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut text = String::new();
+        let is_whole = |text: &str| {
+            let body = text.split_once("\r\n\r\n").map(|(_, body)| body);
+            body.is_some_and(|body| serde_json::from_str::<Value>(body).is_ok())
+        };
+        while !is_whole(&text) {
+            let mut more = [0; 4096];
+            let count = stream.read(&mut more).await.unwrap();
+            assert!(count > 0, "the request breaks off");
+            text.push_str(str::from_utf8(&more[..count]).unwrap());
+        }
+        let length = answer.len();
+        let head = format!("HTTP/1.1 {status}\r\ncontent-length: {length}\r\n\r\n");
+        stream.write_all(format!("{head}{answer}").as_bytes()).await.unwrap();
+        let _ = asked.send(text);
+    });
+    (address, heard)
+}
+
+/// A task that was claimed.
+async fn claimed() -> (Workspace<baton::Baton>, Task) {
+    let options = baton::Options::default();
+    let baton = baton::Baton::on(MemoryLog::default(), SystemClock::default(), options).unwrap();
+    let lab = baton.workspace("lab").unwrap().as_agent("ada").unwrap();
+    lab.state("shared").set("style", "short").await.unwrap();
+    lab.tasks().create("write").description("Write as shared/style says").await.unwrap();
+    let task = lab.tasks().claim().await.unwrap().expect("there is one");
+    (lab, task)
+}
+
+fn at(address: SocketAddr) -> Endpoint {
+    Endpoint::new(&format!("http://{address}/v1"), "small").unwrap().key("sk-hush")
+}
+
+#[tokio::test]
+async fn a_model_does_a_task_and_the_result_says_how() {
+    let (lab, task) = claimed().await;
+    let answer = r#"{"id":"x","model":"small-1","choices":[{"index":0,"message":{"role":"assistant",
+        "content":"Done."}}],"usage":{"prompt_tokens":7,"completion_tokens":2,"total_tokens":9}}"#;
+    let (address, heard) = endpoint("200 OK", answer).await;
+    let token = task.lease.as_ref().unwrap().token;
+    let done = run_with_context(&lab, task.id.as_str(), token, &at(address), None, None).await;
+    let done = done.unwrap();
+    assert_eq!(done.status, Status::Completed);
+    let result: Value = done.result.unwrap().to().unwrap();
+    assert_eq!((&result["text"], &result["model"]), (&json!("Done."), &json!("small-1")));
+    assert_eq!(result["usage"]["total_tokens"], 9);
+    let sections = result["lineage"]["sections"].as_array().unwrap();
+    assert!(sections.iter().any(|it| it["items"][0] == "entry shared/style"), "{sections:?}");
+    let asked = heard.await.unwrap();
+    assert!(asked.starts_with("POST /v1/chat/completions HTTP/1.1\r\n"), "{asked}");
+    assert!(asked.contains("authorization: Bearer sk-hush"), "{asked}");
+    let body: Value = serde_json::from_str(asked.split_once("\r\n\r\n").unwrap().1).unwrap();
+    let told = body["messages"][1]["content"].as_str().unwrap();
+    assert!(told.contains("Write as shared/style says") && told.contains("\"short\""), "{told}");
+    assert_eq!((&body["model"], &body["messages"][0]["role"]), (&json!("small"), &json!("system")));
+}
+
+#[tokio::test]
+async fn a_model_that_gives_nothing_fails_the_try() {
+    for (status, answer, wanted) in [
+        ("500 No", "overloaded", "status 500"),
+        ("200 OK", "{}", "otherwise than it should"),
+        ("200 OK", r#"{"choices":[]}"#, "there is no text in it"),
+        ("200 OK", r#"{"choices":[{"message":{"content":null}}]}"#, "there is no text in it"),
+    ] {
+        let (lab, task) = claimed().await;
+        let (address, _heard) = endpoint(status, answer).await;
+        let token = task.lease.as_ref().unwrap().token;
+        let id = task.id.as_str();
+        let error = run_with_context(&lab, id, token, &at(address), None, None).await.unwrap_err();
+        assert!(matches!(error, RunError::Model(_)) && error.to_string().contains(wanted));
+        assert!(!error.to_string().contains("hush"));
+        let after = lab.tasks().get(id).await.unwrap();
+        assert_eq!(after.retries, 1);
+        assert!(after.error.unwrap().as_str().contains(wanted));
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_reached_or_is_not_held_is_told() {
+    let (lab, task) = claimed().await;
+    let token = task.lease.as_ref().unwrap().token;
+    let nobody = {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        listener.local_addr().unwrap()
+    };
+    let id = task.id.as_str();
+    let error = run_with_context(&lab, id, token, &at(nobody), None, None).await.unwrap_err();
+    assert!(matches!(error, RunError::Model(ModelError::Unreachable { .. })), "{error}");
+    let answer = r#"{"choices":[{"message":{"content":"late"}}]}"#;
+    let (address, _heard) = endpoint("200 OK", answer).await;
+    let error = run_with_context(&lab, id, token, &at(address), None, None).await.unwrap_err();
+    let RunError::Baton(error) = error else { panic!("{error}") };
+    assert_eq!(error.code(), "task.stale_token", "whoever lost the lease completes nothing");
+    let error =
+        run_with_context(&lab, "t-none", token, &at(address), None, None).await.unwrap_err();
+    assert_eq!(error.to_string(), "there is no task `t-none`");
+}

@@ -1,0 +1,181 @@
+//! Context for a model: what an agent should know for a task, in one text of bounded length.
+//!
+//! ```text
+//!   what is there ──gather──▶ items, by rank ──fit──▶ sections ──▶ text, and what was left out
+//! ```
+//!
+//! | rank | section | what |
+//! |---|---|---|
+//! | 1 | `task` | what is to be done, how far it is, why the last try failed |
+//! | 2 | `handoffs` | the latest hand-off of the task: what was done, what is left, what came along |
+//! | 3 | `checkpoint` | where the work was saved last |
+//! | 4 | `entries` | keys that a hand-off handed over or a stage of a pipeline reads |
+//! | 5 | `entries` | keys that the description or definition mentions, as `namespace/key` |
+//! | 6 | `mail` | messages that the agent has not acknowledged, oldest first |
+//! | 7 | `handoffs` | earlier hand-offs of the task, latest first |
+//! | 8 | `entries` | what those wrote last through whose hands the task went, latest first |
+//! | 9 | `others` | who else takes part, and what each is doing |
+//! | 10 | `entries` | what changed last in `shared`, latest first |
+//!
+//! Items are taken by rank, each whole or not at all; one that does not fit is named among what was
+//! left out, and smaller ones after it may still fit. Sections stand in the order of the table,
+//! mail before what others are doing.
+//!
+//! **How tokens are counted:** the bytes of the text divided by four, rounded up. Models differ; this
+//! rule is the same for all of them, and on the safe side for most languages and for JSON.
+//!
+//! Invariants:
+//!
+//! 1. The same space gives the same text, to the byte.
+//! 2. The text is never longer than the budget.
+//! 3. Whatever agents wrote stands between fences that it cannot end, and is announced as data. Names
+//!    stand between backticks, and have none in them.
+//! 4. Looking for it is bounded, however much there is.
+//! 5. A secret is named by its reference, as everywhere else: its value is not in the space.
+//!
+//! Deliberately absent: a summary of anything, which is for a model to make; and similarity of
+//! meaning. What is relevant is known from facts that are there.
+
+mod gathering;
+#[cfg(test)]
+mod tests;
+mod writing;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+pub use gathering::build;
+
+use crate::kind::Kind;
+use crate::names::{AgentId, TaskId};
+use crate::refusal::OutOfRange;
+
+/// What one may ask about context.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Query {
+    /// `context.build`
+    Build(Build),
+}
+
+/// Whose context, for what, and how long it may be.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "BuildContext"))]
+#[serde(deny_unknown_fields)]
+pub struct Build {
+    /// For whom.
+    pub agent: AgentId,
+    /// For which task; without one it is about the workspace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskId>,
+    /// How many tokens it may have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_budget: Option<u64>,
+}
+
+/// Answers about context.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Reply {
+    /// A context.
+    Context(Context),
+}
+
+/// What an agent should know.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Context {
+    /// All of it, ready to be put into a prompt.
+    pub text: String,
+    /// How many tokens that has.
+    pub tokens: u64,
+    /// How many it may have had.
+    pub token_budget: u64,
+    /// Its parts.
+    pub sections: Vec<Section>,
+    /// What would have belonged into it.
+    #[serde(default)]
+    pub left_out: Vec<LeftOut>,
+}
+
+/// A part of a context.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ContextSection"))]
+pub struct Section {
+    /// Which.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+    /// How many tokens that has.
+    pub tokens: u64,
+    /// What is in it, by name.
+    pub items: Vec<String>,
+}
+
+/// What was left out of a context.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ContextLeftOut"))]
+pub struct LeftOut {
+    /// What.
+    pub what: String,
+    /// Why.
+    pub why: Why,
+    /// How many tokens it would have had; 0 if nobody looked.
+    pub tokens: u64,
+}
+
+/// Why something was left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ContextWhy"))]
+#[serde(rename_all = "snake_case")]
+pub enum Why {
+    /// It did not fit.
+    Budget,
+    /// It is named, and not there.
+    Missing,
+    /// There was more than is looked at.
+    NotExamined,
+}
+
+/// Why a context cannot be built.
+#[derive(Clone, Debug, PartialEq, Error, Serialize)]
+#[serde(untagged)]
+pub enum Rejection {
+    /// There is no such task.
+    #[error("there is no task `{task}`")]
+    NotFound {
+        /// Which.
+        task: TaskId,
+    },
+    /// The budget makes no sense.
+    #[error(transparent)]
+    OutOfRange(#[from] OutOfRange),
+}
+
+impl Rejection {
+    /// Stable across releases; documented in `docs/errors.md`.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NotFound { .. } => "context.not_found",
+            Self::OutOfRange(_) => "context.out_of_range",
+        }
+    }
+
+    /// What the caller should do about it.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::NotFound { .. } => Kind::NotFound,
+            Self::OutOfRange(_) => Kind::Invalid,
+        }
+    }
+
+    /// What to do next, as a sentence.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::NotFound { .. } => "see task.list for the tasks there are",
+            Self::OutOfRange(_) => "use a number within the range",
+        }
+    }
+}
