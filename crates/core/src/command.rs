@@ -250,9 +250,8 @@ impl Query {
         match self {
             Self::State(query) => query.is_about_the_past(),
             Self::Task(query) => query.is_about_the_past(),
-            Self::Bus(_) => true,
+            Self::Bus(_) | Self::At(..) => true,
             Self::Workspace(query) => query.is_about_the_past(),
-            Self::At(..) => true,
             Self::Namespace(_)
             | Self::Agent(_)
             | Self::Message(_)

@@ -35,5 +35,5 @@ mod tests;
 mod vocabulary;
 
 pub use decide::{About, Decided, check_bytes, decide, query};
-pub use table::{Record, Table, Undo};
+pub use table::{Facts, Record, Table, Undo};
 pub use vocabulary::{Artifact, Command, Event, List, Put, Query, Rejection, Reply};

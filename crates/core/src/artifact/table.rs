@@ -37,6 +37,9 @@ pub struct Record {
     pub free_since: Timestamp,
 }
 
+/// What a snapshot holds: how many have gone, which are there, and who names them.
+pub type Facts = (u64, Vec<Record>, Vec<(Holder, Vec<ArtifactId>)>);
+
 /// Every artifact, and who names it. Changes only by [`Table::evolve`], [`Table::refer`] and
 /// [`Table::undo`].
 #[derive(Default)]
@@ -151,9 +154,13 @@ impl Table {
     fn name(&mut self, holder: &Holder, after: Vec<ArtifactId>) -> Vec<ArtifactId> {
         let touched: BTreeSet<ArtifactId> =
             self.references.of(holder).iter().chain(&after).cloned().collect();
-        touched.iter().for_each(|artifact| self.forget_end(artifact));
+        for artifact in &touched {
+            self.forget_end(artifact);
+        }
         let before = self.references.replace(holder, after);
-        touched.iter().for_each(|artifact| self.note_end(artifact));
+        for artifact in &touched {
+            self.note_end(artifact);
+        }
         before
     }
 
@@ -284,16 +291,14 @@ impl Table {
     }
 
     /// Everything, for a snapshot.
-    pub fn facts(&self) -> (u64, Vec<Record>, Vec<(Holder, Vec<ArtifactId>)>) {
+    pub fn facts(&self) -> Facts {
         let named = self.references.all();
         let named = named.map(|(holder, artifacts)| (holder.clone(), artifacts.to_vec()));
         (self.gone, self.records.values().cloned().collect(), named.collect())
     }
 
     /// Puts together what a snapshot holds.
-    pub fn restore(
-        (gone, records, named): (u64, Vec<Record>, Vec<(Holder, Vec<ArtifactId>)>),
-    ) -> Self {
+    pub fn restore((gone, records, named): Facts) -> Self {
         let mut table = Self { gone, ..Self::default() };
         #[cfg(feature = "planted")]
         let named = if crate::planted::is("artifact.forgets_holders") { Vec::new() } else { named };

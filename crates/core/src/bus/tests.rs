@@ -13,8 +13,8 @@ scenarios! {
         (1, "bob", "event.emit ping payload=null", "ping null"),
         (2, "bob", r#"all: event.emit build.done & state.set shared/build "green""#,
             r#"build.done; state.set shared/build v1 = "green""#),
-        (3, "ada", r#"#k event.emit deploy.begun"#, "deploy.begun; receipt.kept k"),
-        (4, "ada", r#"#k event.emit deploy.begun"#,
+        (3, "ada", "#k event.emit deploy.begun", "deploy.begun; receipt.kept k"),
+        (4, "ada", "#k event.emit deploy.begun",
             r#"r5: {"emitted":{"type":"deploy.begun","subject":"events/deploy.begun"}}"#),
         (5, "ada", r#"event.history type="deploy.*""#, "about the past"),
     ]

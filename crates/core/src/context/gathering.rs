@@ -287,14 +287,18 @@ impl Gathering<'_> {
             hands.iter().map(|agent| NamespaceName::of_agent(agent)).collect();
         places.insert(NamespaceName::shared());
         let newest = self.newest(&places, |entry| hands.contains(entry.updated_by()));
-        newest.iter().for_each(|entry| self.entry(entry));
+        for entry in &newest {
+            self.entry(entry);
+        }
     }
 
     /// What changed last in `shared`.
     fn recent(&mut self) {
         let places = BTreeSet::from([NamespaceName::shared()]);
         let newest = self.newest(&places, |_| true);
-        newest.iter().for_each(|entry| self.entry(entry));
+        for entry in &newest {
+            self.entry(entry);
+        }
     }
 
     /// The entries of some namespaces that changed last, the latest first.

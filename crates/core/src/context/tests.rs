@@ -113,7 +113,7 @@ fn what_is_named_and_not_there_is_told() {
 #[test]
 fn looking_for_what_is_relevant_ends() {
     let mut world = check(&[]);
-    for round in 0..limits::CONTEXT_ENTRIES_MAX / 1_000 + 1 {
+    for round in 0..=limits::CONTEXT_ENTRIES_MAX / 1_000 {
         let told = world.run(0, "ada", &format!("many 1000 state.set shared/k{round}-{{}} {{}}"));
         assert_eq!(told, "1000 state.set");
     }

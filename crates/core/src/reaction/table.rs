@@ -43,68 +43,9 @@ impl Table {
         let name = event.reaction().clone();
         let record = self.by_name.get(&name).cloned();
         let (last_call, calls) = (self.last_call, self.evolve_calls(event, moment));
-        let after = self.after_event(record.as_ref(), event, moment);
+        let after = after_event(record.as_ref(), event, moment);
         self.put(&name, after);
         Undo { name, record, last_call, calls }
-    }
-
-    /// What becomes of the record that an event is about.
-    fn after_event(
-        &self,
-        before: Option<&Record>,
-        event: &Event,
-        moment: &Moment<'_>,
-    ) -> Option<Record> {
-        if let Event::Added { reaction, on, commands, webhook, enabled, .. } = event {
-            return Some(Record {
-                name: reaction.clone(),
-                parts: vec![Arc::new(Part { on: on.clone(), commands: commands.clone() })],
-                webhook: webhook.clone(),
-                secret: None,
-                enabled: *enabled,
-                built_in: false,
-                added_at: moment.time,
-                added_by: moment.agent.clone(),
-                revision: moment.revision,
-                runs: 0,
-                failures: 0,
-                trouble: None,
-            });
-        }
-        let mut record = before?.clone();
-        match event {
-            Event::Removed { .. } => return None,
-            Event::Sealed { secret, .. } => record.secret = Some(secret.clone()),
-            Event::Enabled { .. } => {
-                record.enabled = true;
-                record.revision = moment.revision;
-                // Nobody added what comes with every workspace: it acts for whoever wants it.
-                if record.built_in {
-                    record.added_by = moment.agent.clone();
-                    record.added_at = moment.time;
-                }
-            }
-            Event::Disabled { .. } => {
-                record.enabled = false;
-                record.revision = moment.revision;
-            }
-            Event::Ran { .. } => record.runs += 1,
-            Event::Failed { code, detail, .. } => {
-                record.failures += 1;
-                record.trouble = Some(trouble(code, detail, moment));
-            }
-            Event::CallDead { detail, .. } => {
-                record.failures += 1;
-                record.trouble = Some(trouble("reaction.call_dead", detail, moment));
-            }
-            Event::Added { .. }
-            | Event::Stopped { .. }
-            | Event::Called { .. }
-            | Event::CallBegun { .. }
-            | Event::CallDone { .. }
-            | Event::CallFailed { .. } => {}
-        }
-        Some(record)
     }
 
     /// Applies what a fact means for calls, and tells what was there before.
@@ -347,4 +288,58 @@ fn trouble(code: &str, detail: &str, moment: &Moment<'_>) -> Trouble {
         at: moment.time,
         revision: moment.revision,
     }
+}
+
+/// What becomes of the record that an event is about.
+fn after_event(before: Option<&Record>, event: &Event, moment: &Moment<'_>) -> Option<Record> {
+    if let Event::Added { reaction, on, commands, webhook, enabled, .. } = event {
+        return Some(Record {
+            name: reaction.clone(),
+            parts: vec![Arc::new(Part { on: on.clone(), commands: commands.clone() })],
+            webhook: webhook.clone(),
+            secret: None,
+            enabled: *enabled,
+            built_in: false,
+            added_at: moment.time,
+            added_by: moment.agent.clone(),
+            revision: moment.revision,
+            runs: 0,
+            failures: 0,
+            trouble: None,
+        });
+    }
+    let mut record = before?.clone();
+    match event {
+        Event::Removed { .. } => return None,
+        Event::Sealed { secret, .. } => record.secret = Some(secret.clone()),
+        Event::Enabled { .. } => {
+            record.enabled = true;
+            record.revision = moment.revision;
+            // Nobody added what comes with every workspace: it acts for whoever wants it.
+            if record.built_in {
+                record.added_by = moment.agent.clone();
+                record.added_at = moment.time;
+            }
+        }
+        Event::Disabled { .. } => {
+            record.enabled = false;
+            record.revision = moment.revision;
+        }
+        Event::Ran { .. } => record.runs += 1,
+        Event::Failed { code, detail, .. } => {
+            record.failures += 1;
+            record.trouble = Some(trouble(code, detail, moment));
+        }
+        Event::CallDead { detail, .. } => {
+            record.failures += 1;
+            record.trouble = Some(trouble("reaction.call_dead", detail, moment));
+        }
+        Event::Added { .. }
+        | Event::Stopped { .. }
+        | Event::Called { .. }
+        | Event::CallBegun { .. }
+        | Event::CallDone { .. }
+        | Event::CallFailed { .. } => {}
+    }
+    Some(record)
 }

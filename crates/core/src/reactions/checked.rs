@@ -38,10 +38,7 @@ fn check(command: Value) -> Result<(), String> {
     let mut tried = Vec::new();
     loop {
         let text = Value::Object(fields.clone()).to_string();
-        let fault = match command_of(&text) {
-            Ok(_) => return Ok(()),
-            Err(fault) => fault,
-        };
+        let Err(fault) = command_of(&text) else { return Ok(()) };
         let Fault::BadField { field, .. } = &fault else { return Err(fault.to_string()) };
         let is_open = tried.iter().any(|(name, _)| name == field)
             || fields.get(field).is_some_and(is_filled_in);
@@ -94,8 +91,8 @@ mod tests {
             assert_eq!(checked(good), Ok(()), "{good}");
         }
         for bad in [
-            r#"[]"#,
-            r#"{}"#,
+            "[]",
+            "{}",
             r#"{"command":"state.fly"}"#,
             r#"{"command":"state.get","namespace":"shared","key":"k"}"#,
             r#"{"command":"{{type}}"}"#,

@@ -3,10 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::Space;
-use crate::artifacts::Holder;
 use crate::entries::Entries;
 use crate::handoffs::{List, Status};
-use crate::names::{AgentId, ArtifactId, Key, NamespaceName};
+use crate::names::{AgentId, Key, NamespaceName};
 use crate::numbers::{Generation, Revision, Token};
 use crate::receipt::{Kept, Receipts};
 use crate::state::Ending;
@@ -87,7 +86,7 @@ pub struct Head {
     pub checkpoints: checkpoint::Facts,
     /// Artifacts: how many have gone, which are there, and who names them.
     #[serde(default)]
-    pub artifacts: (u64, Vec<artifact::Record>, Vec<(Holder, Vec<ArtifactId>)>),
+    pub artifacts: artifact::Facts,
     /// Secrets: how many have gone, and what is known of those that are there.
     #[serde(default)]
     pub secrets: (u64, Vec<secret::Secret>),

@@ -126,7 +126,7 @@ impl Space {
         let savepoint = self.savepoint(happened);
         let done = match held {
             Ok(false) => return false,
-            Ok(true) => self.carry_out(run, author, stamp, happened),
+            Ok(true) => self.carry_out(run, &author, stamp, happened),
             Err(failed) => Err(failed),
         };
         if let Err(Failed { command, code, detail }) = done {
@@ -141,7 +141,7 @@ impl Space {
     fn carry_out(
         &mut self,
         run: &Run<'_>,
-        author: AgentId,
+        author: &AgentId,
         stamp: &mut Stamp,
         happened: &mut Happened,
     ) -> Result<(), Failed> {

@@ -538,7 +538,6 @@ impl Space {
                 let reply = rule::query(&self.rule, query);
                 Some(reply.map(Reply::Rule).map_err(Rejection::Rule))
             }
-            Query::Bus(bus::Query::History(_)) => None,
             Query::Reaction(query) => {
                 let reply = reaction::query(&self.reaction, query);
                 Some(reply.map(Reply::Reaction).map_err(Rejection::Reaction))
@@ -588,6 +587,7 @@ impl Space {
                 | workspace::Query::Diff(_)
                 | workspace::Query::Why { .. },
             )
+            | Query::Bus(bus::Query::History(_))
             | Query::At(..) => None,
         }
     }

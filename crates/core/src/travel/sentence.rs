@@ -71,10 +71,10 @@ fn of_created(batch: &Batch, created: &Created) -> String {
     let Created { task, task_type, description, parent, .. } = created;
     let mut sentence = format!("`{}` wanted `{task_type}` done as task `{task}`", batch.agent);
     if let Some(parent) = parent {
-        sentence.push_str(&format!(", a part of `{parent}`"));
+        sentence.extend([", a part of `", parent.as_str(), "`"]);
     }
     if let Some(description) = description {
-        sentence.push_str(&format!(": {}", quoted(description)));
+        sentence.extend([": ", &quoted(description)]);
     }
     sentence
 }

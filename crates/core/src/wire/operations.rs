@@ -18,6 +18,7 @@ pub enum Effect {
 
 /// An operation, by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about a name")]
 pub struct Operation {
     /// The primitive, a dot, and what is done.
     pub name: &'static str,
