@@ -319,8 +319,9 @@ macro_rules! sums {
     )*};
 }
 sums!(
-    state => State, namespace => Namespace, agent => Agent, message => Message, topic => Topic, stream => Stream, rule => Rule, lock => Lock, bus => Bus, reaction => Reaction,
-    semaphore => Semaphore, barrier => Barrier, task => Task, join => Join,
-    pipeline => Pipeline, checkpoint => Checkpoint, artifact => Artifact, secret => Secret,
-    handoff => Handoff, workspace => Workspace
+    state => State, namespace => Namespace, agent => Agent, message => Message, topic => Topic,
+    stream => Stream, rule => Rule, lock => Lock, bus => Bus, reaction => Reaction,
+    semaphore => Semaphore, barrier => Barrier, task => Task, join => Join, pipeline => Pipeline,
+    checkpoint => Checkpoint, artifact => Artifact, secret => Secret, handoff => Handoff,
+    workspace => Workspace
 );

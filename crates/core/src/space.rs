@@ -16,6 +16,7 @@ use crate::{
     pipeline, policy, reaction, rule, secret, semaphore, state, stream, task, topic, workspace,
 };
 
+mod asking;
 mod founding;
 mod handing;
 mod head;

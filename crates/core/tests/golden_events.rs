@@ -45,6 +45,8 @@ use serde::{Deserialize, Serialize};
 
 #[path = "golden/contents.rs"]
 mod contents;
+#[path = "golden/holds.rs"]
+mod holds;
 #[path = "golden/reactions.rs"]
 mod reactions;
 
@@ -101,15 +103,7 @@ fn variant(event: &Event) -> &'static str {
         Event::Lock(lock::Event::Dropped { .. }) => "lock dropped",
         Event::Lock(lock::Event::Queued { .. }) => "lock queued",
         Event::Lock(lock::Event::GaveUp { .. }) => "lock gave up",
-        Event::Semaphore(semaphore::Event::Created { .. }) => "semaphore created",
-        Event::Semaphore(semaphore::Event::Acquired { .. }) => "semaphore acquired",
-        Event::Semaphore(semaphore::Event::Renewed { .. }) => "semaphore renewed",
-        Event::Semaphore(semaphore::Event::Released { .. }) => "semaphore released",
-        Event::Semaphore(semaphore::Event::Expired { .. }) => "semaphore expired",
-        Event::Semaphore(semaphore::Event::Dropped { .. }) => "semaphore dropped",
-        Event::Semaphore(semaphore::Event::Queued { .. }) => "semaphore queued",
-        Event::Semaphore(semaphore::Event::GaveUp { .. }) => "semaphore gave up",
-        Event::Semaphore(semaphore::Event::Forgotten { .. }) => "semaphore forgotten",
+        Event::Semaphore(event) => semaphore_variant(event),
         Event::Task(event) => task_variant(event),
         Event::Barrier(barrier::Event::Arrived { .. }) => "barrier arrived",
         Event::Barrier(barrier::Event::Opened { .. }) => "barrier opened",
@@ -222,6 +216,20 @@ fn handoff_variant(event: &handoff::Event) -> &'static str {
         handoff::Event::Failed { .. } => "handoff failed",
         handoff::Event::Queued { .. } => "handoff queued",
         handoff::Event::GaveUp { .. } => "handoff gave up",
+    }
+}
+
+fn semaphore_variant(event: &semaphore::Event) -> &'static str {
+    match event {
+        semaphore::Event::Created { .. } => "semaphore created",
+        semaphore::Event::Acquired { .. } => "semaphore acquired",
+        semaphore::Event::Renewed { .. } => "semaphore renewed",
+        semaphore::Event::Released { .. } => "semaphore released",
+        semaphore::Event::Expired { .. } => "semaphore expired",
+        semaphore::Event::Dropped { .. } => "semaphore dropped",
+        semaphore::Event::Queued { .. } => "semaphore queued",
+        semaphore::Event::GaveUp { .. } => "semaphore gave up",
+        semaphore::Event::Forgotten { .. } => "semaphore forgotten",
     }
 }
 
@@ -383,9 +391,9 @@ fn examples() -> Vec<(&'static str, Event)> {
     .chain(reactions::emitted())
     .chain(reactions::reactions())
     .chain(reactions::calls())
-    .chain(locks())
-    .chain(semaphores())
-    .chain(barriers())
+    .chain(holds::locks())
+    .chain(holds::semaphores())
+    .chain(holds::barriers())
     .chain(joins())
     .chain(checkpoints())
     .chain(contents::artifacts())
@@ -432,51 +440,6 @@ fn handoff_rules() -> Vec<(&'static str, Event)> {
         ("rule.removed", rule::Event::Removed { name: name() }),
     ];
     events.into_iter().map(|(name, event)| (name, Event::Rule(event))).collect()
-}
-
-fn locks() -> Vec<(&'static str, Event)> {
-    let name = || LockName::parse("repository/main").unwrap();
-    let (token, wait, ttl_ms) = (Token(300), WaitId(70_000), 300_000);
-    let until = Timestamp(1_794_700_800_123);
-    let acquired =
-        |wait| lock::Event::Acquired { name: name(), holder: ada(), token, ttl_ms, wait };
-    let gave_up = |left| lock::Event::GaveUp { name: name(), waiter: ada(), wait, left };
-    let events = vec![
-        ("lock.acquired", acquired(None)),
-        ("lock.acquired with a wait before it", acquired(Some(wait))),
-        ("lock.renewed", lock::Event::Renewed { name: name(), ttl_ms }),
-        ("lock.released", lock::Event::Released { name: name(), token }),
-        ("lock.expired", lock::Event::Expired { name: name(), token }),
-        ("lock.dropped", lock::Event::Dropped { name: name(), token }),
-        ("lock.queued", lock::Event::Queued { name: name(), waiter: ada(), wait, ttl_ms, until }),
-        ("lock.gave_up", gave_up(Left::Timeout)),
-        ("lock.gave_up with the caller gone", gave_up(Left::Gone)),
-        ("lock.gave_up with the session ended", gave_up(Left::SessionEnded)),
-    ];
-    events.into_iter().map(|(name, event)| (name, Event::Lock(event))).collect()
-}
-
-fn semaphores() -> Vec<(&'static str, Event)> {
-    let name = || SemaphoreName::parse("model/large").unwrap();
-    let (token, wait, ttl_ms) = (Token(300), WaitId(70_000), 300_000);
-    let until = Timestamp(1_794_700_800_123);
-    let acquired =
-        |wait| semaphore::Event::Acquired { name: name(), holder: ada(), token, ttl_ms, wait };
-    let gave_up = |left| semaphore::Event::GaveUp { name: name(), waiter: ada(), wait, left };
-    let queued = semaphore::Event::Queued { name: name(), waiter: ada(), wait, ttl_ms, until };
-    let events = vec![
-        ("semaphore.created", semaphore::Event::Created { name: name(), permits: 3 }),
-        ("semaphore.acquired", acquired(None)),
-        ("semaphore.acquired with a wait before it", acquired(Some(wait))),
-        ("semaphore.renewed", semaphore::Event::Renewed { name: name(), token, ttl_ms }),
-        ("semaphore.released", semaphore::Event::Released { name: name(), token }),
-        ("semaphore.expired", semaphore::Event::Expired { name: name(), token }),
-        ("semaphore.dropped", semaphore::Event::Dropped { name: name(), token }),
-        ("semaphore.queued", queued),
-        ("semaphore.gave_up", gave_up(Left::Timeout)),
-        ("semaphore.forgotten", semaphore::Event::Forgotten { name: name() }),
-    ];
-    events.into_iter().map(|(name, event)| (name, Event::Semaphore(event))).collect()
 }
 
 fn task() -> TaskId {
@@ -719,32 +682,6 @@ fn handoffs() -> Vec<(&'static str, Event)> {
         ),
     ];
     events.into_iter().map(|(name, event)| (name, Event::Handoff(event))).collect()
-}
-
-fn barriers() -> Vec<(&'static str, Event)> {
-    let name = || BarrierName::parse("phase/review").unwrap();
-    let (generation, wait, count) = (Generation(7), WaitId(70_000), 300);
-    let until = Timestamp(1_794_700_800_123);
-    let arrived = |wait, until| {
-        let (name, party) = (name(), ada());
-        barrier::Event::Arrived { name, party, generation, count, wait, until }
-    };
-    let withdrawn = |wait, left| {
-        let (name, party) = (name(), ada());
-        barrier::Event::Withdrawn { name, party, generation, count, wait, left }
-    };
-    let passed = barrier::Event::Passed { name: name(), party: ada(), generation, count, wait };
-    let events = vec![
-        ("barrier.arrived", arrived(None, None)),
-        ("barrier.arrived with a wait", arrived(Some(wait), Some(until))),
-        ("barrier.opened", barrier::Event::Opened { name: name(), generation }),
-        ("barrier.passed", passed),
-        ("barrier.withdrawn", withdrawn(Some(wait), None)),
-        ("barrier.withdrawn with the session ended", withdrawn(None, Some(Left::SessionEnded))),
-        ("barrier.reset", barrier::Event::Reset { name: name(), generation }),
-        ("barrier.forgotten", barrier::Event::Forgotten { name: name(), generation }),
-    ];
-    events.into_iter().map(|(name, event)| (name, Event::Barrier(event))).collect()
 }
 
 fn joins() -> Vec<(&'static str, Event)> {

@@ -72,15 +72,7 @@ fn commanded(command: &Command) -> String {
             format!("moves {what} from {} to {}", transfer.from_namespace, transfer.to_namespace)
         }
         Command::State(StateCommand::Expire | StateCommand::LetGo { .. }) => "lets go".to_owned(),
-        Command::Namespace(command) => {
-            let name = command.name();
-            match command {
-                namespace::Command::Create { .. } => format!("creates namespace {name}"),
-                namespace::Command::Configure { .. } => format!("changes the rules of {name}"),
-                namespace::Command::Delete { .. } => format!("deletes namespace {name}"),
-                namespace::Command::Ensure { .. } => format!("makes sure of {name}"),
-            }
-        }
+        Command::Namespace(command) => of_namespace(command),
         Command::Agent(command) => match command {
             agent::Command::Register(register) => {
                 format!("registers, may be silent for {} ms", register.ttl_ms.unwrap_or_default())
@@ -115,6 +107,16 @@ fn commanded(command: &Command) -> String {
         Command::Workspace(command @ workspace::Command::Found { .. }) => {
             format!("asks {command:?}")
         }
+    }
+}
+
+fn of_namespace(command: &namespace::Command) -> String {
+    let name = command.name();
+    match command {
+        namespace::Command::Create { .. } => format!("creates namespace {name}"),
+        namespace::Command::Configure { .. } => format!("changes the rules of {name}"),
+        namespace::Command::Delete { .. } => format!("deletes namespace {name}"),
+        namespace::Command::Ensure { .. } => format!("makes sure of {name}"),
     }
 }
 

@@ -2,15 +2,15 @@
 //!
 //! ```text
 //!   a task that was claimed ──▶ context.build ──▶ POST …/chat/completions ──▶ task.complete
-//!                                                                              result, usage, lineage
+//!                                                              result, usage and lineage of it
 //! ```
 //!
 //! Any endpoint will do that speaks the protocol of `OpenAI` chat completions.
 //!
-//! 1. The task is completed with what the model said, what that cost and what it was told: the sections
-//!    of the context, how many tokens they had, and what was left out.
-//! 2. If the model cannot be asked, or answers otherwise than it should, the task is failed with the
-//!    reason, so that it is tried again as its author has said.
+//! 1. The task is completed with what the model said, what that cost and what it was told: the
+//!    sections of the context, how many tokens they had, and what was left out.
+//! 2. If the model cannot be asked, or answers otherwise than it should, the task is failed with
+//!    the reason, so that it is tried again as its author has said.
 //! 3. The key of the endpoint goes to the endpoint and nowhere else.
 //! 4. One call is made, it has a deadline, and what is read of the answer is bounded.
 //!

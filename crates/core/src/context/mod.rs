@@ -7,7 +7,7 @@
 //! | rank | section | what |
 //! |---|---|---|
 //! | 1 | `task` | what is to be done, how far it is, why the last try failed |
-//! | 2 | `handoffs` | the latest hand-off of the task: what was done, what is left, what came along |
+//! | 2 | `handoffs` | the latest hand-off: what was done, what is left, what came along |
 //! | 3 | `checkpoint` | where the work was saved last |
 //! | 4 | `entries` | keys that a hand-off handed over or a stage of a pipeline reads |
 //! | 5 | `entries` | keys that the description or definition mentions, as `namespace/key` |
@@ -21,15 +21,15 @@
 //! left out, and smaller ones after it may still fit. Sections stand in the order of the table,
 //! mail before what others are doing.
 //!
-//! **How tokens are counted:** the bytes of the text divided by four, rounded up. Models differ; this
-//! rule is the same for all of them, and on the safe side for most languages and for JSON.
+//! **How tokens are counted:** the bytes of the text divided by four, rounded up. Models differ;
+//! this rule is the same for all of them, and on the safe side for most languages and for JSON.
 //!
 //! Invariants:
 //!
 //! 1. The same space gives the same text, to the byte.
 //! 2. The text is never longer than the budget.
-//! 3. Whatever agents wrote stands between fences that it cannot end, and is announced as data. Names
-//!    stand between backticks, and have none in them.
+//! 3. Whatever agents wrote stands between fences that it cannot end, and is announced as data.
+//!    Names stand between backticks, and have none in them.
 //! 4. Looking for it is bounded, however much there is.
 //! 5. A secret is named by its reference, as everywhere else: its value is not in the space.
 //!

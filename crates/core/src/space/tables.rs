@@ -2,11 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::handing::Whole;
 use super::plan::Plan;
 use super::{Happened, Space};
 use crate::batch::Moment;
-use crate::command::{Command, Query};
+use crate::command::Command;
 use crate::event::Event;
 use crate::json::Json;
 use crate::limits;
@@ -17,10 +16,9 @@ use crate::reply::Reply;
 use crate::rules::Rules;
 use crate::stamp::Stamp;
 use crate::state::Surroundings;
-use crate::transaction::Precondition;
 use crate::{
-    agent, artifact, barrier, bus, checkpoint, context, contracts, handoff, join, lock, message,
-    namespace, pipeline, reaction, rule, secret, semaphore, state, stream, task, topic, workspace,
+    agent, artifact, barrier, bus, checkpoint, handoff, join, lock, message, namespace, pipeline,
+    reaction, rule, secret, semaphore, state, stream, task, topic, workspace,
 };
 
 /// How to take back one change.
@@ -203,15 +201,7 @@ impl Space {
         let Happened { events, live, .. } = happened;
         match command {
             Command::State(command) => self.decide_state(command, stamp, events),
-            Command::Namespace(command) => {
-                let name = command.name().clone();
-                let decided = namespace::decide(&self.namespace, command)?;
-                events.extend(decided.events.into_iter().map(Event::Namespace));
-                Ok(match decided.reply {
-                    Some(reply) => Plan::Reply(Reply::Namespace(reply)),
-                    None => Plan::Namespace(name),
-                })
-            }
+            Command::Namespace(command) => self.decide_namespace(command, events),
             Command::Agent(command) => {
                 let decided = agent::decide(&self.agent, command, stamp)?;
                 events.extend(decided.events.into_iter().map(Event::Agent));
@@ -292,6 +282,20 @@ impl Space {
         events.extend(decided.events.into_iter().map(Event::Secret));
         Ok(Plan::Secret(decided.about))
     }
+    fn decide_namespace(
+        &self,
+        command: namespace::Command,
+        events: &mut Vec<Event>,
+    ) -> Result<Plan, Rejection> {
+        let name = command.name().clone();
+        let decided = namespace::decide(&self.namespace, command)?;
+        events.extend(decided.events.into_iter().map(Event::Namespace));
+        Ok(match decided.reply {
+            Some(reply) => Plan::Reply(Reply::Namespace(reply)),
+            None => Plan::Namespace(name),
+        })
+    }
+
     fn decide_reaction(
         &self,
         command: reaction::Command,
@@ -461,155 +465,5 @@ impl Space {
             || self.semaphore.holds(token)
             || self.task.holds(token)
             || self.agent.holds(token)
-    }
-
-    pub(super) fn check_precondition(
-        &self,
-        index: usize,
-        precondition: Precondition,
-    ) -> Result<(), Rejection> {
-        let mut entry = None;
-        let holds = match &precondition {
-            Precondition::Entry { namespace, key, version, exists, value } => {
-                entry = self.state.entry(namespace, key);
-                let found = entry.as_ref();
-                let present = found.map_or(0, |entry| entry.version().0);
-                version.is_none_or(|version| version.0 == present)
-                    && exists.is_none_or(|exists| exists == found.is_some())
-                    && value.as_ref().is_none_or(|value| {
-                        found.is_some_and(|entry| entry.json().same_value(value))
-                    })
-            }
-            Precondition::Namespace { name, exists } => {
-                self.namespace.get(name).is_some() == *exists
-            }
-            Precondition::Agent { agent, active } => self.agent.is_active(agent) == *active,
-            Precondition::Token(token) => self.is_live(*token),
-            Precondition::Revision(revision) => *revision == self.revision,
-        };
-        if holds {
-            return Ok(());
-        }
-        Err(Rejection::PreconditionFailed {
-            index,
-            precondition: Box::new(precondition),
-            entry: entry.map(Box::new),
-            revision: self.revision,
-        })
-    }
-
-    /// Answers a question about the present; none if it is about the past.
-    pub fn query(&self, query: &Query) -> Option<Result<Reply, Rejection>> {
-        match query {
-            Query::State(query) => {
-                let around = Neighbours { namespace: &self.namespace, agent: &self.agent };
-                let reply = state::query(&self.state, &around, query, self.revision)?;
-                Some(reply.map(Reply::State).map_err(Rejection::State))
-            }
-            Query::Namespace(query) => {
-                let reply = namespace::query(&self.namespace, query);
-                Some(reply.map(Reply::Namespace).map_err(Rejection::Namespace))
-            }
-            Query::Agent(query) => {
-                let reply = agent::query(&self.agent, query);
-                Some(reply.map(Reply::Agent).map_err(Rejection::Agent))
-            }
-            Query::Message(query) => {
-                let reply = message::query(&self.message, query);
-                Some(reply.map(Reply::Message).map_err(Rejection::Message))
-            }
-            Query::Topic(query) => {
-                let reply = topic::query(&self.topic, query);
-                Some(reply.map(Reply::Topic).map_err(Rejection::Topic))
-            }
-            Query::Stream(query) => {
-                let reply = stream::query(&self.stream, query);
-                Some(reply.map(Reply::Stream).map_err(Rejection::Stream))
-            }
-            Query::Contract(query) => {
-                let reply = self.contracts(query);
-                Some(reply.map(Reply::Contract).map_err(Rejection::Contract))
-            }
-            Query::Context(context::Query::Build(asked)) => {
-                let built = context::build(self, asked).map(context::Reply::Context);
-                Some(built.map(Reply::Context).map_err(Rejection::Context))
-            }
-            Query::Rule(query) => {
-                let reply = rule::query(&self.rule, query);
-                Some(reply.map(Reply::Rule).map_err(Rejection::Rule))
-            }
-            Query::Reaction(query) => {
-                let reply = reaction::query(&self.reaction, query);
-                Some(reply.map(Reply::Reaction).map_err(Rejection::Reaction))
-            }
-            Query::Lock(query) => {
-                let reply = lock::query(&self.lock, query);
-                Some(reply.map(Reply::Lock).map_err(Rejection::Lock))
-            }
-            Query::Semaphore(query) => {
-                let reply = semaphore::query(&self.semaphore, query);
-                Some(reply.map(Reply::Semaphore).map_err(Rejection::Semaphore))
-            }
-            Query::Task(query) => {
-                let around = Neighbours { namespace: &self.namespace, agent: &self.agent };
-                let reply = task::query(&self.task, &around, query)?;
-                Some(reply.map(Reply::Task).map_err(Rejection::Task))
-            }
-            Query::Barrier(query) => Some(Ok(Reply::Barrier(barrier::query(&self.barrier, query)))),
-            Query::Join(query) => {
-                let reply = join::query(&self.join, &Tasks(&self.task), query);
-                Some(reply.map(Reply::Join).map_err(Rejection::Join))
-            }
-            Query::Pipeline(query) => {
-                let reply = pipeline::query(&self.pipeline, query);
-                Some(reply.map(Reply::Pipeline).map_err(Rejection::Pipeline))
-            }
-            Query::Checkpoint(query) => {
-                let reply = checkpoint::query(&self.checkpoint, query);
-                Some(reply.map(Reply::Checkpoint).map_err(Rejection::Checkpoint))
-            }
-            Query::Artifact(query) => {
-                let reply = artifact::query(&self.artifact, query);
-                Some(reply.map(Reply::Artifact).map_err(Rejection::Artifact))
-            }
-            Query::Secret(query) => {
-                let reply = secret::query(&self.secret, query);
-                Some(reply.map(Reply::Secret).map_err(Rejection::Secret))
-            }
-            Query::Handoff(query) => {
-                let reply = handoff::query(&self.handoff, &Whole(self), query);
-                Some(reply.map(Reply::Handoff).map_err(Rejection::Handoff))
-            }
-            Query::Workspace(workspace::Query::Get) => Some(Ok(self.about_itself())),
-            Query::Workspace(
-                workspace::Query::List { .. }
-                | workspace::Query::Fork { .. }
-                | workspace::Query::Diff(_)
-                | workspace::Query::Why { .. },
-            )
-            | Query::Bus(bus::Query::History(_))
-            | Query::At(..) => None,
-        }
-    }
-
-    fn contracts(
-        &self,
-        query: &contracts::Query,
-    ) -> Result<contracts::Reply, contracts::Rejection> {
-        match query {
-            contracts::Query::Show { pattern, limit, cursor } => {
-                contracts::show(self, pattern.as_ref(), *limit, cursor.as_deref())
-            }
-            contracts::Query::Check { namespace, schema } => {
-                contracts::check(self, namespace.as_ref(), schema.as_ref())
-            }
-        }
-    }
-
-    pub(super) fn about_itself(&self) -> Reply {
-        let entries = self.state.namespaces().map(|(_, entries)| entries.len()).sum();
-        let counts = [entries, self.namespace.len(), self.agent.len()];
-        let counts = counts.map(|count: usize| count as u64);
-        Reply::Workspace(workspace::about(&self.workspace, counts))
     }
 }

@@ -1,0 +1,132 @@
+//! Questions about a space, and what must hold before it is changed.
+
+use super::Space;
+use super::handing::Whole;
+use super::tables::{Neighbours, Tasks};
+use crate::command::Query;
+use crate::rejection::Rejection;
+use crate::reply::Reply;
+use crate::transaction::Precondition;
+use crate::{
+    agent, artifact, barrier, bus, checkpoint, context, contracts, handoff, join, lock, message,
+    namespace, pipeline, reaction, rule, secret, semaphore, state, stream, task, topic, workspace,
+};
+
+/// What a primitive answered, as part of all that can be answered.
+fn told<R, E: Into<Rejection>>(
+    reply: Result<R, E>,
+    sum: fn(R) -> Reply,
+) -> Option<Result<Reply, Rejection>> {
+    Some(reply.map(sum).map_err(Into::into))
+}
+
+impl Space {
+    pub(super) fn check_precondition(
+        &self,
+        index: usize,
+        precondition: Precondition,
+    ) -> Result<(), Rejection> {
+        let mut entry = None;
+        let holds = match &precondition {
+            Precondition::Entry { namespace, key, version, exists, value } => {
+                entry = self.state.entry(namespace, key);
+                let found = entry.as_ref();
+                let present = found.map_or(0, |entry| entry.version().0);
+                version.is_none_or(|version| version.0 == present)
+                    && exists.is_none_or(|exists| exists == found.is_some())
+                    && value.as_ref().is_none_or(|value| {
+                        found.is_some_and(|entry| entry.json().same_value(value))
+                    })
+            }
+            Precondition::Namespace { name, exists } => {
+                self.namespace.get(name).is_some() == *exists
+            }
+            Precondition::Agent { agent, active } => self.agent.is_active(agent) == *active,
+            Precondition::Token(token) => self.is_live(*token),
+            Precondition::Revision(revision) => *revision == self.revision,
+        };
+        if holds {
+            return Ok(());
+        }
+        Err(Rejection::PreconditionFailed {
+            index,
+            precondition: Box::new(precondition),
+            entry: entry.map(Box::new),
+            revision: self.revision,
+        })
+    }
+
+    /// Answers a question about the present; none if it is about the past.
+    pub fn query(&self, query: &Query) -> Option<Result<Reply, Rejection>> {
+        match query {
+            Query::State(query) => {
+                let around = Neighbours { namespace: &self.namespace, agent: &self.agent };
+                told(state::query(&self.state, &around, query, self.revision)?, Reply::State)
+            }
+            Query::Namespace(query) => {
+                told(namespace::query(&self.namespace, query), Reply::Namespace)
+            }
+            Query::Agent(query) => told(agent::query(&self.agent, query), Reply::Agent),
+            Query::Message(query) => told(message::query(&self.message, query), Reply::Message),
+            Query::Topic(query) => told(topic::query(&self.topic, query), Reply::Topic),
+            Query::Stream(query) => told(stream::query(&self.stream, query), Reply::Stream),
+            Query::Contract(query) => told(self.contracts(query), Reply::Contract),
+            Query::Context(context::Query::Build(asked)) => {
+                told(context::build(self, asked).map(context::Reply::Context), Reply::Context)
+            }
+            Query::Rule(query) => told(rule::query(&self.rule, query), Reply::Rule),
+            Query::Reaction(query) => told(reaction::query(&self.reaction, query), Reply::Reaction),
+            Query::Lock(query) => told(lock::query(&self.lock, query), Reply::Lock),
+            Query::Semaphore(query) => {
+                told(semaphore::query(&self.semaphore, query), Reply::Semaphore)
+            }
+            Query::Task(query) => {
+                let around = Neighbours { namespace: &self.namespace, agent: &self.agent };
+                told(task::query(&self.task, &around, query)?, Reply::Task)
+            }
+            Query::Barrier(query) => Some(Ok(Reply::Barrier(barrier::query(&self.barrier, query)))),
+            Query::Join(query) => {
+                told(join::query(&self.join, &Tasks(&self.task), query), Reply::Join)
+            }
+            Query::Pipeline(query) => told(pipeline::query(&self.pipeline, query), Reply::Pipeline),
+            Query::Checkpoint(query) => {
+                told(checkpoint::query(&self.checkpoint, query), Reply::Checkpoint)
+            }
+            Query::Artifact(query) => told(artifact::query(&self.artifact, query), Reply::Artifact),
+            Query::Secret(query) => told(secret::query(&self.secret, query), Reply::Secret),
+            Query::Handoff(query) => {
+                told(handoff::query(&self.handoff, &Whole(self), query), Reply::Handoff)
+            }
+            Query::Workspace(workspace::Query::Get) => Some(Ok(self.about_itself())),
+            Query::Workspace(
+                workspace::Query::List { .. }
+                | workspace::Query::Fork { .. }
+                | workspace::Query::Diff(_)
+                | workspace::Query::Why { .. },
+            )
+            | Query::Bus(bus::Query::History(_))
+            | Query::At(..) => None,
+        }
+    }
+
+    fn contracts(
+        &self,
+        query: &contracts::Query,
+    ) -> Result<contracts::Reply, contracts::Rejection> {
+        match query {
+            contracts::Query::Show { pattern, limit, cursor } => {
+                contracts::show(self, pattern.as_ref(), *limit, cursor.as_deref())
+            }
+            contracts::Query::Check { namespace, schema } => {
+                contracts::check(self, namespace.as_ref(), schema.as_ref())
+            }
+        }
+    }
+
+    pub(super) fn about_itself(&self) -> Reply {
+        let entries = self.state.namespaces().map(|(_, entries)| entries.len()).sum();
+        let counts = [entries, self.namespace.len(), self.agent.len()];
+        let counts = counts.map(|count: usize| count as u64);
+        Reply::Workspace(workspace::about(&self.workspace, counts))
+    }
+}
