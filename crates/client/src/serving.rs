@@ -232,10 +232,11 @@ impl<C: Carrier> Place<C> {
             let receiving = receiving.redeliver_ms(REDELIVER_MS);
             tokio::select! {
                 received = receiving.into_future() => match received {
-                    Ok(received) => match received.into_iter().next() {
-                        Some(message) => return Some(message),
-                        None => {}
-                    },
+                    Ok(received) => {
+                        if let Some(message) = received.into_iter().next() {
+                            return Some(message);
+                        }
+                    }
                     Err(error) if is_hopeless(error.kind()) => return None,
                     Err(_) => sleep(PAUSE).await,
                 },

@@ -35,11 +35,11 @@ use baton_core::tasks::Returns;
 use baton_core::travel::{Manner, Origin};
 use baton_core::wait::{Keyed, Left};
 use baton_core::{
-    AgentId, ArtifactId, BarrierName, Batch, CheckpointId, CheckpointLabel, Event, Generation,
-    GroupName, HandoffId, IdempotencyKey, JoinId, Json, Key, LockName, NamespaceName, Notice,
-    PipelineName, Revision, RuleName, SemaphoreName, StageName, TaskId, TaskType, Timestamp, Token,
-    Version, WaitId, WorkspaceName, agent, artifact, barrier, bus, checkpoint, handoff, join, lock,
-    namespace, pipeline, reaction, rule, secret, semaphore, task, topic, workspace,
+    AgentId, ArtifactId, Batch, CheckpointId, CheckpointLabel, Event, GroupName, HandoffId,
+    IdempotencyKey, JoinId, Json, Key, NamespaceName, Notice, PipelineName, Revision, RuleName,
+    StageName, TaskId, TaskType, Timestamp, Token, Version, WaitId, WorkspaceName, agent, artifact,
+    barrier, bus, checkpoint, handoff, join, lock, namespace, pipeline, reaction, rule, secret,
+    semaphore, task, topic, workspace,
 };
 use serde::{Deserialize, Serialize};
 

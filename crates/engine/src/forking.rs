@@ -34,7 +34,7 @@ impl<L: Log> Past<'_, L> {
         let workspace = self.workspace().clone();
         let (revision, time, by) = (space.revision(), space.time(), by.clone());
         let origin = Origin { manner: Manner::Fork, workspace, revision, time, by };
-        self.shard().begin_with(to, &mut space, origin)
+        self.shard().begin_with(to, &mut space, &origin)
     }
 }
 
@@ -45,7 +45,7 @@ impl<L: Log> Shard<L> {
         &self,
         to: &WorkspaceName,
         space: &mut Space,
-        origin: Origin,
+        origin: &Origin,
     ) -> Result<Reply, Error> {
         #[cfg(feature = "planted")]
         let is_held = baton_core::planted::is("forking.still_held");
@@ -62,7 +62,7 @@ impl<L: Log> Shard<L> {
             return Ok(forked);
         }
         match self.origin_of(to)? {
-            Some((there, since)) if there == origin && since == revision => Ok(forked),
+            Some((there, since)) if there == *origin && since == revision => Ok(forked),
             there => {
                 let (id, origin) = (to.clone(), there.map(|(origin, _)| Box::new(origin)));
                 Err(Error::Rejected(Rejection::Exists { id, origin }.into()))

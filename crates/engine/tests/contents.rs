@@ -2,6 +2,7 @@
 //! secrets stand nowhere but in their one blob.
 
 use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use baton::core::state::History;
@@ -160,6 +161,15 @@ async fn a_sweep_leaves_alone_what_is_about_to_be_recorded() {
     assert_eq!(read.rest().await.unwrap(), b"slowly");
 }
 
+/// A source that gives nothing.
+struct Broken;
+
+impl Read for Broken {
+    fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+        Err(std::io::Error::other("it broke"))
+    }
+}
+
 #[tokio::test]
 async fn what_is_refused_leaves_no_blob() {
     let (baton, log, _) = in_memory();
@@ -174,12 +184,6 @@ async fn what_is_refused_leaves_no_blob() {
     let refused = workspace(&baton).secrets().put(vec![b'x'; 70_000]).await.unwrap_err();
     assert_eq!(refused.code(), "secret.too_large");
     assert_eq!(blobs(&log), Vec::<String>::new());
-    struct Broken;
-    impl Read for Broken {
-        fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
-            Err(std::io::Error::other("it broke"))
-        }
-    }
     let broken = artifacts.put(Broken).await.unwrap_err();
     assert_eq!(broken.code(), "engine.storage");
     assert_eq!(blobs(&log), Vec::<String>::new());
@@ -301,7 +305,6 @@ async fn a_secret_stands_in_one_blob_and_nowhere_else() {
     let found: Vec<_> = files.into_iter().filter(contains).collect();
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].to_string_lossy().contains("/secrets/"));
-    use std::os::unix::fs::PermissionsExt;
     assert_eq!(std::fs::metadata(&found[0]).unwrap().permissions().mode() & 0o777, 0o600);
 
     // After it is deleted it is in no file at all.

@@ -71,7 +71,7 @@ async fn a_requester_that_went_away_finds_its_place_and_its_answer() {
     let keyed = ada.once("k1").unwrap();
     {
         let asking = keyed.messages().request_handler("sum", [1, 2]).timeout_ms(600_000);
-        let mut asking = std::pin::pin!(std::future::IntoFuture::into_future(asking));
+        let mut asking = std::pin::pin!(asking.into_future());
         // It is handed in and waits; then its caller is gone.
         tokio::select! {
             biased;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use baton::core::state::{Command as StateCommand, Transfer};
 use baton::core::travel::{At, Change, Manner};
 use baton::core::workspace::{Command, Diff};
-use baton::core::{Kind, Query, Reply, Revision, Timestamp, tasks};
+use baton::core::{Kind, Query, Reply, Revision, TaskId, Timestamp, tasks};
 use baton::log::faulty::FaultyDisk;
 use baton::{Baton, Error, Options, Workspace};
 use serde_json::json;
@@ -345,7 +345,7 @@ async fn the_chain_of_causes_goes_back_to_who_wanted_it() {
     let expected = ["state.set", "task.handed_over", "handoff.offered", "task.created"];
     assert_eq!(kinds, expected, "{:#?}", why.causes);
     assert!(why.complete);
-    assert_eq!(why.causes[0].task.as_ref().map(|task| task.as_str()), Some(id));
+    assert_eq!(why.causes[0].task.as_ref().map(TaskId::as_str), Some(id));
     let sentences: Vec<_> = why.causes.iter().map(|cause| cause.sentence.as_str()).collect();
     assert!(sentences[0].starts_with("`cho` wrote version 1 of `shared/roof`"), "{sentences:?}");
     assert!(sentences[2].ends_with("because “I am tired”"), "{sentences:?}");

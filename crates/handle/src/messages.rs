@@ -23,8 +23,8 @@ impl<C: Carrier> Messages<C> {
         Self { workspace }
     }
 
-    fn own(&self) -> Option<AgentId> {
-        Some(self.workspace.caller.agent.clone())
+    fn own(&self) -> AgentId {
+        self.workspace.caller.agent.clone()
     }
 
     /// Sends a message to an agent, which need not be there yet. What it answers and how long it
@@ -77,7 +77,7 @@ impl<C: Carrier> Messages<C> {
     /// Receives this agent's mail. How long to wait for it, and how much, may follow before this is
     /// awaited; it comes again unless it is acknowledged.
     pub fn receive(&self) -> Receiving<C> {
-        let receive = Receive { agent: self.own(), ..Receive::default() };
+        let receive = Receive { agent: Some(self.own()), ..Receive::default() };
         Receiving { workspace: self.workspace.clone(), receive }
     }
 
@@ -88,7 +88,7 @@ impl<C: Carrier> Messages<C> {
 
     /// Acknowledges messages.
     pub async fn ack_all(&self, messages: &[MessageId]) -> Result<(), C::Error> {
-        let ack = Ack { agent: self.own(), message: None, messages: messages.to_vec() };
+        let ack = Ack { agent: Some(self.own()), message: None, messages: messages.to_vec() };
         match self.workspace.execute(Command::Ack(ack)).await?.reply {
             Reply::Message(MessageReply::Acked { .. }) => Ok(()),
             reply => Err(C::Error::odd(&reply)),
@@ -113,7 +113,7 @@ impl<C: Carrier> Messages<C> {
     /// One page of those that are asked for, and where to go on; of this agent's inbox if the list
     /// does not say whose.
     pub async fn page(&self, list: List) -> Result<(Vec<Message>, Option<MessageId>), C::Error> {
-        let agent = list.agent.clone().or_else(|| self.own());
+        let agent = list.agent.clone().or_else(|| Some(self.own()));
         match self.workspace.ask(Query::List(List { agent, ..list })).await?.reply {
             Reply::Message(MessageReply::Messages { messages, cursor }) => Ok((messages, cursor)),
             reply => Err(C::Error::odd(&reply)),

@@ -32,7 +32,7 @@ async fn on_log() -> (Stage, MemoryLog) {
     let log = MemoryLog::default();
     let options = Options { keep_every: Duration::from_millis(1), ..Options::default() };
     let clock = baton::clock::SystemClock::default();
-    let baton = Baton::on(log.clone(), clock, options).unwrap();
+    let baton = Baton::on(log.clone(), clock, options).expect("memory has room");
     (Stage::on(baton, settings()).await, log)
 }
 
@@ -173,7 +173,7 @@ async fn a_secret_is_told_to_whoever_asks_and_to_nobody_else() {
         let told = http.get(&path).await;
         assert!(!String::from_utf8_lossy(&told.body).contains(VALUE), "{path}");
     }
-    let told = put(&mut http, "/v1/w/secrets", &[], &[b'x'; 65_537]).await;
+    let told = put(&mut http, "/v1/w/secrets", &[], &vec![b'x'; 65_537]).await;
     assert_eq!(told.problem(), (413, "request.too_large".to_owned()));
     let mut http = stage.http().await;
     assert_eq!(http.delete(&format!("/v1/w/secrets/{id}")).await.status, 200);

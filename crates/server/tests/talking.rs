@@ -9,10 +9,10 @@ use crate::stage::{Stage, eventually, within};
 pub(crate) const TRIED: [&str; 5] =
     ["message.get", "inbox.ack", "inbox.requeue", "message.request", "message.reply"];
 
-async fn by_name(http: &mut Http, agent: &str, command: &str, fields: Value) -> Value {
-    let mut command = json!({"command": command, "agent": agent});
-    command.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
-    let told = http.command(&command).await;
+async fn by_name(http: &mut Http, agent: &str, command: &str, mut fields: Value) -> Value {
+    fields["command"] = command.into();
+    fields["agent"] = agent.into();
+    let told = http.command(&fields).await;
     assert_eq!(told.status, 200, "{command}: {}", told.json());
     told.json()["result"].clone()
 }

@@ -33,8 +33,8 @@ struct Receiver {
 
 impl Receiver {
     async fn new(statuses: &'static [&'static str]) -> Arc<Self> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-        let address = listener.local_addr().unwrap();
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port is free");
+        let address = listener.local_addr().expect("it is bound");
         let (sender, received) = mpsc::unbounded_channel();
         tokio::spawn(async move {
             let mut statuses = statuses.iter();
@@ -65,7 +65,7 @@ async fn read(stream: &mut TcpStream) -> Received {
             return Received { head: head.to_owned(), body };
         }
         let mut more = [0; 4096];
-        let count = stream.read(&mut more).await.unwrap();
+        let count = stream.read(&mut more).await.expect("the server sends");
         assert!(count > 0, "the request breaks off: {text}");
         bytes.extend_from_slice(&more[..count]);
     }
@@ -92,7 +92,10 @@ async fn kinds(stage: &Stage) -> Vec<String> {
     let path = "/v1/w/events?order=oldest&type=reaction.call*";
     let page = stage.http().await.get(path).await.json();
     let events = page["events"].as_array().expect("a page").clone();
-    events.iter().map(|event| event["type"].as_str().unwrap().to_owned()).collect()
+    events
+        .iter()
+        .map(|event| event["type"].as_str().expect("events have types").to_owned())
+        .collect()
 }
 
 async fn ends_with(stage: &Stage, kind: &str) {

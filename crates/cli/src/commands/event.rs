@@ -96,15 +96,14 @@ impl History {
         let mut left = self.limit;
         while left > 0 {
             let mut asking = events.history().limit(left.min(PAGE));
-            let texts: [(&Option<String>, fn(_, &str) -> _); 3] = [
-                (&self.kind, baton_client::AskingHistory::kind),
-                (&self.subject, baton_client::AskingHistory::subject),
-                (&self.source, baton_client::AskingHistory::source),
-            ];
-            for (text, change) in texts {
-                if let Some(text) = text {
-                    asking = change(asking, text);
-                }
+            if let Some(kind) = &self.kind {
+                asking = asking.kind(kind);
+            }
+            if let Some(subject) = &self.subject {
+                asking = asking.subject(subject);
+            }
+            if let Some(source) = &self.source {
+                asking = asking.source(source);
             }
             if let Some(from) = self.from {
                 asking = asking.from(from);

@@ -66,15 +66,12 @@ impl Topic {
         match self.verb {
             Verb::Publish(Publish { topic, body, live }) => {
                 let (topics, body) = (context.workspace().await?.topics(), body.json()?);
-                let published = match live {
-                    true => topics.tell(&topic, body).await?,
-                    false => topics.publish(&topic, body).await?,
-                };
-                let sentence = match live {
-                    true => format!("told to those who watch {topic}"),
-                    false => format!("posted to {topic}, {} in all", published.posts),
-                };
-                output.said(&published, &sentence)
+                if live {
+                    let told = topics.tell(&topic, body).await?;
+                    return output.said(&told, &format!("told to those who watch {topic}"));
+                }
+                let posted = topics.publish(&topic, body).await?;
+                output.said(&posted, &format!("posted to {topic}, {} in all", posted.posts))
             }
             Verb::Watch(Watch { pattern, from }) => {
                 let workspace = context.workspace().await?;

@@ -16,8 +16,8 @@ use crate::{
 fn told<R, E: Into<Rejection>>(
     reply: Result<R, E>,
     sum: fn(R) -> Reply,
-) -> Option<Result<Reply, Rejection>> {
-    Some(reply.map(sum).map_err(Into::into))
+) -> Result<Reply, Rejection> {
+    reply.map(sum).map_err(Into::into)
 }
 
 impl Space {
@@ -58,7 +58,7 @@ impl Space {
 
     /// Answers a question about the present; none if it is about the past.
     pub fn query(&self, query: &Query) -> Option<Result<Reply, Rejection>> {
-        match query {
+        Some(match query {
             Query::State(query) => {
                 let around = Neighbours { namespace: &self.namespace, agent: &self.agent };
                 told(state::query(&self.state, &around, query, self.revision)?, Reply::State)
@@ -84,7 +84,7 @@ impl Space {
                 let around = Neighbours { namespace: &self.namespace, agent: &self.agent };
                 told(task::query(&self.task, &around, query)?, Reply::Task)
             }
-            Query::Barrier(query) => Some(Ok(Reply::Barrier(barrier::query(&self.barrier, query)))),
+            Query::Barrier(query) => Ok(Reply::Barrier(barrier::query(&self.barrier, query))),
             Query::Join(query) => {
                 told(join::query(&self.join, &Tasks(&self.task), query), Reply::Join)
             }
@@ -97,7 +97,7 @@ impl Space {
             Query::Handoff(query) => {
                 told(handoff::query(&self.handoff, &Whole(self), query), Reply::Handoff)
             }
-            Query::Workspace(workspace::Query::Get) => Some(Ok(self.about_itself())),
+            Query::Workspace(workspace::Query::Get) => Ok(self.about_itself()),
             Query::Workspace(
                 workspace::Query::List { .. }
                 | workspace::Query::Fork { .. }
@@ -105,8 +105,8 @@ impl Space {
                 | workspace::Query::Why { .. },
             )
             | Query::Bus(bus::Query::History(_))
-            | Query::At(..) => None,
-        }
+            | Query::At(..) => return None,
+        })
     }
 
     fn contracts(

@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::shard::Shard;
 
 /// How many bytes stand after the checksums.
-const END_BYTES: u64 = 16;
+const END_BYTES: usize = 16;
 
 /// A content that can be read, even if it is deleted meanwhile. Cheap to clone.
 #[derive(Clone)]
@@ -43,8 +43,8 @@ impl Content {
         let damaged = |reason: &str| Error::Corrupt { what: format!("`{what}`: {reason}") };
         let length = blob.len();
         let too_short = || damaged("it is too short");
-        let mut end = [0; END_BYTES as usize];
-        let end_at = length.checked_sub(END_BYTES).ok_or_else(too_short)?;
+        let mut end = [0; END_BYTES];
+        let end_at = length.checked_sub(END_BYTES as u64).ok_or_else(too_short)?;
         blob.read_at(end_at, &mut end)?;
         let (bytes, rest) = end.split_at(8);
         let (checksum, magic) = rest.split_at(4);

@@ -109,9 +109,9 @@ fn expected(headers: &HeaderMap) -> Result<Option<ArtifactId>, Refused> {
         return Ok(Some(id.map_err(|error| Fault::field(EXPECTED.as_str(), error))?));
     }
     let Some(text) = header_text(headers, &CONTENT_DIGEST)? else { return Ok(None) };
-    let digests = text.split(',').map(str::trim);
+    let mut digests = text.split(',').map(str::trim);
     // Digests of other kinds may stand beside it, and say nothing to us.
-    let Some(digest) = digests.filter_map(|it| it.strip_prefix("sha-256=")).next() else {
+    let Some(digest) = digests.find_map(|it| it.strip_prefix("sha-256=")) else {
         return Ok(None);
     };
     let bytes = digest.strip_prefix(':').and_then(|rest| rest.strip_suffix(':'));

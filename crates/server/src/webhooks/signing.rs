@@ -8,8 +8,12 @@ const BLOCK: usize = 64;
 /// The signature as the header has it.
 pub(super) fn signature(secret: &str, timestamp: &str, body: &[u8]) -> String {
     let code = hmac(secret.as_bytes(), &[timestamp.as_bytes(), b".", body]);
-    let digits: String = code.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("sha256={digits}")
+    format!("sha256={}", hexadecimal(&code))
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
 }
 
 fn hmac(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
@@ -21,7 +25,9 @@ fn hmac(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
     }
     let mut inner = Sha256::new();
     inner.update(block.map(|byte| byte ^ 0x36));
-    parts.iter().for_each(|part| inner.update(part));
+    for part in parts {
+        inner.update(part);
+    }
     let mut outer = Sha256::new();
     outer.update(block.map(|byte| byte ^ 0x5c));
     outer.update(inner.finalize());
@@ -31,10 +37,6 @@ fn hmac(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn hexadecimal(bytes: &[u8]) -> String {
-        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-    }
 
     /// The test cases 1, 2 and 6 of RFC 4231.
     #[test]

@@ -145,15 +145,14 @@ impl Ledger {
                 );
                 Ok(())
             }
-            Command::Workspace(_) => Ok(()),
+            // There was nothing to call.
+            Command::Workspace(_) | Command::Reaction(reaction::Command::Take { .. }) => Ok(()),
             Command::Lock(command) => self.lock_no_effect(command, reply, at),
             Command::Semaphore(command) => self.semaphore_no_effect(command, reply, at),
             Command::Task(command) => self.task_no_effect(asking, command, reply, at),
             Command::Barrier(command) => self.barrier_no_effect(command, reply, at),
             Command::Join(command) => self.join_no_effect(command, reply, at),
             Command::Checkpoint(command) => self.checkpoint_no_effect(command, reply, at),
-            // There was nothing to call.
-            Command::Reaction(reaction::Command::Take { .. }) => Ok(()),
             Command::Handoff(command) => self.handoff_no_effect(asked, command, reply),
             Command::State(state::Command::Transfer(transfer)) => {
                 let mut places = self.entries.iter().filter(|(place, timeline)| {
@@ -193,11 +192,11 @@ impl Ledger {
             }
             (Command::State(state::Command::Transfer(_)), Reply::State(_))
             | (Command::Namespace(_), Reply::Namespace(_))
-            | (Command::Workspace(_), Reply::Workspace(_)) => Ok(()),
+            | (Command::Workspace(_), Reply::Workspace(_))
+            | (Command::Bus(_), Reply::Bus(_)) => Ok(()),
             (Command::Rule(command), Reply::Rule(reply)) => {
                 self.rule_reply(command, reply, revision)
             }
-            (Command::Bus(_), Reply::Bus(_)) => Ok(()),
             (Command::Reaction(command), Reply::Reaction(reply)) => {
                 self.reaction_reply(command, reply, revision)
             }

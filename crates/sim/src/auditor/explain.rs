@@ -104,7 +104,9 @@ impl<'a> Reading<'a> {
                 Ok(())
             }
             Command::State(StateCommand::Transfer(transfer)) => self.transfer(transfer),
-            Command::State(StateCommand::Expire | StateCommand::LetGo { .. }) => Ok(()),
+            // Nobody in this world has secrets.
+            Command::State(StateCommand::Expire | StateCommand::LetGo { .. })
+            | Command::Secret(_) => Ok(()),
             Command::Namespace(command) => self.namespace(command),
             Command::Agent(command) => self.agent(command),
             Command::Message(_) | Command::Topic(_) | Command::Stream(_) => {
@@ -119,8 +121,6 @@ impl<'a> Reading<'a> {
             Command::Join(command) => self.join(command),
             Command::Checkpoint(command) => self.checkpoint(command),
             Command::Artifact(command) => self.artifact(command),
-            // Nobody in this world has any.
-            Command::Secret(_) => Ok(()),
             Command::Handoff(command) => self.handoff(command),
             Command::Barrier(command) => self.barrier(command),
             Command::Pipeline(command) => self.pipeline(command),

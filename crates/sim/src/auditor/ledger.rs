@@ -392,7 +392,7 @@ impl Ledger {
                 Err(super::Breach("nobody talks".to_owned()))
             }
             Event::Rule(event) => self.add_rule(batch, event, coverage),
-            Event::Bus(_) => Ok(()),
+            Event::Bus(_) | Event::Secret(_) => Ok(()),
             Event::Reaction(event) => self.add_reaction(batch, event, coverage),
             Event::Handoff(event) => self.add_handoff(batch, event, ended, coverage),
             Event::Semaphore(event) => self.add_semaphore(batch, event, ended, coverage),
@@ -400,7 +400,6 @@ impl Ledger {
             Event::Join(event) => self.add_join(batch, event, ended, coverage),
             Event::Checkpoint(event) => self.add_checkpoint(batch, event, coverage),
             Event::Artifact(event) => self.add_artifact(batch, event, coverage),
-            Event::Secret(_) => Ok(()),
             Event::Pipeline(event) => self.add_pipeline(batch, event, coverage),
             Event::Barrier(event) => self.add_barrier(batch, event, ended, coverage),
             Event::Receipt(receipt) => {

@@ -113,7 +113,8 @@ impl<L: Log> Past<'_, L> {
         let mut cause = Cause::of(&batch, event);
         if let Some((handoff, receiver)) = moved_by(&batch) {
             cause.handoff = Some(handoff.clone());
-            cause.sentence.push_str(&format!(", by the hand-off `{handoff}` to `{receiver}`"));
+            let words = [", by the hand-off `", handoff.as_str(), "` to `", receiver.as_str(), "`"];
+            cause.sentence.extend(words);
             causes.push(cause);
             return Ok(Next::Then(Subject::Handoff(handoff), revision));
         }
