@@ -937,6 +937,15 @@ fn every_public_event_can_be_told_and_read_again() {
 }
 
 #[test]
+fn what_begins_or_ends_something_are_events_that_there_are() {
+    let kinds: BTreeSet<String> =
+        examples().iter().map(|(_, event)| event.kind().to_owned()).collect();
+    for kind in baton_core::travel::deciding() {
+        assert!(kinds.contains(kind), "nothing is of type `{kind}`");
+    }
+}
+
+#[test]
 fn every_variant_has_an_example() {
     let examples = examples();
     for (name, event) in &examples {

@@ -30,6 +30,7 @@ mod task;
 mod topic;
 mod tx;
 mod watch;
+mod why;
 mod workspace;
 
 use clap::Subcommand;
@@ -67,6 +68,7 @@ pub(crate) enum Command {
     Barrier(barrier::Barrier),
     Workspace(workspace::Workspace),
     Watch(watch::Watch),
+    Why(why::Why),
     Tx(tx::Tx),
     Log(log::Log),
     Bench(bench::Bench),
@@ -104,6 +106,7 @@ impl Command {
             Self::Barrier(barrier) => barrier.run(context, output).await,
             Self::Workspace(workspace) => workspace.run(context, output).await,
             Self::Watch(watch) => watch.run(context, output).await,
+            Self::Why(why) => why.run(context, output).await,
             Self::Tx(tx) => tx.run(context, output).await,
             Self::Log(log) => log.run(output),
             Self::Bench(bench) => bench.run(context, output).await,

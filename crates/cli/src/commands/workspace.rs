@@ -1,7 +1,8 @@
-//! `baton workspace`: how a workspace is set up.
+//! `baton workspace`: which there are, how one is set up, how it was, and what others begin with it.
 
-use baton_core::workspace::{Command, Query};
-use baton_core::{Answer, wire};
+use baton_core::travel::At;
+use baton_core::workspace::{Command, Diff, Forked, Query};
+use baton_core::{Answer, Pattern, wire};
 use clap::{Args, Subcommand};
 use serde_json::value::RawValue;
 
@@ -14,9 +15,12 @@ const AFTER_HELP: &str = "\
 Examples:
   baton workspace get
   baton --workspace research workspace get
-  baton workspace configure --history-count 10000 --history-age 7d";
+  baton workspace configure --history-count 10000 --history-age 7d
+  baton workspace ls
+  baton workspace fork what-if --at 1200              begin another as this one was
+  baton workspace diff 2026-11-15T09:00:00Z           what happened to everything since then";
 
-/// See and change how a workspace is set up
+/// See workspaces and how they were, set one up, fork it
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Workspace {
@@ -30,6 +34,32 @@ enum Verb {
     Get,
     /// Change how much of the past it keeps; what is not given stays as it is
     Configure(Configure),
+    /// List those that there are
+    Ls,
+    /// Begin another with what this one holds; nothing that happens here later reaches it
+    Fork(Fork),
+    /// Show what happened to everything between two moments
+    Diff(Between),
+}
+
+#[derive(Args)]
+struct Fork {
+    /// The name of the new one
+    to: String,
+    /// As it was then: a revision, or a time such as 2026-11-15T09:00:00Z
+    #[arg(long, value_name = "MOMENT")]
+    at: Option<At>,
+}
+
+#[derive(Args)]
+struct Between {
+    /// After this moment: a revision or a time
+    from: At,
+    /// Up to this moment; the present unless given
+    to: Option<At>,
+    /// Only subjects that match, such as tasks/**
+    #[arg(long, value_name = "PATTERN")]
+    pattern: Option<Pattern>,
 }
 
 #[derive(Args)]
@@ -50,6 +80,37 @@ impl Workspace {
             Verb::Get => workspace.ask(Query::Get).await?,
             Verb::Configure(Configure { history_count, history_age: history_age_ms }) => {
                 workspace.execute(Command::Configure { history_count, history_age_ms }).await?
+            }
+            Verb::Ls => {
+                let (mut all, mut cursor) = workspace.workspaces(None, None).await?;
+                while cursor.is_some() {
+                    let (more, next) = workspace.workspaces(None, cursor).await?;
+                    all.extend(more);
+                    cursor = next;
+                }
+                return output.many(&all, &["id", "revision"]);
+            }
+            Verb::Fork(Fork { to, at }) => {
+                let workspace = at.map_or(workspace.clone(), |at| workspace.at(at));
+                let forked = workspace.fork(&to).await?;
+                let Forked { id, revision, origin } = &forked;
+                let sentence =
+                    format!("{id} begins with revision {revision} of {}", origin.workspace);
+                return output.said(&forked, &sentence);
+            }
+            Verb::Diff(Between { from, to, pattern }) => {
+                let mut diff = Diff { from, to, pattern, limit: None, cursor: None };
+                let mut all = Vec::new();
+                loop {
+                    let page = workspace.differences(diff.clone()).await?;
+                    all.extend(page.differences);
+                    // Later pages are about the same moments as the first.
+                    (diff.from, diff.to) = (page.from.into(), Some(page.to.into()));
+                    diff.cursor = page.cursor;
+                    if diff.cursor.is_none() {
+                        return output.many(&all, &["subject", "change"]);
+                    }
+                }
             }
         };
         output.one(&told(&answer))

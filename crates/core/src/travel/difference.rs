@@ -12,19 +12,21 @@ use crate::time::Timestamp;
 /// Events that begin something: what is there after the first of them was not there before.
 const BEGIN: &[&str] = &[
     "agent.joined",
-    "artifact.created",
+    "artifact.put",
+    "checkpoint.forked",
     "checkpoint.saved",
     "handoff.offered",
     "join.created",
     "lock.acquired",
+    "message.sent",
     "namespace.created",
     "pipeline.created",
     "reaction.added",
     "rule.added",
+    "secret.put",
     "semaphore.created",
     "stream.created",
     "task.created",
-    "topic.created",
 ];
 
 /// Events that end something.
@@ -33,7 +35,9 @@ const END: &[&str] = &[
     "agent.left",
     "agent.lost",
     "artifact.deleted",
+    "artifact.expired",
     "barrier.forgotten",
+    "checkpoint.pruned",
     "handoff.cancelled",
     "handoff.completed",
     "handoff.expired",
@@ -43,6 +47,11 @@ const END: &[&str] = &[
     "lock.dropped",
     "lock.expired",
     "lock.released",
+    "message.acked",
+    "message.expired",
+    "message.lost",
+    "message.replied",
+    "message.timed_out",
     "namespace.deleted",
     "pipeline.aborted",
     "pipeline.completed",
@@ -50,11 +59,19 @@ const END: &[&str] = &[
     "pipeline.failed",
     "reaction.removed",
     "rule.removed",
+    "secret.deleted",
+    "secret.expired",
     "semaphore.forgotten",
     "stream.closed",
+    "stream.deleted",
     "task.cancelled",
     "task.completed",
 ];
+
+/// The types of events that begin or end something.
+pub fn deciding() -> impl Iterator<Item = &'static str> {
+    BEGIN.iter().chain(END).copied()
+}
 
 /// What became of a subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
