@@ -23,20 +23,22 @@
 //! 3. What is told without being written down is told after all that happened before it, once that
 //!    is durable: it waits for a group, and never makes one.
 
+mod group;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use baton_core::{
-    AgentId, Answer, Batch, Ended, Outcome, Query, Rejection, Reply, Request, Revision, Space,
-    Timestamp, WaitId, Wish, WorkspaceName, limits, state,
+    AgentId, Answer, Ended, Outcome, Query, Rejection, Reply, Request, Revision, Space, Timestamp,
+    WaitId, Wish, WorkspaceName, limits, state,
 };
 use baton_log::Position;
 
-use crate::call::{Call, Told};
-use crate::codec;
+use crate::call::Call;
 use crate::error::Error;
-use crate::history::{History, Place, Tail, subject_hash};
+use crate::history::{History, Place, Tail};
 use crate::watch::{Notices, Wakers, Watchers};
+use group::Group;
 
 /// Something that may be seen only when a group is durable.
 #[derive(Debug)]
@@ -129,28 +131,6 @@ pub struct Resident {
 struct Mark {
     group: u64,
     before: Revision,
-}
-
-/// A group of batches: what one record of the log will hold.
-#[derive(Default)]
-struct Group {
-    number: u64,
-    bytes: Vec<u8>,
-    /// Whose batches they are, in order of appearance.
-    workspaces: Vec<WorkspaceName>,
-    batches: Vec<Grouped>,
-    hashes: Vec<u32>,
-    watched: Vec<(WorkspaceName, Arc<Batch>)>,
-    /// Calls that wait no longer once it is durable, and what they are told then.
-    ended: Vec<(Arc<Call>, Told)>,
-}
-
-struct Grouped {
-    /// Its place among the group's workspaces.
-    workspace: u32,
-    offset: u32,
-    bytes: u32,
-    hashes: u32,
 }
 
 /// Many workspaces, and the group that is being gathered.
@@ -648,35 +628,6 @@ impl Resident {
             }
         }
         0
-    }
-}
-
-impl Group {
-    /// The place of a workspace that has no batch in this group yet.
-    fn join(&mut self, workspace: &WorkspaceName) -> u32 {
-        self.workspaces.push(workspace.clone());
-        u32::try_from(self.workspaces.len() - 1).expect("groups are limited")
-    }
-
-    fn add(&mut self, workspace: u32, batch: &Batch, deadline: Option<Timestamp>) -> u32 {
-        let offset = u32::try_from(self.bytes.len()).expect("groups are limited");
-        let name = &self.workspaces[workspace as usize];
-        codec::encode(&mut self.bytes, name, batch, deadline);
-        let bytes = u32::try_from(self.bytes.len()).expect("groups are limited") - offset;
-        for event in &batch.events {
-            self.hashes.push(subject_hash(&event.subject_parts()));
-        }
-        let hashes = u32::try_from(batch.events.len()).expect("batches are limited");
-        self.batches.push(Grouped { workspace, offset, bytes, hashes });
-        bytes
-    }
-
-    fn clear(&mut self) {
-        self.bytes.clear();
-        self.workspaces.clear();
-        self.batches.clear();
-        self.hashes.clear();
-        self.watched.clear();
     }
 }
 

@@ -1,4 +1,4 @@
-//! `baton workspace`: which there are, how one is set up, how it was, and what others begin with it.
+//! `baton workspace`: which there are, how one is set up, how it was, and forks of it.
 
 use baton_core::travel::At;
 use baton_core::workspace::{Command, Diff, Forked, Query};

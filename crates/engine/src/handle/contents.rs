@@ -186,7 +186,7 @@ impl ContentCarrier for Baton {
     }
 }
 
-/// The caller without a name for the request. A command that the engine makes up is another one each
+/// The caller without a name for the request. What the engine makes up is another command each
 /// time, and an answer that is kept has no value in it.
 fn unnamed(caller: &Caller) -> Caller {
     Caller { idempotency_key: None, ..caller.clone() }

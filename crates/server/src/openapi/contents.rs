@@ -45,7 +45,7 @@ fn upload() -> Value {
             workspace(),
             said("name", "What people call it.", &reference("ContentName")),
             said("keep_ms", "How long it is kept while nobody names it.", &number()),
-            header("Baton-Artifact", "What the body must turn out to be.", &reference("ArtifactId")),
+            header("Baton-Artifact", "What the body must turn out as.", &reference("ArtifactId")),
             header("Content-Digest", "The same, as RFC 9530 says it.", &json!({"type": "string"})),
             agent(),
         ],

@@ -7,7 +7,7 @@
 use baton_core::state::Rejection as StateRejection;
 use baton_core::{
     AgentId, Answer, Command, Entry, IdempotencyKey, Precondition, Rejection, Reply, Request,
-    Timestamp, Wish, agent, namespace, reaction, state,
+    Timestamp, Wish, agent, namespace, state,
 };
 
 use super::explain::explain;
@@ -145,8 +145,8 @@ impl Ledger {
                 );
                 Ok(())
             }
-            // There was nothing to call.
-            Command::Workspace(_) | Command::Reaction(reaction::Command::Take { .. }) => Ok(()),
+            Command::Workspace(_) => Ok(()),
+            Command::Reaction(command) => self.reaction_no_effect(command, at),
             Command::Lock(command) => self.lock_no_effect(command, reply, at),
             Command::Semaphore(command) => self.semaphore_no_effect(command, reply, at),
             Command::Task(command) => self.task_no_effect(asking, command, reply, at),
@@ -167,18 +167,21 @@ impl Ledger {
     }
 
     fn check_reply(&self, wish: &Wish, reply: &Reply, revision: u64) -> Audit {
-        let command = match wish {
-            Wish::Command(command) => command,
-            Wish::Fenced { command, .. } => &**command,
+        match wish {
+            Wish::Command(command) => self.check_reply_to(command, reply, revision),
+            Wish::Fenced { command, .. } => self.check_reply_to(command, reply, revision),
             Wish::Transaction { commands, .. } => {
                 let Reply::Transaction(replies) = reply else {
                     return Err(Breach("a transaction was answered otherwise".to_owned()));
                 };
                 let complete = replies.len() == commands.len();
                 demand!(complete, "an answer of the transaction is missing");
-                return Ok(());
+                Ok(())
             }
-        };
+        }
+    }
+
+    fn check_reply_to(&self, command: &Command, reply: &Reply, revision: u64) -> Audit {
         match (command, reply) {
             (
                 Command::State(state::Command::Delete(delete)),

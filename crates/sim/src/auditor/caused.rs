@@ -1,14 +1,17 @@
 //! What the engine may do by itself.
 
-use baton_core::Event;
+use std::collections::BTreeSet;
+
 use baton_core::agent::Event as AgentEvent;
 use baton_core::artifact::Event as ArtifactEvent;
 use baton_core::checkpoint::{Event as CheckpointEvent, Why};
 use baton_core::secret::Event as SecretEvent;
 use baton_core::state::{Event as StateEvent, Removal};
 use baton_core::wait::Step;
+use baton_core::{AgentId, Batch, Event};
 
-use super::{pipelines, reactions};
+use super::ledger::Fact;
+use super::{Audit, demand, pipelines, reactions};
 
 /// Whether the engine may do this by itself: because of time, or because somebody is gone.
 pub fn is_caused(event: &Event) -> bool {
@@ -48,4 +51,30 @@ pub fn is_caused(event: &Event) -> bool {
         | Event::Workspace(_)
         | Event::Awaited(_) => false,
     }
+}
+
+/// An entry goes by itself only for a reason.
+pub fn check_removal(
+    batch: &Batch,
+    before: &Fact,
+    removal: Removal,
+    ended: &BTreeSet<AgentId>,
+) -> Audit {
+    match removal {
+        Removal::Expired => {
+            demand!(batch.agent == AgentId::engine(), "an entry expired by an agent's hand");
+            demand!(
+                before.expires_at.is_some_and(|moment| moment <= batch.time),
+                "an entry expired at {} although it ends at {:?}",
+                batch.time,
+                before.expires_at
+            );
+        }
+        Removal::LetGo => demand!(
+            before.bound_to.as_ref().is_some_and(|agent| ended.contains(agent)),
+            "an entry was let go although no session ended that it was bound to"
+        ),
+        Removal::Deleted | Removal::TransferredAway => {}
+    }
+    Ok(())
 }

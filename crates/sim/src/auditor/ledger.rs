@@ -457,7 +457,7 @@ impl Ledger {
                 };
                 demand!(version.0 == before.version, "`{key}` was removed at another version");
                 timeline.set(batch.revision.0, None);
-                check_removal(batch, &before, *removal, ended)?;
+                caused::check_removal(batch, &before, *removal, ended)?;
                 if *removal == Removal::Expired {
                     coverage.met("batch: entry expired");
                 }
@@ -585,29 +585,4 @@ impl Ledger {
         timeline.set(revision, Kept { revision, time });
         Ok(())
     }
-}
-
-fn check_removal(
-    batch: &Batch,
-    before: &Fact,
-    removal: Removal,
-    ended: &BTreeSet<AgentId>,
-) -> Audit {
-    match removal {
-        Removal::Expired => {
-            demand!(batch.agent == AgentId::engine(), "an entry expired by an agent's hand");
-            demand!(
-                before.expires_at.is_some_and(|moment| moment <= batch.time),
-                "an entry expired at {} although it ends at {:?}",
-                batch.time,
-                before.expires_at
-            );
-        }
-        Removal::LetGo => demand!(
-            before.bound_to.as_ref().is_some_and(|agent| ended.contains(agent)),
-            "an entry was let go although no session ended that it was bound to"
-        ),
-        Removal::Deleted | Removal::TransferredAway => {}
-    }
-    Ok(())
 }

@@ -60,6 +60,10 @@ impl Reactions {
         self.known.get(name)?.now()?.as_ref()
     }
 
+    fn at(&self, name: &ReactionName, revision: u64) -> Option<&Known> {
+        self.known.get(name)?.at(revision)?.as_ref()
+    }
+
     fn set(&mut self, name: &ReactionName, revision: u64, known: Option<Known>) {
         self.known.entry(name.clone()).or_default().set(revision, known);
     }
@@ -209,11 +213,24 @@ impl Ledger {
         Ok(())
     }
 
+    /// What was so already, and calls of which there are none, leave no trace.
+    pub(super) fn reaction_no_effect(&self, command: &Command, at: u64) -> Audit {
+        let (name, wanted) = match command {
+            Command::Enable { name } => (name, true),
+            Command::Disable { name } => (name, false),
+            // There was nothing to call, or whoever called was late.
+            Command::Take { .. } | Command::Settle { .. } => return Ok(()),
+            Command::Add(_) | Command::Remove { .. } | Command::Expire => {
+                return Err(Breach(format!("{command:?} was accepted, but nothing happened")));
+            }
+        };
+        let enabled = self.reactions.at(name, at).is_some_and(|known| known.enabled);
+        demand!(enabled == wanted, "`{name}` is enabled: {enabled}, and nothing happened");
+        Ok(())
+    }
+
     /// The answer to a change is the reaction as it is then.
     pub(super) fn reaction_reply(&self, command: &Command, reply: &Reply, revision: u64) -> Audit {
-        let at = |name: &ReactionName, at| {
-            self.reactions.known.get(name).and_then(|known| known.at(at)).and_then(Option::as_ref)
-        };
         let (name, revision) = match command {
             Command::Add(add) => (&add.name, revision),
             Command::Enable { name } | Command::Disable { name } => (name, revision),
@@ -224,7 +241,7 @@ impl Ledger {
             return Err(Breach(format!("{command:?} was answered with {reply:?}")));
         };
         demand!(shown.name == *name, "another reaction is shown");
-        let Some(known) = at(name, revision) else {
+        let Some(known) = self.reactions.at(name, revision) else {
             // What comes with every workspace and was never enabled is known to nobody.
             demand!(!shown.enabled && shown.built_in, "`{name}` is not there");
             return Ok(());

@@ -1,0 +1,65 @@
+//! What one record of the log will hold.
+
+use std::sync::Arc;
+
+use baton_core::{Batch, Timestamp, WorkspaceName};
+
+use crate::call::{Call, Told};
+use crate::codec;
+use crate::history::subject_hash;
+
+/// A group of batches: what one record of the log will hold.
+#[derive(Default)]
+pub(super) struct Group {
+    pub(super) number: u64,
+    pub(super) bytes: Vec<u8>,
+    /// Whose batches they are, in order of appearance.
+    pub(super) workspaces: Vec<WorkspaceName>,
+    pub(super) batches: Vec<Grouped>,
+    pub(super) hashes: Vec<u32>,
+    pub(super) watched: Vec<(WorkspaceName, Arc<Batch>)>,
+    /// Calls that wait no longer once it is durable, and what they are told then.
+    pub(super) ended: Vec<(Arc<Call>, Told)>,
+}
+
+pub(super) struct Grouped {
+    /// Its place among the group's workspaces.
+    pub(super) workspace: u32,
+    pub(super) offset: u32,
+    pub(super) bytes: u32,
+    pub(super) hashes: u32,
+}
+
+impl Group {
+    /// The place of a workspace that has no batch in this group yet.
+    pub(super) fn join(&mut self, workspace: &WorkspaceName) -> u32 {
+        self.workspaces.push(workspace.clone());
+        u32::try_from(self.workspaces.len() - 1).expect("groups are limited")
+    }
+
+    pub(super) fn add(
+        &mut self,
+        workspace: u32,
+        batch: &Batch,
+        deadline: Option<Timestamp>,
+    ) -> u32 {
+        let offset = u32::try_from(self.bytes.len()).expect("groups are limited");
+        let name = &self.workspaces[workspace as usize];
+        codec::encode(&mut self.bytes, name, batch, deadline);
+        let bytes = u32::try_from(self.bytes.len()).expect("groups are limited") - offset;
+        for event in &batch.events {
+            self.hashes.push(subject_hash(&event.subject_parts()));
+        }
+        let hashes = u32::try_from(batch.events.len()).expect("batches are limited");
+        self.batches.push(Grouped { workspace, offset, bytes, hashes });
+        bytes
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.bytes.clear();
+        self.workspaces.clear();
+        self.batches.clear();
+        self.hashes.clear();
+        self.watched.clear();
+    }
+}
