@@ -1,6 +1,6 @@
 //! `baton workspace`: which there are, how one is set up, how it was, and forks of it.
 
-use baton_core::travel::At;
+use baton_core::travel::{At, Origin};
 use baton_core::workspace::{Command, Diff, Forked, Query};
 use baton_core::{Answer, Pattern, wire};
 use clap::{Args, Subcommand};
@@ -93,9 +93,9 @@ impl Workspace {
             Verb::Fork(Fork { to, at }) => {
                 let workspace = at.map_or(workspace.clone(), |at| workspace.at(at));
                 let forked = workspace.fork(&to).await?;
-                let Forked { id, revision, origin } = &forked;
-                let sentence =
-                    format!("{id} begins with revision {revision} of {}", origin.workspace);
+                let Forked { id, origin, .. } = &forked;
+                let Origin { workspace, revision, .. } = origin;
+                let sentence = format!("{id} begins as {workspace} was at revision {revision}");
                 return output.said(&forked, &sentence);
             }
             Verb::Diff(Between { from, to, pattern }) => {

@@ -277,7 +277,7 @@ impl Rejection {
         match self {
             Self::NothingKept { .. } => "give a positive number",
             Self::Exists { .. } => "choose another name",
-            Self::UnknownSubject { .. } => "look for it with `search`, or in the history",
+            Self::UnknownSubject { .. } => "look for it in the history, or list what there is",
             Self::BadField(_) => "give it as docs/time-travel.md says",
             Self::OutOfRange(_) => "give a number within the range",
         }
