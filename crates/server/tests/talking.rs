@@ -46,7 +46,7 @@ async fn a_request_is_answered_while_its_caller_waits() {
     let stage = Stage::new().await;
     let (mut asker, mut handler) = (stage.http().await, stage.http().await);
     let none = asker.post("/v1/w/requests", &json!({"to": "bob", "body": 1})).await;
-    assert_eq!(none.problem(), (503, "message.no_handler".to_owned()));
+    assert_eq!(none.problem(), (404, "message.no_handler".to_owned()));
     by_name(&mut handler, "bob", "agent.register", json!({})).await;
     by_name(&mut handler, "bob", "handler.register", json!({"handler": "sum"})).await;
     let request = json!({"to": {"handler": "sum"}, "body": [1, 2], "timeout_ms": 60_000});

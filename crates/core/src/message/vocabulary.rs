@@ -624,15 +624,15 @@ impl Rejection {
     /// What the caller should do about it.
     pub fn kind(&self) -> Kind {
         match self {
-            Self::NotFound { .. } | Self::NoSuchHandler { .. } => Kind::NotFound,
+            Self::NotFound { .. } | Self::NoSuchHandler { .. } | Self::NoHandler { .. } => {
+                Kind::NotFound
+            }
             Self::NotYours { .. } => Kind::Denied,
             Self::WrongStatus { .. }
             | Self::HandlerFailed(_)
             | Self::AlreadyReplied { .. }
             | Self::NoSession { .. } => Kind::Conflict,
-            Self::NoHandler { .. } | Self::TimedOut { .. } | Self::HandlerLost { .. } => {
-                Kind::Unavailable
-            }
+            Self::TimedOut { .. } | Self::HandlerLost { .. } => Kind::Unavailable,
             Self::TooLate { .. } | Self::SessionEnded { .. } => Kind::Stale,
             Self::OutOfRange(_) | Self::BadField(_) => Kind::Invalid,
             Self::TooLarge(_) => Kind::TooLarge,

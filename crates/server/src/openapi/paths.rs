@@ -193,7 +193,8 @@ fn resource(route: &Route, vocabulary: &Vocabulary) -> Value {
         refused(&mut described["responses"], &[408, 415]);
     }
     refused(&mut described["responses"], &[400, 403, 404, 405, 413, 429, 503]);
-    if changes {
+    // A fork changes nothing here, and can meet another workspace of its name.
+    if changes || name == "workspace.fork" {
         refused(&mut described["responses"], &[409, 412]);
     }
     if name == "state.get" {
