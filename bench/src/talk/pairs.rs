@@ -56,8 +56,7 @@ type Party = (std::net::TcpStream, Asking, Box<dyn Answers>);
 
 fn ours(server: &Server, name: &str) -> Outcome<[Party; 2]> {
     let mut answerer = baton::connect(server.port())?;
-    let register = r#""agent.register","ttl_ms":600000,"agent":"#;
-    let register = baton::command(name, &format!("{register}\"{name}\""));
+    let register = baton::command(name, r#""agent.register","ttl_ms":600000"#);
     driver::ask(&mut answerer, &register, &mut baton::Json, 1)?;
     let handles = baton::command(name, r#""handler.register","handler":"bench""#);
     driver::ask(&mut answerer, &handles, &mut baton::Json, 1)?;

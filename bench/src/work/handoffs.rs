@@ -15,10 +15,10 @@ use std::time::Duration;
 use super::CLIENTS;
 use super::cycle::{Cycles, Script, Then, refused};
 use crate::Outcome;
-use crate::peers::baton::Json;
+use crate::peers::baton::{Json, command};
 use crate::peers::driver::{self, Requests, Served};
 use crate::peers::processes::Server;
-use crate::peers::{baton, postgres, websocket};
+use crate::peers::{baton, postgres};
 
 /// Keys that change hands with the task.
 const KEYS: usize = 20;
@@ -53,16 +53,9 @@ impl Requests for Prepared {
         match self.0.pop_front() {
             Some(request) => out.extend_from_slice(&request),
             // Refused, which ends the run: a turn must not be longer than what was prepared for it.
-            None => out.extend_from_slice(&frame("nobody", r#""no.more.prepared""#)),
+            None => out.extend_from_slice(&command("nobody", r#""no.more.prepared""#)),
         }
     }
-}
-
-fn frame(agent: &str, command: &str) -> Vec<u8> {
-    let mut out = Vec::new();
-    let text = format!(r#"{{"id":1,"workspace":"bench","agent":"{agent}","command":{command}}}"#);
-    websocket::text(text.as_bytes(), &mut out);
-    out
 }
 
 /// An execution is over when it is answered, and must be completed.
@@ -87,25 +80,22 @@ pub(crate) fn ours(server: &Server, turn: Duration, number: usize) -> Outcome<Se
         let kind = format!("type-{number}-{client}");
         let mut requests = Vec::new();
         for agent in &agents {
-            requests.extend(frame(
-                agent,
-                &format!(r#""agent.register","agent":"{agent}","ttl_ms":3600000"#),
-            ));
+            requests.extend(command(agent, r#""agent.register","ttl_ms":3600000"#));
         }
         for key in 0..KEYS {
             let (namespace, value) = (format!("agent:{}", agents[0]), value(client, key));
             let set = format!(
                 r#""state.set","namespace":"{namespace}","key":"key-{key}","value":"{value}""#
             );
-            requests.extend(frame(&agents[0], &set));
+            requests.extend(command(&agents[0], &set));
         }
         driver::ask(&mut stream, &requests, &mut Json, agents.len() + KEYS)?;
         let mut tokens = Vec::new();
         for (side, agent) in agents.iter().enumerate() {
             let create = format!(r#""task.create","type":"{kind}-{side}""#);
-            driver::ask(&mut stream, &frame(agent, &create).repeat(TASKS), &mut Json, TASKS)?;
+            driver::ask(&mut stream, &command(agent, &create).repeat(TASKS), &mut Json, TASKS)?;
             let claim = format!(r#""task.claim","types":["{kind}-{side}"],"lease_ms":3600000"#);
-            let claims = frame(agent, &claim).repeat(TASKS);
+            let claims = command(agent, &claim).repeat(TASKS);
             tokens.push(claimed(&driver::ask(&mut stream, &claims, &mut Json, TASKS)?)?);
         }
         let executions = (0..TASKS).flat_map(|task| [(0, task), (1, task)]).map(|(side, task)| {
@@ -124,7 +114,7 @@ fn execute(giver: &str, receiver: &str, (task, token): &(String, String)) -> Vec
     let keys = keys.collect::<Vec<_>>().join(",");
     let (to, keys) = (format!(r#""to":"{receiver}""#), format!(r#""keys":[{keys}]"#));
     let what = format!(r#""task":{task},"token":{token},"reason":"done""#);
-    frame(giver, &format!(r#""handoff.execute",{to},{what},{keys}"#))
+    command(giver, &format!(r#""handoff.execute",{to},{what},{keys}"#))
 }
 
 /// The ids and tokens of claimed tasks, as the bytes that came.

@@ -353,7 +353,6 @@ impl Space {
         let tasks = self.task.trim();
         self.message.trim();
         self.topic.trim();
-        self.task.trim();
         self.join.trim();
         self.pipeline.trim();
         let handoffs = self.handoff.trim();

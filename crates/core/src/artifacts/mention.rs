@@ -1,14 +1,17 @@
 //! Ids of artifacts in JSON text.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
-use memchr::memmem;
+use memchr::memmem::Finder;
 
 use crate::json::Json;
 use crate::names::{ArtifactId, NameError};
 
 /// How a string begins that may be an id.
 const BEGINNING: &[u8] = b"\"sha256:";
+/// Made once: every value that is written is looked through, and making it takes longer than that.
+static FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(BEGINNING));
 /// The name before an id that says that an artifact is meant.
 const NAME: &[u8] = b"\"artifact\"";
 
@@ -24,7 +27,7 @@ pub struct Mention {
 /// Every id that stands as a whole string in a text of valid JSON, in order.
 pub fn mentions(json: &str) -> impl Iterator<Item = Mention> {
     let bytes = json.as_bytes();
-    memmem::find_iter(bytes, BEGINNING).filter_map(move |start| {
+    FINDER.find_iter(bytes).filter_map(move |start| {
         // What ends in an escaped quotation mark has a backslash where the id must end.
         let rest = &bytes[start + 1..];
         let end = memchr::memchr(b'"', rest)?;
@@ -51,7 +54,7 @@ pub fn mentioned<'a>(values: impl IntoIterator<Item = &'a Json>) -> Vec<Artifact
 /// What looks like anything else is the caller's own way to say where something is.
 pub fn in_list(list: &Json) -> Result<Vec<ArtifactId>, NameError> {
     let bytes = list.as_str().as_bytes();
-    let strings = memmem::find_iter(bytes, BEGINNING).filter_map(|start| {
+    let strings = FINDER.find_iter(bytes).filter_map(|start| {
         let rest = list.as_str().get(start + 1..)?;
         rest.find('"').map(|end| &rest[..end])
     });
