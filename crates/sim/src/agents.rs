@@ -21,6 +21,7 @@ use crate::questions::question;
 use crate::reacting::Reacting;
 use crate::ruling::rule;
 use crate::sharing::Sharing;
+use crate::speaking::Speaking;
 use crate::storing::store;
 use crate::things::Things;
 use crate::working::Working;
@@ -61,6 +62,7 @@ pub struct Agent {
     sharing: Sharing,
     working: Working,
     reacting: Reacting,
+    speaking: Speaking,
 }
 
 impl Agent {
@@ -83,6 +85,7 @@ impl Agent {
             sharing: Sharing::default(),
             working: Working::default(),
             reacting: Reacting::default(),
+            speaking: Speaking::default(),
         }
     }
 
@@ -111,7 +114,12 @@ impl Agent {
             Kind::Zombie => self.zombie(things),
             Kind::Mover => Self::mover(things),
             Kind::Transactor => return Some(Action::Submit(self.transactor(things))),
-            Kind::Locker | Kind::Sharer | Kind::Worker | Kind::Meeter | Kind::Giver => {
+            Kind::Locker
+            | Kind::Sharer
+            | Kind::Worker
+            | Kind::Meeter
+            | Kind::Giver
+            | Kind::Talker => {
                 return Some(self.holder(things));
             }
             Kind::Reader => return Some(Action::Ask(question(things, self.revision))),
@@ -137,6 +145,7 @@ impl Agent {
         self.sharing.learn(&self.id, answer);
         self.working.learn(&self.id, answer);
         self.reacting.learn(answer);
+        self.speaking.learn(&self.id, answer);
         if let Ok(answer) = answer {
             self.revision = self.revision.max(answer.revision.0);
             self.learn_reply(&answer.reply);
@@ -299,6 +308,7 @@ impl Agent {
             Kind::Worker => self.working.act(things),
             Kind::Giver => self.working.give(things),
             Kind::Meeter => meet(things),
+            Kind::Talker => self.speaking.act(things),
             _ => self.locking.act(things),
         };
         if let Action::Submit(request) = &mut action

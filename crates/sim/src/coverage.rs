@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use baton_core::wait::Left;
 
 /// Everything that a long run must have met.
-pub const SOMETIMES: [&str; 124] = [
+pub const SOMETIMES: [&str; 144] = [
     "answer: version conflict",
     "answer: idempotent replay",
     "answer: idempotency key reused",
@@ -95,6 +95,21 @@ pub const SOMETIMES: [&str; 124] = [
     "keep: evicted",
     "keep: folded",
     "keep: swept",
+    "message: acknowledged",
+    "message: answered",
+    "message: answered too late",
+    "message: answered twice",
+    "message: a requester came back",
+    "message: came again",
+    "message: died",
+    "message: expired",
+    "message: handlers went with a session",
+    "message: its handler was lost",
+    "message: nobody handles it",
+    "message: received by whoever waited",
+    "message: requested",
+    "message: timed out",
+    "message: went on to another handler",
     "open: torn tail or lost cache",
     "open: unknown outcome was durable",
     "open: unknown outcome was lost",
@@ -113,6 +128,9 @@ pub const SOMETIMES: [&str; 124] = [
     "reaction: stopped",
     "rule: removed",
     "rule: replaced",
+    "stream: closed",
+    "stream: the oldest went",
+    "stream: told to whoever waited",
     "task: agent gone",
     "task: cancelled with another",
     "task: completed",
@@ -133,6 +151,8 @@ pub const SOMETIMES: [&str; 124] = [
     "wait: given up by a fresh server",
     "watch: lagged",
     "watch: resumed from a run",
+    "topic: posted",
+    "watch: told what is not written down",
 ];
 
 /// How often each rare event happened.

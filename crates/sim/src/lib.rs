@@ -54,6 +54,7 @@ pub mod saving;
 mod serving;
 mod settling;
 pub mod sharing;
+pub mod speaking;
 pub mod storing;
 mod story;
 pub mod tap;

@@ -42,9 +42,11 @@ pub enum Kind {
     Meeter,
     /// Hands on what it works on, and takes what others hand on.
     Giver,
+    /// Sends mail and requests, answers those of others, posts, and reads streams.
+    Talker,
 }
 
-const KINDS: [Kind; 14] = [
+const KINDS: [Kind; 15] = [
     Kind::Diligent,
     Kind::Slow,
     Kind::Crashing,
@@ -59,10 +61,11 @@ const KINDS: [Kind; 14] = [
     Kind::Worker,
     Kind::Meeter,
     Kind::Giver,
+    Kind::Talker,
 ];
 
 /// Those who need others of their kind.
-const HOLDING: [Kind; 8] = [
+const HOLDING: [Kind; 10] = [
     Kind::Locker,
     Kind::Sharer,
     Kind::Meeter,
@@ -71,6 +74,8 @@ const HOLDING: [Kind; 8] = [
     Kind::Giver,
     Kind::Giver,
     Kind::Giver,
+    Kind::Talker,
+    Kind::Talker,
 ];
 
 /// What may happen next.

@@ -24,7 +24,7 @@ use crate::plan::Plan;
 use crate::world::{World, broken, is_excused};
 
 /// Patterns that overlap with what agents write.
-const PATTERNS: [&str; 8] = [
+const PATTERNS: [&str; 9] = [
     "**",
     "state/**",
     "state/shared/**",
@@ -33,6 +33,7 @@ const PATTERNS: [&str; 8] = [
     "state/notes/task:*",
     "agents/**",
     "namespaces/*",
+    "topics/**",
 ];
 
 /// Most steps that a watcher may need until it has heard everything.
@@ -243,6 +244,11 @@ impl World {
         let ledger = self.auditor.ledger(&watcher.workspace);
         for _ in 0..watcher.takes {
             match queue.try_next() {
+                // It is in no log, and comes after all that was before it.
+                Some(Arrival::Notice(notice)) if notice.is_live() => {
+                    self.coverage.met("watch: told what is not written down");
+                    watcher.followed.complete(ledger, notice.revision().0 + 1)?;
+                }
                 Some(Arrival::Notice(notice)) if notice.revision().0 <= *registered => {}
                 Some(Arrival::Notice(notice)) => {
                     watcher.followed.told(ledger, &notice)?;

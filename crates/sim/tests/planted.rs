@@ -12,7 +12,7 @@ const SEEDS_MAX: u64 = 300;
 const SEEDS_CLEAN: u64 = 100;
 
 /// Every planted bug, and what goes wrong with it.
-const PLANTED: [(&str, &str); 75] = [
+const PLANTED: [(&str, &str); 82] = [
     ("state.version_stands_still", "a write does not raise the version"),
     ("state.ignore_expected_version", "a stale write wins"),
     ("state.expire_early", "entries go ten seconds too early"),
@@ -71,6 +71,13 @@ const PLANTED: [(&str, &str); 75] = [
     ("policy.task_stays_behind", "a hand-off is accepted, and its task stays with the giver"),
     ("policy.handoff_left_behind", "a hand-off stays when its task is over"),
     ("policy.handoff_stays", "somebody waits for a hand-off that can be delivered"),
+    ("message.ack_forgotten", "what was acknowledged comes again"),
+    ("message.late_reply_counts", "a request is answered after its time"),
+    ("message.newest_first", "what was sent last is received first"),
+    ("policy.mail_stays", "somebody waits for mail that is there"),
+    ("policy.stream_untold", "somebody waits for frames that are there"),
+    ("stream.drops_the_newest", "a full stream drops what was just sent"),
+    ("machine.live_overtakes", "what is only told comes before the commit it follows"),
     ("entries.capture_too_new", "a snapshot shows later changes"),
     ("event.namespace_unseen", "watchers are not told that a namespace went"),
     ("machine.answer_before_durable", "a write is acknowledged before it is durable"),

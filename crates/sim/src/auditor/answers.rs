@@ -7,7 +7,7 @@
 use baton_core::state::Rejection as StateRejection;
 use baton_core::{
     AgentId, Answer, Command, Entry, IdempotencyKey, Precondition, Rejection, Reply, Request,
-    Timestamp, Wish, agent, namespace, state,
+    Timestamp, Wish, agent, namespace, state, topic,
 };
 
 use super::explain::explain;
@@ -154,6 +154,12 @@ impl Ledger {
             Command::Join(command) => self.join_no_effect(command, reply, at),
             Command::Checkpoint(command) => self.checkpoint_no_effect(command, reply, at),
             Command::Handoff(command) => self.handoff_no_effect(asked, command, reply),
+            Command::Message(command) => self.message_no_effect(asked, command, reply),
+            Command::Stream(command) => self.stream_no_effect(command, reply, at),
+            Command::Topic(topic::Command::Publish { durable: Some(false), .. }) => match reply {
+                Reply::Topic(reply) => self.topic_reply(reply, at),
+                reply => Err(Breach(format!("a post was answered with {reply:?}"))),
+            },
             Command::State(state::Command::Transfer(transfer)) => {
                 let mut places = self.entries.iter().filter(|(place, timeline)| {
                     place.0 == transfer.from_namespace
@@ -197,6 +203,13 @@ impl Ledger {
             | (Command::Namespace(_), Reply::Namespace(_))
             | (Command::Workspace(_), Reply::Workspace(_))
             | (Command::Bus(_), Reply::Bus(_)) => Ok(()),
+            (Command::Message(command), Reply::Message(reply)) => {
+                self.message_reply(command, reply, revision)
+            }
+            (Command::Topic(_), Reply::Topic(reply)) => self.topic_reply(reply, revision),
+            (Command::Stream(command), Reply::Stream(reply)) => {
+                self.stream_reply(command, reply, revision)
+            }
             (Command::Rule(command), Reply::Rule(reply)) => {
                 self.rule_reply(command, reply, revision)
             }
@@ -280,6 +293,9 @@ impl Ledger {
             Rejection::State(rejection) => self.refused_state(asked, rejection, at, coverage),
             Rejection::Agent(rejection) => self.refused_agent(rejection, at, coverage),
             Rejection::Namespace(rejection) => self.refused_namespace(rejection, at),
+            Rejection::Message(rejection) => self.refused_message(asked, rejection, coverage),
+            Rejection::Topic(rejection) => self.refused_topic(rejection, at),
+            Rejection::Stream(rejection) => self.refused_stream(asked, rejection),
             Rejection::Rule(rejection) => self.refused_rule(&asked.request.wish, rejection, at),
             Rejection::Reaction(rejection) => self.refused_reaction(rejection, at),
             Rejection::Lock(rejection) => self.refused_lock(rejection, at, coverage),

@@ -16,7 +16,8 @@ use super::{Audit, demand, pipelines, reactions};
 /// Whether the engine may do this by itself: because of time, or because somebody is gone.
 pub fn is_caused(event: &Event) -> bool {
     const CAUSED: &str = "expired dropped gave_up withdrawn ready failed cancelled settled \
-                          answered undelivered taken_back handed_off";
+                          answered undelivered taken_back handed_off \
+                          returned died timed_out lost rerouted handlers_gone";
     match event {
         Event::State(event) => {
             let caused = [Removal::Expired, Removal::LetGo];

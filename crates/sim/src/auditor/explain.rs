@@ -109,9 +109,9 @@ impl<'a> Reading<'a> {
             | Command::Secret(_) => Ok(()),
             Command::Namespace(command) => self.namespace(command),
             Command::Agent(command) => self.agent(command),
-            Command::Message(_) | Command::Topic(_) | Command::Stream(_) => {
-                Err(Breach("nobody talks".to_owned()))
-            }
+            Command::Message(command) => self.message(command),
+            Command::Topic(command) => self.topic(command),
+            Command::Stream(command) => self.stream(command),
             Command::Rule(command) => self.rule(command),
             Command::Bus(command) => self.bus(command),
             Command::Reaction(command) => self.reaction(command),

@@ -9,7 +9,7 @@ use baton_core::lock::{self, Command as LockCommand, Event as LockEvent, Reply a
 use baton_core::wait::{Left, Step};
 use baton_core::{
     Answer, Command, Event, LockName, Rejection, Reply, WaitId, Wish, barrier, handoff, join,
-    limits, semaphore, task,
+    limits, message, semaphore, stream, task,
 };
 
 use super::answers::Answered;
@@ -100,6 +100,12 @@ impl Ledger {
             }
             (_, Command::Handoff(handoff::Command::Receive { .. }), told) => {
                 self.receive_ended(asked, (revision, how), told).map_err(words)?;
+            }
+            (_, Command::Message(command), told) => {
+                self.talk_ended(asked, command, (revision, how), told).map_err(words)?;
+            }
+            (_, Command::Stream(stream::Command::Receive(receive)), told) => {
+                self.reading_ended(receive, (revision, how), told).map_err(words)?;
             }
             (_, Command::Task(task::Command::Claim(_)), told) => {
                 self.claim_ended(asked, (revision, how), told).map_err(words)?;
@@ -412,6 +418,13 @@ impl Reading<'_> {
                             | handoff::Event::Undelivered { .. }
                             | handoff::Event::Failed { .. }
                     )
+                    | Event::Message(
+                        message::Event::GaveUp { left: Left::SessionEnded, .. }
+                            | message::Event::HandlersGone { .. }
+                            | message::Event::Rerouted { .. }
+                            | message::Event::Lost { .. }
+                    )
+                    | Event::Stream(stream::Event::GaveUp { left: Left::SessionEnded, .. })
                     | Event::Task(
                         task::Event::GaveUp { left: Left::SessionEnded, .. }
                             | task::Event::Failed { cause: task::Cause::AgentGone, .. }

@@ -28,12 +28,14 @@ use super::artifacts::Store;
 use super::barriers::Barriers;
 use super::caused;
 use super::checkpoints::Checkpoints;
+use super::flows::Flows;
 use super::handoffs::Handoffs;
 use super::joins::Joins;
 use super::pipelines::Pipelines;
 use super::pools::{Name, Pool};
 use super::reactions::{self, Reactions};
 use super::rules::Rulebook;
+use super::talks::Talks;
 use super::tasks::Tasks;
 use super::timeline::Timeline;
 use super::waits::{Tokens, Waits};
@@ -119,6 +121,8 @@ pub struct Ledger {
     pub(super) checkpoints: Checkpoints,
     pub(super) joins: Joins,
     pub(super) handoffs: Handoffs,
+    pub(super) talks: Talks,
+    pub(super) flows: Flows,
     /// Whether the batch at hand may have settled a join.
     pub(super) joins_touched: bool,
     pub(super) pipelines: Pipelines,
@@ -166,6 +170,8 @@ impl Ledger {
             checkpoints: Checkpoints::default(),
             joins: Joins::default(),
             handoffs: Handoffs::default(),
+            talks: Talks::default(),
+            flows: Flows::default(),
             joins_touched: false,
             pipelines: Pipelines::default(),
             waits: Waits::default(),
@@ -355,6 +361,8 @@ impl Ledger {
         self.check_tasks(revision, &ended).map_err(named)?;
         self.check_joins(revision, &ended).map_err(named)?;
         self.check_pipelines(&batch).map_err(named)?;
+        self.check_talks(&batch, &ended).map_err(named)?;
+        self.check_flows().map_err(named)?;
         self.batches.push(batch);
         for agent in ended {
             let bound = |fact: &Arc<Fact>| fact.bound_to.as_ref() == Some(&agent);
@@ -388,9 +396,9 @@ impl Ledger {
             Event::Workspace(WorkspaceEvent::Founded { .. }) => {
                 Err(super::Breach("what a workspace began with is in no log".to_owned()))
             }
-            Event::Message(_) | Event::Topic(_) | Event::Stream(_) => {
-                Err(super::Breach("nobody talks".to_owned()))
-            }
+            Event::Message(event) => self.add_message(batch, event, ended, coverage),
+            Event::Topic(event) => self.add_topic(batch, event, coverage),
+            Event::Stream(event) => self.add_stream(batch, event, ended, coverage),
             Event::Rule(event) => self.add_rule(batch, event, coverage),
             Event::Bus(_) | Event::Secret(_) => Ok(()),
             Event::Reaction(event) => self.add_reaction(batch, event, coverage),

@@ -46,6 +46,9 @@ impl Ledger {
             ) => self.pictured(snapshot, page, at),
             (Query::Namespace(_), Reply::Namespace(reply)) => self.namespaces_shown(reply, at),
             (Query::Agent(query), Reply::Agent(reply)) => self.agents_shown(query, reply, at),
+            (Query::Message(query), Reply::Message(reply)) => self.messages_shown(query, reply, at),
+            (Query::Topic(_), Reply::Topic(reply)) => self.topic_reply(reply, at),
+            (Query::Stream(query), Reply::Stream(reply)) => self.streams_shown(query, reply, at),
             (Query::Rule(query), Reply::Rule(reply)) => self.rules_shown(query, reply, at),
             (Query::Lock(query), Reply::Lock(reply)) => self.locks_shown(query, reply, at),
             (Query::Semaphore(query), Reply::Semaphore(reply)) => {
