@@ -89,8 +89,18 @@ impl Agent {
         }
     }
 
-    /// What it does next, if anything.
+    /// What it does next, if anything. Whatever it wants to know, it may want to know of the past.
     pub fn act(&mut self, chance: &mut Chance, plan: &Plan) -> Option<Action> {
+        match self.choose(chance, plan)? {
+            Action::Ask(query) if !matches!(query, Query::State(_)) && chance.once_in(4) => {
+                let at = Revision(chance.below(self.revision + 3));
+                Some(Action::Ask(query.clone().at(at.into()).unwrap_or(query)))
+            }
+            action => Some(action),
+        }
+    }
+
+    fn choose(&mut self, chance: &mut Chance, plan: &Plan) -> Option<Action> {
         if self.silent > 0 {
             self.silent -= 1;
             return None;
@@ -137,6 +147,11 @@ impl Agent {
             }
         };
         Some(Action::Submit(command.into()))
+    }
+
+    /// It makes the calls that reactions want made.
+    pub fn call(&mut self, chance: &mut Chance) -> Action {
+        Action::Submit(self.reacting.call(chance).into())
     }
 
     /// It is answered.

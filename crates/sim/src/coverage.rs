@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use baton_core::wait::Left;
 
 /// Everything that a long run must have met.
-pub const SOMETIMES: [&str; 144] = [
+pub const SOMETIMES: [&str; 151] = [
     "answer: version conflict",
     "answer: idempotent replay",
     "answer: idempotency key reused",
@@ -16,6 +16,7 @@ pub const SOMETIMES: [&str; 144] = [
     "answer: precondition failed",
     "answer: transaction undone",
     "answer: past is gone",
+    "answer: past of what is not state",
     "answer: granted after a wait",
     "answer: waited in vain",
     "answer: session ended while it waited",
@@ -60,6 +61,9 @@ pub const SOMETIMES: [&str; 144] = [
     "fault: error while opening",
     "fault: flipped bit refused",
     "fault: clock set back",
+    "fork: gone on",
+    "fork: made",
+    "fork: name taken",
     "handoff: accepted by whoever could",
     "handoff: accepted too late",
     "handoff: accepted with a task",
@@ -128,6 +132,9 @@ pub const SOMETIMES: [&str; 144] = [
     "reaction: stopped",
     "rule: removed",
     "rule: replaced",
+    "secret: expired",
+    "secret: put",
+    "secret: revealed",
     "stream: closed",
     "stream: the oldest went",
     "stream: told to whoever waited",
@@ -143,6 +150,7 @@ pub const SOMETIMES: [&str; 144] = [
     "task: reviewed",
     "task: taken up by nobody",
     "task: tried again",
+    "topic: posted",
     "wait: caller gone",
     "wait: caller went away",
     "wait: repeated under its key",
@@ -151,7 +159,6 @@ pub const SOMETIMES: [&str; 144] = [
     "wait: given up by a fresh server",
     "watch: lagged",
     "watch: resumed from a run",
-    "topic: posted",
     "watch: told what is not written down",
 ];
 

@@ -21,6 +21,9 @@
 //! | `agents`, `things`, `questions` | scripted agents and what they talk about |
 //! | `locking`, `sharing`, `meeting`, `working`, `saving` | the same about what can be held |
 //! | `handing` | the same about what changes hands |
+//! | `speaking` | the same about mail, requests, topics and streams |
+//! | `hiding` | secrets, and where their values must not stand |
+//! | `forking` | workspaces that begin with the content of another, and who goes on in them |
 //! | `world` | one step after another |
 //! | `serving` | requests and questions, from asking to the answer |
 //! | `reading` | questions about the past |
@@ -40,7 +43,9 @@ pub mod auditor;
 pub mod chance;
 pub mod coverage;
 mod faults;
+pub mod forking;
 pub mod handing;
+mod hiding;
 pub mod locking;
 pub mod meeting;
 pub mod piping;

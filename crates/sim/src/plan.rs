@@ -115,6 +115,12 @@ pub enum Step {
     FlipBit,
     /// A fresh server on a copy of the disk must show the same.
     Compare,
+    /// Somebody writes to a workspace that began as another was.
+    Inherit,
+    /// Somebody hands in a secret, or does something with one.
+    Hide,
+    /// Somebody makes the calls that reactions want made, and says what came of them.
+    Call,
 }
 
 /// What the seed has decided.
@@ -236,6 +242,9 @@ fn weights(chance: &mut Chance) -> Vec<(Step, u64)> {
         (Step::FailSoon, 3, 20),
         (Step::Fill, 3, 20),
         (Step::FlipBit, 4, 8),
+        (Step::Inherit, 15, 60),
+        (Step::Hide, 10, 40),
+        (Step::Call, 20, 80),
     ];
     for (step, few, many) in sometimes {
         match chance.below(4) {

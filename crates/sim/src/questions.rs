@@ -3,6 +3,7 @@
 use baton_core::state::{Diff, Get, History, List, Query as StateQuery, Snapshot};
 use baton_core::{Pattern, Query, Revision, agent, namespace, workspace};
 
+use crate::forking::fork;
 use crate::ruling;
 use crate::storing;
 use crate::things::Things;
@@ -48,8 +49,9 @@ pub fn question(things: &mut Things<'_>, heard_of: u64) -> Query {
             2 => namespace::Query::List { limit: None, cursor: None }.into(),
             _ => namespace::Query::Get { name: things.some_namespace() }.into(),
         },
-        _ => match things.chance.below(2) {
-            0 => agent::Query::Get { agent: things.agent.clone() }.into(),
+        _ => match things.chance.below(4) {
+            0 => fork(things, heard_of),
+            1 => agent::Query::Get { agent: things.agent.clone() }.into(),
             _ => agent::Query::List { capability: None, status: None, limit: None, cursor: None }
                 .into(),
         },

@@ -4,6 +4,7 @@ use baton_core::reaction::{Add, Command as ReactionCommand, Outcome, Reply as Re
 use baton_core::{Answer, Command, Rejection, Reply, bus};
 use serde_json::{Value, json};
 
+use crate::chance::Chance;
 use crate::things::Things;
 
 /// Whoever writes this as the name of a command knows that there is none.
@@ -28,20 +29,23 @@ impl Reacting {
                 ReactionCommand::Remove { name }.into()
             }
             4 | 5 => switch(things),
-            6 => ReactionCommand::Take { max: 2 }.into(),
-            7 | 8 => match self.taken.pop() {
-                Some((call, attempt)) => {
-                    let outcome = match things.chance.below(3) {
-                        0 => Outcome::Failed { detail: "no".to_owned(), again: true },
-                        1 => Outcome::Failed { detail: "never".to_owned(), again: false },
-                        _ => Outcome::Done { status: 200 },
-                    };
-                    ReactionCommand::Settle { call, attempt, outcome }.into()
-                }
-                None => ReactionCommand::Take { max: 1 }.into(),
-            },
+            6 => ReactionCommand::Take { max: 1 }.into(),
             _ => add(things),
         }
+    }
+
+    /// Makes calls, as whoever calls webhooks does: takes some that are due, or says what came of
+    /// one that it took.
+    pub fn call(&mut self, chance: &mut Chance) -> Command {
+        let Some((call, attempt)) = self.taken.pop() else {
+            return ReactionCommand::Take { max: chance.between(1, 2) }.into();
+        };
+        let outcome = match chance.below(4) {
+            0 => Outcome::Failed { detail: "no".to_owned(), again: true },
+            1 => Outcome::Failed { detail: "never".to_owned(), again: false },
+            _ => Outcome::Done { status: 200 },
+        };
+        ReactionCommand::Settle { call, attempt, outcome }.into()
     }
 
     /// It is answered.

@@ -3,9 +3,11 @@
 use baton::error::Error;
 use baton::history::past::Past;
 use baton_core::state::{Change, Diff, History, Query};
-use baton_core::{Rejection, Revision, WorkspaceName, state};
+use baton_core::travel::At;
+use baton_core::{AgentId, Query as AnyQuery, Rejection, Revision, WorkspaceName, state};
 
 use crate::auditor::{Audit, Ledger, demand};
+use crate::story::told;
 use crate::tap::TappedLog;
 use crate::world::{World, broken, is_excused};
 
@@ -31,29 +33,68 @@ impl World {
             Ok(past) => read(&past, ledger, query, present),
             Err(error) => Err(error),
         };
-        let told = match &read {
+        let words = match &read {
             Ok(checked) => {
                 checked.clone()?;
                 "as it was".to_owned()
             }
             Err(error) => error.to_string(),
         };
-        self.trace.tell(|| format!("   the past at {present} is read: {told}"));
-        self.trace.sum_numbers(&[2, present.0, told.len() as u64]);
+        self.trace.tell(|| format!("   the past at {present} is read: {words}"));
+        self.trace.sum_numbers(&[2, present.0, words.len() as u64]);
         match read {
             Ok(_) => Ok(()),
-            Err(error @ Error::Gone { asked, .. }) => {
+            Err(error) => self.no_past(workspace, error, present, slack),
+        }
+    }
+
+    /// A question about anything but entries, as of an earlier revision.
+    pub(crate) fn read_as_of(
+        &mut self,
+        workspace: &WorkspaceName,
+        by: &AgentId,
+        query: &AnyQuery,
+        present: Revision,
+    ) -> Audit {
+        let AnyQuery::At(At::Revision(at), asked) = query else {
+            return Err(broken(format!("{query:?} is not about a revision")));
+        };
+        if !self.load(workspace)? {
+            return Ok(());
+        }
+        let slack = self.slack(workspace);
+        let answer = match self.server().shard.recall(workspace, by, query, present) {
+            Ok(answer) => Ok(answer),
+            Err(Error::Rejected(rejection)) => Err(rejection),
+            Err(error) => return self.no_past(workspace, error, present, slack),
+        };
+        self.trace.tell(|| format!("   as of {at} it was: {}", told(&answer)));
+        self.sum_answer(&answer)?;
+        self.coverage.met("answer: past of what is not state");
+        self.auditor.ledger(workspace).past(asked, &answer, at.0)
+    }
+
+    /// The past cannot be read: it is gone, or has not happened, or the disk is at fault.
+    pub(crate) fn no_past(
+        &mut self,
+        workspace: &WorkspaceName,
+        error: Error,
+        present: Revision,
+        slack: Option<u64>,
+    ) -> Audit {
+        match error {
+            error @ Error::Gone { asked, .. } => {
                 self.coverage.met("answer: past is gone");
                 let ledger = self.auditor.ledger(workspace);
                 ledger.about(&error, workspace)?;
                 ledger.gone(asked.0, slack)
             }
-            Err(Error::NotYet { asked, newest, .. }) => {
+            Error::NotYet { asked, newest, .. } => {
                 demand!(asked > newest && newest == present, "revision {asked} has happened");
                 Ok(())
             }
-            Err(error) if is_excused(&error) => Ok(()),
-            Err(error) => Err(broken(format!("{query:?} failed: {error}"))),
+            error if is_excused(&error) => Ok(()),
+            error => Err(broken(format!("the past of {workspace} at {present} failed: {error}"))),
         }
     }
 }

@@ -45,7 +45,7 @@ impl World {
                 }
             }
         }
-        Ok(())
+        self.recover_forks()
     }
 
     fn recover_log(&mut self, unknown: Option<Vec<u8>>) -> Audit {

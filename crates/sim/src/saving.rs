@@ -63,6 +63,9 @@ impl Saving {
                 };
                 return Action::Ask(query.into());
             }
+            (12 | 13, _, Some((parent, task))) if task.as_str().starts_with("thread-") => {
+                save(things, task, None, Some(parent))
+            }
             _ => save(things, thread, None, None),
         };
         Action::Submit(Command::from(command).into())

@@ -20,6 +20,7 @@ use baton_core::{
 
 use crate::agents::Action;
 use crate::auditor::answers::Answered;
+use crate::auditor::secrets::nothing_told;
 use crate::auditor::{Audit, demand};
 use crate::story::{told as said, wanted};
 use crate::world::{World, broken, is_excused};
@@ -88,7 +89,22 @@ impl World {
             self.go_away(number);
         }
         let agent = &mut self.agents[number];
-        let Some(action) = agent.act(&mut self.chance, &self.plan) else { return Ok(()) };
+        match agent.act(&mut self.chance, &self.plan) {
+            Some(action) => self.perform(number, action),
+            None => Ok(()),
+        }
+    }
+
+    /// An agent makes calls for reactions.
+    pub(crate) fn call(&mut self) -> Audit {
+        let number = self.chance.index(self.agents.len());
+        let action = self.agents[number].call(&mut self.chance);
+        self.perform(number, action)
+    }
+
+    /// An agent does this.
+    pub(crate) fn perform(&mut self, number: usize, action: Action) -> Audit {
+        let agent = &self.agents[number];
         let (id, workspace) = (agent.id.clone(), agent.home.clone());
         if let Some(stopped) = self.server().shard.settled().stopped() {
             self.trace.tell(|| format!("{id} is turned away: {stopped}"));
@@ -249,6 +265,9 @@ impl World {
                 let answer = answer.open(durable);
                 let asked = Answered { agent: &id, request, asked_at, decided_at };
                 let effect = self.answered(&workspace, &asked, &answer)?;
+                if answer.is_ok() {
+                    self.keep_secret(request)?;
+                }
                 self.agents[agent].learn(&action, &answer);
                 Ok((effect.map(|revision| (workspace, revision)), None))
             }
@@ -258,17 +277,23 @@ impl World {
                 };
                 let answer = held.open(durable);
                 self.trace.tell(|| format!("   {id} reads: {}", said(&answer)));
-                self.sum_answer(&answer);
+                self.sum_answer(&answer)?;
                 self.auditor.ledger(&workspace).present(query, &answer, asked_head)?;
                 self.agents[agent].learn(&action, &answer);
                 Ok((None, None))
             }
             Waiting::Past(held) => {
-                let Action::Ask(Query::State(query)) = &action else {
-                    return Err(broken("only state has a past"));
-                };
                 let present = held.open(durable);
-                self.read_past(&workspace, query, present)?;
+                match &action {
+                    Action::Ask(Query::State(query)) => {
+                        self.read_past(&workspace, query, present)?;
+                    }
+                    Action::Ask(query @ Query::At(..)) => {
+                        self.read_as_of(&workspace, &id, query, present)?;
+                    }
+                    Action::Ask(query) => self.fork(&workspace, &id, query, present)?,
+                    Action::Submit(_) => return Err(broken("only questions have a past")),
+                }
                 let agent = &mut self.agents[agent];
                 agent.revision = agent.revision.max(present.0);
                 Ok((None, None))
@@ -311,7 +336,7 @@ impl World {
             }
         };
         self.trace.tell(|| format!("   {id} waited and hears: {}", said(&answer)));
-        self.sum_answer(&answer);
+        self.sum_answer(&answer)?;
         let (asked_at, decided_at) = (pending.asked_at, *decided_at);
         let asked = Answered { agent: &id, request, asked_at, decided_at };
         let ledger = self.auditor.ledger(&pending.workspace);
@@ -328,17 +353,22 @@ impl World {
     ) -> Audit<Option<u64>> {
         let id = asked.agent;
         self.trace.tell(|| format!("   {id} is answered: {}", said(answer)));
-        self.sum_answer(answer);
+        self.sum_answer(answer)?;
         let ledger = self.auditor.ledger(workspace);
         let effect = ledger.answer(asked, answer, &mut self.coverage)?;
         Ok(effect.then_some(asked.decided_at + 1))
     }
 
-    fn sum_answer(&mut self, answer: &Result<Answer, Rejection>) {
+    /// Every answer goes into the digest, and none has in it what shall not be told.
+    pub(crate) fn sum_answer(&mut self, answer: &Result<Answer, Rejection>) -> Audit {
+        if !self.hidden.is_empty() {
+            nothing_told("an answer", format!("{answer:?}").as_bytes())?;
+        }
         match answer {
             Ok(answer) => self.trace.sum_numbers(&[1, answer.revision.0]),
             Err(rejection) => self.trace.sum(rejection.code().as_bytes()),
         }
+        Ok(())
     }
 
     /// How many revisions of a workspace may be decided but not durable; none if retention itself

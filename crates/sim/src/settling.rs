@@ -56,6 +56,7 @@ impl World {
         self.chores()?;
         self.disk_is_bounded()?;
         self.compare()?;
+        self.nothing_is_told()?;
         for (path, _) in self.disk.files() {
             let bytes = self.disk.contents(&path).unwrap_or_default();
             self.trace.sum(path.to_string_lossy().as_bytes());

@@ -124,12 +124,14 @@ impl World {
         if self.server().shard.settled().stopped().is_some() || !self.flush()? {
             return Ok(());
         }
+        self.nothing_is_told()?;
         let disk = self.disk.fork();
         disk.set_capacity(None);
         let fresh = self.open_on(&disk);
         let fresh = fresh.map_err(|error| broken(format!("a copy does not open: {error}")))?;
         self.trace.tell(|| "a fresh server on a copy of the disk is compared".to_owned());
-        for workspace in self.plan.workspaces.clone() {
+        let workspaces = self.plan.workspaces.iter().cloned();
+        for workspace in workspaces.chain(self.auditor.forks()).collect::<Vec<_>>() {
             if !self.load(&workspace)? {
                 return Ok(());
             }

@@ -12,9 +12,11 @@ use baton_log::faulty::FaultyDisk;
 use baton_log::{FileLog, Options as LogOptions, Prepare};
 
 use crate::agents::Agent;
+use crate::auditor::secrets::nothing_told;
 use crate::auditor::{Audit, Auditor, Breach, demand};
 use crate::chance::Chance;
 use crate::coverage::Coverage;
+use crate::hiding::Hidden;
 use crate::plan::{Plan, Step};
 use crate::serving::Pending;
 use crate::tap::TappedLog;
@@ -54,6 +56,7 @@ pub(crate) struct World {
     /// What was in memory when that was last looked at.
     pub(crate) stays: BTreeMap<WorkspaceName, u64>,
     pub(crate) auditor: Auditor,
+    pub(crate) hidden: Hidden,
     pub(crate) coverage: Coverage,
     pub(crate) trace: Trace,
     pub(crate) steps: u64,
@@ -87,6 +90,7 @@ impl World {
             pending: Vec::new(),
             stays: BTreeMap::new(),
             auditor: Auditor::default(),
+            hidden: Hidden::default(),
             coverage: Coverage::default(),
             trace: Trace::new(listener),
             steps: 0,
@@ -161,6 +165,9 @@ impl World {
             }
             Step::FlipBit => self.flip_bit(),
             Step::Compare => self.compare(),
+            Step::Inherit => self.inherit(),
+            Step::Hide => self.hide(),
+            Step::Call => self.call(),
         }
     }
 
@@ -192,6 +199,7 @@ impl World {
         let mut fresh = Vec::new();
         for body in self.server().log.take_acknowledged() {
             self.trace.sum(&body);
+            nothing_told("a record", &body)?;
             for (workspace, batch) in self.auditor.record(&body, &mut self.coverage)? {
                 let server = self.server.as_mut().expect("there is one");
                 if let Some(running) = &mut server.capture

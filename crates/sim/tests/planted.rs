@@ -12,7 +12,7 @@ const SEEDS_MAX: u64 = 300;
 const SEEDS_CLEAN: u64 = 100;
 
 /// Every planted bug, and what goes wrong with it.
-const PLANTED: [(&str, &str); 82] = [
+const PLANTED: [(&str, &str); 85] = [
     ("state.version_stands_still", "a write does not raise the version"),
     ("state.ignore_expected_version", "a stale write wins"),
     ("state.expire_early", "entries go ten seconds too early"),
@@ -86,6 +86,9 @@ const PLANTED: [(&str, &str); 82] = [
     ("watch.resume_one_late", "a watcher that lagged misses a commit"),
     ("watch.skip_some", "some commits are not delivered"),
     ("settled.lost_counts", "a lost write is acknowledged"),
+    ("contents.secret_on_the_wrong_shelf", "a secret stands among the artifacts"),
+    ("forking.still_held", "a fork begins with what somebody holds in its origin"),
+    ("past.space_too_far", "a workspace is built again as it was one revision later"),
     ("past.one_too_far", "the past shows one revision too much"),
     ("keeping.truncate_too_far", "the log forgets what somebody needs"),
     ("keeping.does_not_wait", "a snapshot or fold rests on what may yet be lost"),

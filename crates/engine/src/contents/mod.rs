@@ -65,6 +65,10 @@ impl Shelf {
     pub fn folder(self, workspace: &WorkspaceName) -> String {
         let root = match self {
             Self::Artifacts => "artifacts/",
+            #[cfg(feature = "planted")]
+            Self::Secrets if baton_core::planted::is("contents.secret_on_the_wrong_shelf") => {
+                "artifacts/"
+            }
             Self::Secrets => "secrets/",
         };
         let folder = files::folder(workspace);

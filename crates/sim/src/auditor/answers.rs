@@ -210,6 +210,9 @@ impl Ledger {
             (Command::Stream(command), Reply::Stream(reply)) => {
                 self.stream_reply(command, reply, revision)
             }
+            (Command::Secret(command), Reply::Secret(reply)) => {
+                self.secret_reply(command, reply, revision)
+            }
             (Command::Rule(command), Reply::Rule(reply)) => {
                 self.rule_reply(command, reply, revision)
             }
@@ -305,6 +308,7 @@ impl Ledger {
             Rejection::Join(rejection) => self.refused_join(rejection, at),
             Rejection::Checkpoint(rejection) => self.refused_checkpoint(rejection, at, coverage),
             Rejection::Artifact(rejection) => self.refused_artifact(rejection, at),
+            Rejection::Secret(rejection) => self.refused_secret(rejection, at),
             Rejection::Pipeline(rejection) => self.refused_pipeline(asked, rejection, at),
             Rejection::Handoff(rejection) => self.refused_handoff(asked, rejection, coverage),
             Rejection::CannotWait {} => self.refused_wait(&asked.request.wish, at),

@@ -104,9 +104,8 @@ impl<'a> Reading<'a> {
                 Ok(())
             }
             Command::State(StateCommand::Transfer(transfer)) => self.transfer(transfer),
-            // Nobody in this world has secrets.
-            Command::State(StateCommand::Expire | StateCommand::LetGo { .. })
-            | Command::Secret(_) => Ok(()),
+            Command::State(StateCommand::Expire | StateCommand::LetGo { .. }) => Ok(()),
+            Command::Secret(command) => self.secret(command),
             Command::Namespace(command) => self.namespace(command),
             Command::Agent(command) => self.agent(command),
             Command::Message(command) => self.message(command),

@@ -35,6 +35,7 @@ use super::pipelines::Pipelines;
 use super::pools::{Name, Pool};
 use super::reactions::{self, Reactions};
 use super::rules::Rulebook;
+use super::secrets::Secrets;
 use super::talks::Talks;
 use super::tasks::Tasks;
 use super::timeline::Timeline;
@@ -123,6 +124,7 @@ pub struct Ledger {
     pub(super) handoffs: Handoffs,
     pub(super) talks: Talks,
     pub(super) flows: Flows,
+    pub(super) secrets: Secrets,
     /// Whether the batch at hand may have settled a join.
     pub(super) joins_touched: bool,
     pub(super) pipelines: Pipelines,
@@ -172,6 +174,7 @@ impl Ledger {
             handoffs: Handoffs::default(),
             talks: Talks::default(),
             flows: Flows::default(),
+            secrets: Secrets::default(),
             joins_touched: false,
             pipelines: Pipelines::default(),
             waits: Waits::default(),
@@ -284,6 +287,10 @@ impl Ledger {
         demand!(old.is_none(), "`{}`: it is {now}, and {old:?} is still there", self.name);
         let handoff = self.overdue_handoff(now);
         demand!(handoff.is_none(), "`{}`: it is {now}, and {handoff:?} stands still", self.name);
+        let message = self.overdue_message(now);
+        demand!(message.is_none(), "`{}`: it is {now}, and {message:?} stands still", self.name);
+        let secret = self.secrets.overdue(now);
+        demand!(secret.is_none(), "`{}`: it is {now}, and {secret:?} is still there", self.name);
         let wait = self.waits.overdue(now);
         demand!(wait.is_none(), "`{}`: it is {now}, and call {wait:?} still waits", self.name);
         Ok(())
@@ -400,7 +407,8 @@ impl Ledger {
             Event::Topic(event) => self.add_topic(batch, event, coverage),
             Event::Stream(event) => self.add_stream(batch, event, ended, coverage),
             Event::Rule(event) => self.add_rule(batch, event, coverage),
-            Event::Bus(_) | Event::Secret(_) => Ok(()),
+            Event::Bus(_) => Ok(()),
+            Event::Secret(event) => self.add_secret(batch, event, coverage),
             Event::Reaction(event) => self.add_reaction(batch, event, coverage),
             Event::Handoff(event) => self.add_handoff(batch, event, ended, coverage),
             Event::Semaphore(event) => self.add_semaphore(batch, event, ended, coverage),

@@ -29,6 +29,10 @@
 //! | `handing`, `giving` | the same for whatever changes hands |
 //! | `presents` | a read of the present shows a durable revision, exactly |
 //! | `pasts` | reads of the past, history and differences equal the ledger |
+//! | `talks`, `flows` | mail comes in order, once it is acknowledged never again; frames without gap |
+//! | `talking` | the same for what callers are told about messages and topics |
+//! | `secrets` | values stand nowhere but in files of their own |
+//! | `forks` | a workspace that began with another's content goes its own way |
 //! | `watches` | a watcher gets what concerns it, in order, without gap or duplicate |
 //!
 //! Deliberately absent: what an unacknowledged request should have done. Its outcome is read from
@@ -42,6 +46,7 @@ pub mod caused;
 pub mod checkpoints;
 pub mod explain;
 pub mod flows;
+pub mod forks;
 pub mod giving;
 pub mod handing;
 pub mod handoffs;
@@ -57,6 +62,7 @@ pub mod pools;
 pub mod presents;
 pub mod reactions;
 pub mod rules;
+pub mod secrets;
 pub mod talking;
 pub mod talks;
 pub mod tasks;
@@ -72,6 +78,7 @@ use std::sync::Arc;
 use baton::codec;
 use baton_core::{Batch, Timestamp, WorkspaceName};
 
+use forks::Fork;
 pub use ledger::Ledger;
 
 use crate::coverage::Coverage;
@@ -97,6 +104,8 @@ pub(crate) use demand;
 #[derive(Default)]
 pub struct Auditor {
     ledgers: BTreeMap<WorkspaceName, Ledger>,
+    /// Workspaces that began with the content of another; none where nobody knows whether they did.
+    forks: BTreeMap<WorkspaceName, Option<Fork>>,
 }
 
 impl Auditor {
@@ -110,7 +119,33 @@ impl Auditor {
         self.ledgers.iter_mut()
     }
 
-    /// A record that the log has acknowledged. Answers with the batches in it.
+    /// A workspace has begun with the content of another.
+    pub fn add_fork(&mut self, name: WorkspaceName, fork: Fork) {
+        self.forks.insert(name, Some(fork));
+    }
+
+    /// One may have begun so, and nobody was told.
+    pub fn maybe_forked(&mut self, name: &WorkspaceName) {
+        self.forks.entry(name.clone()).or_default();
+    }
+
+    /// Whether there is, or may be, a fork of this name.
+    pub fn is_fork(&self, name: &WorkspaceName) -> bool {
+        self.forks.contains_key(name)
+    }
+
+    /// A fork of which everything is known.
+    pub fn fork(&self, name: &WorkspaceName) -> Option<&Fork> {
+        self.forks.get(name)?.as_ref()
+    }
+
+    /// All forks of which everything is known, by name.
+    pub fn forks(&self) -> Vec<WorkspaceName> {
+        let known = self.forks.iter().filter(|(_, fork)| fork.is_some());
+        known.map(|(name, _)| name.clone()).collect()
+    }
+
+    /// A record that the log has acknowledged. Answers with the batches in it that are not of forks.
     pub fn record(
         &mut self,
         body: &[u8],
@@ -119,6 +154,10 @@ impl Auditor {
         let mut batches = Vec::new();
         for (workspace, batch) in frames(body)? {
             let batch = Arc::new(batch);
+            if let Some(fork) = self.forks.get_mut(&workspace) {
+                fork.as_mut().map_or(Ok(()), |fork| fork.add(&batch))?;
+                continue;
+            }
             self.ledger(&workspace).add(Arc::clone(&batch), coverage)?;
             batches.push((workspace, batch));
         }
@@ -130,9 +169,15 @@ impl Auditor {
     pub fn found(&mut self, body: &[u8]) -> Audit<bool> {
         let frames = frames(body)?;
         let known = |auditor: &mut Self, (workspace, batch): &(WorkspaceName, Batch)| {
-            auditor.ledger(workspace).batch(batch.revision.0).map(|known| **known == *batch)
+            let known = match auditor.forks.get(workspace) {
+                // Of a fork that nobody knows, this says nothing.
+                Some(None) => return None,
+                Some(Some(fork)) => fork.batch(batch.revision.0).cloned(),
+                None => auditor.ledger(workspace).batch(batch.revision.0).cloned(),
+            };
+            Some(known.map(|known| *known == *batch))
         };
-        let found: Vec<_> = frames.iter().map(|frame| known(self, frame)).collect();
+        let found: Vec<_> = frames.iter().filter_map(|frame| known(self, frame)).collect();
         demand!(!found.contains(&Some(false)), "the log holds another batch than was acknowledged");
         let all = found.iter().all(|known| *known == Some(true));
         let none = found.iter().all(Option::is_none);

@@ -1,11 +1,13 @@
 //! Whether a read of the present shows one durable revision, exactly, and not an old one.
 
+use std::ops::RangeInclusive;
+
 use baton_core::state::{
     Get, List, Page, Query as StateQuery, Rejection as StateRejection, Snapshot,
 };
 use baton_core::{
     Answer, Query, Rejection, Reply, agent, artifact, checkpoint, handoff, join, namespace,
-    pipeline, semaphore, state, task, workspace,
+    pipeline, secret, semaphore, state, task, workspace,
 };
 
 use super::answers::same_entry;
@@ -27,7 +29,9 @@ impl Ledger {
     ) -> Audit {
         let Answer { revision, reply } = match answer {
             Ok(answer) => answer,
-            Err(rejection) => return self.present_refused(query, rejection, asked_head),
+            Err(rejection) => {
+                return self.refused_between(query, rejection, asked_head..=self.head());
+            }
         };
         let at = revision.0;
         demand!(at <= self.head(), "an answer shows revision {at}, {} is durable", self.head());
@@ -49,6 +53,7 @@ impl Ledger {
             (Query::Message(query), Reply::Message(reply)) => self.messages_shown(query, reply, at),
             (Query::Topic(_), Reply::Topic(reply)) => self.topic_reply(reply, at),
             (Query::Stream(query), Reply::Stream(reply)) => self.streams_shown(query, reply, at),
+            (Query::Secret(query), Reply::Secret(reply)) => self.secrets_shown(query, reply, at),
             (Query::Rule(query), Reply::Rule(reply)) => self.rules_shown(query, reply, at),
             (Query::Lock(query), Reply::Lock(reply)) => self.locks_shown(query, reply, at),
             (Query::Semaphore(query), Reply::Semaphore(reply)) => {
@@ -80,8 +85,24 @@ impl Ledger {
         }
     }
 
-    /// A refusal names no revision: it must have been so at one since the question was asked.
-    fn present_refused(&self, query: &Query, rejection: &Rejection, asked_head: u64) -> Audit {
+    /// A question about anything was answered as of a revision that may be long past.
+    pub fn past(&self, query: &Query, answer: &Result<Answer, Rejection>, at: u64) -> Audit {
+        match answer {
+            Ok(Answer { revision, .. }) => {
+                demand!(revision.0 == at, "revision {revision} is shown for {at}");
+                self.present(query, answer, at)
+            }
+            Err(rejection) => self.refused_between(query, rejection, at..=at),
+        }
+    }
+
+    /// A refusal names no revision: it must have been so at one of those that it may be about.
+    fn refused_between(
+        &self,
+        query: &Query,
+        rejection: &Rejection,
+        mut revisions: RangeInclusive<u64>,
+    ) -> Audit {
         let truth = |at: u64| match (query, rejection) {
             (
                 Query::State(StateQuery::Get(Get { namespace, key, .. })),
@@ -98,6 +119,9 @@ impl Ledger {
                 Query::Agent(agent::Query::Get { agent }),
                 Rejection::Agent(agent::Rejection::NotFound { .. }),
             ) => self.session(agent, at).is_none(),
+            (Query::Secret(_), Rejection::Secret(secret::Rejection::NotFound { secret })) => {
+                self.secrets.at(secret, at).is_none()
+            }
             (Query::Join(_), Rejection::Join(join::Rejection::NotFound { join })) => {
                 !self.knows_join(join, at)
             }
@@ -125,7 +149,7 @@ impl Ledger {
             ) => self.pool(&semaphore_name(name), at).is_none(),
             _ => false,
         };
-        let ever = (asked_head..=self.head()).any(truth);
+        let ever = revisions.any(truth);
         demand!(ever, "{query:?} was refused with `{rejection}`, which was never so");
         Ok(())
     }
@@ -219,7 +243,7 @@ impl Ledger {
     }
 }
 
-fn same_page<'a>(
+pub(super) fn same_page<'a>(
     facts: impl Iterator<Item = (&'a Place, &'a Fact)>,
     page: &Page,
     limit: usize,

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use baton_core::message::{Address, Event, Given, Message, Requested, Sent, Status};
 use baton_core::messages::Asked;
 use baton_core::topic::{self, Topic};
-use baton_core::{AgentId, Batch, HandlerName, MessageId, TopicName, WaitId};
+use baton_core::{AgentId, Batch, HandlerName, MessageId, Timestamp, TopicName, WaitId};
 
 use super::ledger::Ledger;
 use super::timeline::Timeline;
@@ -60,7 +60,7 @@ impl Talks {
     pub fn waiting<'a>(
         &'a self,
         agent: &'a AgentId,
-        now: baton_core::Timestamp,
+        now: Timestamp,
         at: u64,
     ) -> impl Iterator<Item = &'a Message> {
         self.all_at(at).filter(move |message| {
@@ -419,6 +419,16 @@ impl Ledger {
         let left = requests.find(|it| ended.contains(&it.to));
         demand!(left.is_none(), "{left:?} stays with somebody who is gone");
         Ok(())
+    }
+
+    /// A message that should have come again, or ended, by this moment.
+    pub(super) fn overdue_message(&self, now: Timestamp) -> Option<&Message> {
+        let is_due = |message: &&Message| {
+            let again = message.redeliver_at.filter(|_| message.status == Status::Delivered);
+            is_open(message.status)
+                && (message.is_over(now) || again.is_some_and(|again| again <= now))
+        };
+        self.talks.all_at(u64::MAX).find(is_due)
     }
 
     /// A post is durable.

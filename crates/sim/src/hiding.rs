@@ -1,0 +1,138 @@
+//! Secrets that agents hand in, use and remove.
+//!
+//! The driver does what the engine's own callers do: the value becomes durable first, then the
+//! record of it; and whoever reveals one is handed the value only after it is written down that
+//! they were. Every value begins with the same mark, so that one search finds all of them.
+
+use std::collections::BTreeMap;
+
+use baton::contents::{Shelf, Stored};
+use baton_core::secret::{Command as SecretCommand, Put, Query as SecretQuery};
+use baton_core::{BlobPlace, Command, Json, Request, SecretId, Wish, WorkspaceName, state};
+
+use crate::agents::{Action, write};
+use crate::auditor::secrets::{MARK, nothing_told};
+use crate::auditor::{Audit, demand};
+use crate::things::Things;
+use crate::world::{World, broken, is_excused};
+
+/// The values that were handed in, and where.
+#[derive(Default)]
+pub(crate) struct Hidden(BTreeMap<SecretId, Handed>);
+
+struct Handed {
+    workspace: WorkspaceName,
+    value: Vec<u8>,
+    stored: Stored,
+}
+
+impl Hidden {
+    /// Whether there is anything to hide.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl World {
+    /// An agent hands in a secret, or does something with one.
+    pub(crate) fn hide(&mut self) -> Audit {
+        if self.server().shard.settled().stopped().is_some() {
+            return Ok(());
+        }
+        let number = self.chance.index(self.agents.len());
+        let home = self.agents[number].home.clone();
+        let known = self.hidden.0.iter().filter(|(_, handed)| handed.workspace == home);
+        let known: Vec<SecretId> = known.map(|(secret, _)| secret.clone()).collect();
+        let secret = (!known.is_empty()).then(|| self.chance.pick(&known).clone());
+        let action = match (self.chance.below(8), secret) {
+            (0..=2, Some(secret)) => submit(SecretCommand::Reveal { secret }),
+            (3, Some(secret)) => submit(SecretCommand::Delete { secret }),
+            (4, Some(secret)) => Action::Ask(SecretQuery::Get { secret }.into()),
+            (5, _) => Action::Ask(SecretQuery::List { limit: None, cursor: None }.into()),
+            (6, Some(secret)) => {
+                let key = baton_core::Key::parse("password").expect("a good key");
+                let value = Json::of(&BTreeMap::from([("secret", secret.as_str())]));
+                let value = value.expect("a reference is JSON");
+                submit(state::Command::Set(write(Things::namespace("notes"), key, value)))
+            }
+            _ => match self.hand_in(&home)? {
+                Some(put) => submit(SecretCommand::Put(put)),
+                None => return Ok(()),
+            },
+        };
+        self.perform(number, action)
+    }
+
+    /// The value becomes durable. None if the disk would not let it.
+    fn hand_in(&mut self, workspace: &WorkspaceName) -> Audit<Option<Put>> {
+        if !self.load(workspace)? {
+            return Ok(None);
+        }
+        let number = u128::from(self.chance.next()) << 64 | u128::from(self.chance.next());
+        let place = BlobPlace::of_number(number);
+        let value = format!("{MARK}{number:032x}").into_bytes();
+        let ttl_ms = self.chance.once_in(2).then(|| self.chance.between(1_000, 60_000));
+        let upload = self.server().shard.upload(workspace, Shelf::Secrets, place);
+        let stored = upload.and_then(|mut upload| {
+            upload.write(&value)?;
+            upload.commit()
+        });
+        match stored {
+            Ok(stored) => {
+                let (secret, bytes) = (stored.secret(), stored.bytes);
+                demand!(bytes == value.len() as u64, "{bytes} bytes of a secret are durable");
+                let handed = Handed { workspace: workspace.clone(), value, stored };
+                self.hidden.0.insert(secret.clone(), handed);
+                Ok(Some(Put { secret, bytes, name: None, ttl_ms }))
+            }
+            Err(error) => self.excuse("handing in a secret", &error).map(|()| None),
+        }
+    }
+
+    /// A request took effect: what was handed in is recorded, or handed out as it was handed in.
+    pub(crate) fn keep_secret(&mut self, request: &Request) -> Audit {
+        let secret = match &request.wish {
+            Wish::Command(Command::Secret(SecretCommand::Put(put))) => {
+                if let Some(handed) = self.hidden.0.get(&put.secret) {
+                    self.server().shard.recorded(&handed.stored);
+                }
+                return Ok(());
+            }
+            Wish::Command(Command::Secret(SecretCommand::Reveal { secret })) => secret,
+            _ => return Ok(()),
+        };
+        let Some(Handed { workspace, value, .. }) = self.hidden.0.get(secret) else {
+            return Err(broken(format!("nobody has handed in `{secret}`")));
+        };
+        if self.auditor.ledger(workspace).secret_is_gone(secret) {
+            return Ok(());
+        }
+        let content = self.server().shard.content(workspace, Shelf::Secrets, &secret.place());
+        match content.and_then(|content| content.whole()) {
+            Ok(told) => {
+                demand!(told == *value, "`{secret}` is not what was handed in");
+                Ok(())
+            }
+            Err(error) if is_excused(&error) => Ok(()),
+            Err(error) => Err(broken(format!("`{secret}` cannot be read: {error}"))),
+        }
+    }
+
+    /// Demands that no file but its own has the value of a secret.
+    pub(crate) fn nothing_is_told(&self) -> Audit {
+        if self.hidden.is_empty() {
+            return Ok(());
+        }
+        for (path, _) in self.disk.files() {
+            let name = path.to_string_lossy().into_owned();
+            if !name.contains("/secrets/") {
+                nothing_told(&name, &self.disk.contents(&path).unwrap_or_default())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn submit(command: impl Into<Command>) -> Action {
+    Action::Submit(Request::from(command.into()))
+}
