@@ -133,6 +133,12 @@ pub enum Error {
         /// What it said.
         what: String,
     },
+    /// Artifacts are elsewhere, and that cannot be reached now. Nothing was recorded.
+    #[error("the store of artifacts cannot be reached: {reason}")]
+    StoreAway {
+        /// What it, or the network, said.
+        reason: String,
+    },
     /// The folder could not be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
@@ -158,6 +164,7 @@ impl Error {
             Self::Corrupt { .. } => "engine.corrupt",
             Self::Newer { .. } => "engine.newer",
             Self::Storage { .. } => "engine.storage",
+            Self::StoreAway { .. } => "artifact.store_unavailable",
             Self::Open(error) => error.code(),
         }
     }
@@ -180,6 +187,7 @@ impl Error {
             | Self::Corrupt { .. }
             | Self::Newer { .. }
             | Self::Storage { .. }
+            | Self::StoreAway { .. }
             | Self::Open(_) => Kind::Unavailable,
         }
     }
@@ -210,6 +218,7 @@ impl Error {
             Self::Corrupt { .. } => "keep a copy of the folder, then run `baton log verify`",
             Self::Newer { .. } => "use the program version that wrote the data, or a later one",
             Self::Storage { .. } => "look at the disk, then repeat",
+            Self::StoreAway { .. } => "repeat; if it stays so, look at the bucket and the network",
             Self::Open(error) => error.hint(),
         }
     }
@@ -251,6 +260,7 @@ impl From<&Error> for Problem {
             | Error::Corrupt { .. }
             | Error::Newer { .. }
             | Error::Storage { .. }
+            | Error::StoreAway { .. }
             | Error::Open(_) => json!({}),
         };
         Self::new(error.code(), error.kind(), error, error.hint(), &facts)
@@ -314,7 +324,10 @@ impl From<SnapshotError> for Error {
 
 impl From<BlobError> for Error {
     fn from(error: BlobError) -> Self {
-        Self::Storage { what: error.to_string() }
+        match error {
+            BlobError::Away(reason) => Self::StoreAway { reason },
+            error => Self::Storage { what: error.to_string() },
+        }
     }
 }
 

@@ -38,7 +38,7 @@ impl Reacting {
     /// one that it took.
     pub fn call(&mut self, chance: &mut Chance) -> Command {
         let Some((call, attempt)) = self.taken.pop() else {
-            return ReactionCommand::Take { max: chance.between(1, 2) }.into();
+            return ReactionCommand::Take { max: 1 + chance.index(2) }.into();
         };
         let outcome = match chance.below(4) {
             0 => Outcome::Failed { detail: "no".to_owned(), again: true },

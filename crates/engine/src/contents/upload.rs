@@ -176,7 +176,8 @@ fn full_or_failed(error: BlobError) -> Error {
         BlobError::Name { .. }
         | BlobError::Exists { .. }
         | BlobError::OutOfRange { .. }
-        | BlobError::Failed(_) => error.into(),
+        | BlobError::Failed(_)
+        | BlobError::Away(_) => error.into(),
     }
 }
 

@@ -221,6 +221,11 @@ impl Ledger {
         }
     }
 
+    /// Whether a stream was there.
+    pub(super) fn knows_stream(&self, stream: &StreamName, at: u64) -> bool {
+        self.flows.at(stream, at).is_some()
+    }
+
     /// A question about streams was answered.
     pub(super) fn streams_shown(&self, query: &Query, reply: &Reply, at: u64) -> Audit {
         let (Query::Get { stream }, Reply::Stream(shown)) = (query, reply) else {

@@ -6,8 +6,8 @@ use baton_core::state::{
     Get, List, Page, Query as StateQuery, Rejection as StateRejection, Snapshot,
 };
 use baton_core::{
-    Answer, Query, Rejection, Reply, agent, artifact, checkpoint, handoff, join, namespace,
-    pipeline, secret, semaphore, state, task, workspace,
+    Answer, Query, Rejection, Reply, agent, artifact, checkpoint, handoff, join, message, namespace,
+    pipeline, secret, semaphore, state, stream, task, topic, workspace,
 };
 
 use super::answers::same_entry;
@@ -119,6 +119,15 @@ impl Ledger {
                 Query::Agent(agent::Query::Get { agent }),
                 Rejection::Agent(agent::Rejection::NotFound { .. }),
             ) => self.session(agent, at).is_none(),
+            (Query::Message(_), Rejection::Message(message::Rejection::NotFound { message })) => {
+                self.talks.at(message, at).is_none()
+            }
+            (Query::Topic(_), Rejection::Topic(topic::Rejection::NotFound { topic })) => {
+                self.talks.topic(topic, at).is_none()
+            }
+            (Query::Stream(_), Rejection::Stream(stream::Rejection::NotFound { stream })) => {
+                !self.knows_stream(stream, at)
+            }
             (Query::Secret(_), Rejection::Secret(secret::Rejection::NotFound { secret })) => {
                 self.secrets.at(secret, at).is_none()
             }
