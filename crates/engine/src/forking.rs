@@ -47,13 +47,7 @@ impl<L: Log> Shard<L> {
         space: &mut Space,
         origin: &Origin,
     ) -> Result<Reply, Error> {
-        #[cfg(feature = "planted")]
-        let is_held = baton_core::planted::is("forking.still_held");
-        #[cfg(not(feature = "planted"))]
-        let is_held = false;
-        if !is_held {
-            space.found(origin.clone(), self.clock.now()).map_err(Error::Rejected)?;
-        }
+        space.found(origin.clone(), self.clock.now()).map_err(Error::Rejected)?;
         let revision = space.revision();
         let forked = Forked { id: to.clone(), revision, origin: origin.clone() };
         let forked = Reply::Forked(forked);

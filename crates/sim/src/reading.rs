@@ -15,13 +15,23 @@ use crate::world::{World, broken, is_excused};
 const PAGES_MAX: usize = 1_000;
 
 impl World {
-    /// A question about the past, as of a revision that is durable.
-    pub(crate) fn read_past(
+    /// A question that the present cannot answer.
+    pub(crate) fn recall(
         &mut self,
         workspace: &WorkspaceName,
-        query: &Query,
+        by: &AgentId,
+        query: &AnyQuery,
         present: Revision,
     ) -> Audit {
+        match query {
+            AnyQuery::State(query) => self.read_past(workspace, query, present),
+            AnyQuery::At(..) => self.read_as_of(workspace, by, query, present),
+            query => self.fork(workspace, by, query, present),
+        }
+    }
+
+    /// A question about the past, as of a revision that is durable.
+    fn read_past(&mut self, workspace: &WorkspaceName, query: &Query, present: Revision) -> Audit {
         if !self.load(workspace)? {
             return Ok(());
         }
@@ -49,7 +59,7 @@ impl World {
     }
 
     /// A question about anything but entries, as of an earlier revision.
-    pub(crate) fn read_as_of(
+    fn read_as_of(
         &mut self,
         workspace: &WorkspaceName,
         by: &AgentId,

@@ -15,7 +15,7 @@ use baton::clock::Clock;
 use baton::error::Error;
 use baton::machine::{Absent, Asked, Held, Taken};
 use baton_core::{
-    AgentId, Answer, Query, Rejection, Request, Revision, Timestamp, WorkspaceName, workspace,
+    AgentId, Answer, Rejection, Request, Revision, Timestamp, WorkspaceName, workspace,
 };
 
 use crate::agents::Action;
@@ -265,9 +265,6 @@ impl World {
                 let answer = answer.open(durable);
                 let asked = Answered { agent: &id, request, asked_at, decided_at };
                 let effect = self.answered(&workspace, &asked, &answer)?;
-                if answer.is_ok() {
-                    self.keep_secret(request)?;
-                }
                 self.agents[agent].learn(&action, &answer);
                 Ok((effect.map(|revision| (workspace, revision)), None))
             }
@@ -283,17 +280,11 @@ impl World {
                 Ok((None, None))
             }
             Waiting::Past(held) => {
+                let Action::Ask(query) = &action else {
+                    return Err(broken("only questions have a past"));
+                };
                 let present = held.open(durable);
-                match &action {
-                    Action::Ask(Query::State(query)) => {
-                        self.read_past(&workspace, query, present)?;
-                    }
-                    Action::Ask(query @ Query::At(..)) => {
-                        self.read_as_of(&workspace, &id, query, present)?;
-                    }
-                    Action::Ask(query) => self.fork(&workspace, &id, query, present)?,
-                    Action::Submit(_) => return Err(broken("only questions have a past")),
-                }
+                self.recall(&workspace, &id, query, present)?;
                 let agent = &mut self.agents[agent];
                 agent.revision = agent.revision.max(present.0);
                 Ok((None, None))
@@ -356,6 +347,9 @@ impl World {
         self.sum_answer(answer)?;
         let ledger = self.auditor.ledger(workspace);
         let effect = ledger.answer(asked, answer, &mut self.coverage)?;
+        if answer.is_ok() {
+            self.keep_secret(asked.request)?;
+        }
         Ok(effect.then_some(asked.decided_at + 1))
     }
 

@@ -41,7 +41,7 @@ impl Speaking {
                 let (body, error) = if fails { (None, Some(given)) } else { (Some(given), None) };
                 MessageCommand::Reply(Respond { request, body, error }).into()
             }
-            (4 | 5, Some(message), _) => {
+            (4 | 5, Some(message), _) if !is_forgetful(things) => {
                 if !things.chance.once_in(4) {
                     self.mail.retain(|there| *there != message);
                 }
@@ -50,8 +50,8 @@ impl Speaking {
             }
             (6, Some(message), _) => MessageCommand::Requeue { message }.into(),
             (7..=9, ..) => Self::request(things),
-            (10..=13, ..) => Self::receive(things),
-            (14, ..) => match things.chance.below(3) {
+            (4 | 5 | 10..=13, ..) => Self::receive(things),
+            (14, ..) => match things.chance.below(6) {
                 0 => MessageCommand::Remove { handler: handler(things) }.into(),
                 _ => MessageCommand::Register { handler: handler(things) }.into(),
             },
@@ -76,14 +76,16 @@ impl Speaking {
             1 => Address::Capability { capability: "c1".to_owned() },
             _ => Address::Handler { handler: handler(things) },
         };
-        let timeout_ms = *things.chance.pick(&[Some(400), Some(5_000), None, Some(600_000)]);
+        let timeout_ms =
+            *things.chance.pick(&[Some(100), Some(400), Some(5_000), None, Some(600_000)]);
         MessageCommand::Request(Request { to, body: json(things), timeout_ms }).into()
     }
 
     fn receive(things: &mut Things<'_>) -> Command {
         let wait_ms = *things.chance.pick(&[None, Some(400), Some(30_000), Some(600_000)]);
         let limit = *things.chance.pick(&[None, Some(1), Some(2)]);
-        let redeliver_ms = *things.chance.pick(&[Some(100), Some(100), Some(3_000), None]);
+        let often = if is_forgetful(things) { Some(100) } else { None };
+        let redeliver_ms = *things.chance.pick(&[Some(100), Some(100), Some(3_000), often]);
         MessageCommand::Receive(Receive { agent: None, wait_ms, limit, redeliver_ms }).into()
     }
 
@@ -166,6 +168,12 @@ impl Speaking {
 
 fn some(things: &mut Things<'_>, ids: &[MessageId]) -> Option<MessageId> {
     (!ids.is_empty()).then(|| things.chance.pick(ids).clone())
+}
+
+/// One in three never acknowledges anything, so that its mail comes until it is dead.
+fn is_forgetful(things: &Things<'_>) -> bool {
+    let number: u64 = things.agent.as_str().trim_start_matches('a').parse().unwrap_or_default();
+    number.is_multiple_of(3)
 }
 
 /// One of few handlers, so that agents share them.

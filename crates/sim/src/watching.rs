@@ -247,6 +247,8 @@ impl World {
                 // It is in no log, and comes after all that was before it.
                 Some(Arrival::Notice(notice)) if notice.is_live() => {
                     self.coverage.met("watch: told what is not written down");
+                    let (told, head) = (notice.revision().0, ledger.head());
+                    demand!(told <= head, "it is told after revision {told}, {head} is durable");
                     watcher.followed.complete(ledger, notice.revision().0 + 1)?;
                 }
                 Some(Arrival::Notice(notice)) if notice.revision().0 <= *registered => {}

@@ -87,7 +87,7 @@ const PLANTED: [(&str, &str); 85] = [
     ("watch.skip_some", "some commits are not delivered"),
     ("settled.lost_counts", "a lost write is acknowledged"),
     ("contents.secret_on_the_wrong_shelf", "a secret stands among the artifacts"),
-    ("forking.still_held", "a fork begins with what somebody holds in its origin"),
+    ("founding.still_held", "a fork begins with what somebody holds in its origin"),
     ("past.space_too_far", "a workspace is built again as it was one revision later"),
     ("past.one_too_far", "the past shows one revision too much"),
     ("keeping.truncate_too_far", "the log forgets what somebody needs"),

@@ -323,8 +323,8 @@ impl Reading<'_> {
             (Command::Receive(receive), Event::Queued { stream, limit, .. }) => {
                 receive.stream == *stream && receive.limit.unwrap_or(PAGE_DEFAULT) == *limit
             }
-            (Command::Close { stream: asked, .. }, Event::Closed { stream, .. }) => asked == stream,
-            (
+            (Command::Close { stream: asked, .. }, Event::Closed { stream, .. })
+            | (
                 Command::Delete { stream: asked },
                 Event::Told { stream, .. } | Event::Deleted { stream },
             ) => asked == stream,

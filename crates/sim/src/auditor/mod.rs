@@ -29,7 +29,7 @@
 //! | `handing`, `giving` | the same for whatever changes hands |
 //! | `presents` | a read of the present shows a durable revision, exactly |
 //! | `pasts` | reads of the past, history and differences equal the ledger |
-//! | `talks`, `flows` | mail comes in order, once it is acknowledged never again; frames without gap |
+//! | `talks`, `flows` | mail comes in order, until it is acknowledged; frames without gap |
 //! | `talking` | the same for what callers are told about messages and topics |
 //! | `secrets` | values stand nowhere but in files of their own |
 //! | `forks` | a workspace that began with another's content goes its own way |
@@ -145,7 +145,7 @@ impl Auditor {
         known.map(|(name, _)| name.clone()).collect()
     }
 
-    /// A record that the log has acknowledged. Answers with the batches in it that are not of forks.
+    /// A record that the log has acknowledged. Answers with its batches, but not those of forks.
     pub fn record(
         &mut self,
         body: &[u8],

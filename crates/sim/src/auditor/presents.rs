@@ -6,8 +6,8 @@ use baton_core::state::{
     Get, List, Page, Query as StateQuery, Rejection as StateRejection, Snapshot,
 };
 use baton_core::{
-    Answer, Query, Rejection, Reply, agent, artifact, checkpoint, handoff, join, message, namespace,
-    pipeline, secret, semaphore, state, stream, task, topic, workspace,
+    Answer, Query, Rejection, Reply, agent, artifact, checkpoint, handoff, join, message,
+    namespace, pipeline, secret, semaphore, state, stream, task, topic, workspace,
 };
 
 use super::answers::same_entry;

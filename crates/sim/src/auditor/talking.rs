@@ -339,8 +339,10 @@ impl Reading<'_> {
             Command::Receive(_) | Command::Ack(_) => {
                 while let Some(AnyEvent::Message(event)) = self.peek() {
                     let same = match (command, event) {
-                        (Command::Receive(_), Event::Delivered { wait: None, .. })
-                        | (Command::Receive(_), Event::Queued { .. }) => true,
+                        (
+                            Command::Receive(_),
+                            Event::Delivered { wait: None, .. } | Event::Queued { .. },
+                        ) => true,
                         (Command::Ack(ack), Event::Acked { message, .. }) => {
                             ack.message.iter().chain(&ack.messages).any(|id| id == message)
                         }

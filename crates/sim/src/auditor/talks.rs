@@ -152,28 +152,9 @@ impl Ledger {
                 }
                 Ok(())
             }
-            Event::HandlerAdded { handler, holder } => {
-                let active = self.session(holder, u64::MAX).is_some_and(|it| it.active);
-                demand!(active && batch.agent == *holder, "`{holder}` has no session");
-                let own = (handler.clone(), holder.clone());
-                self.talks.set_handlers(batch, |there| {
-                    there.insert(own);
-                });
-                Ok(())
-            }
-            Event::HandlerRemoved { handler, holder } => {
-                let own = (handler.clone(), holder.clone());
-                self.talks.set_handlers(batch, |there| {
-                    there.remove(&own);
-                });
-                Ok(())
-            }
-            Event::HandlersGone { holder } => {
-                demand!(ended.contains(holder), "the session of `{holder}` goes on");
-                self.talks.set_handlers(batch, |there| there.retain(|it| it.1 != *holder));
-                coverage.met("message: handlers went with a session");
-                Ok(())
-            }
+            Event::HandlerAdded { .. }
+            | Event::HandlerRemoved { .. }
+            | Event::HandlersGone { .. } => self.handler_changed(batch, event, ended, coverage),
             Event::Rejoined { message, requester, wait, .. } => {
                 let there = self.known_message(message)?;
                 let asked = there.request.as_ref().filter(|_| is_open(there.status));
@@ -200,11 +181,43 @@ impl Ledger {
                 let (to, id) = event.message().expect("these are about a message");
                 let before = self.known_message(id)?;
                 demand!(before.to == *to, "`{id}` is in the inbox of `{}`", before.to);
-                let after = self.changed_message(batch, before, event, ended, coverage)?;
+                let after = self.changed_message(batch, &before, event, ended, coverage)?;
                 self.talks.set(batch, after);
                 Ok(())
             }
         }
+    }
+
+    fn handler_changed(
+        &mut self,
+        batch: &Batch,
+        event: &Event,
+        ended: &BTreeSet<AgentId>,
+        coverage: &mut Coverage,
+    ) -> Audit {
+        match event {
+            Event::HandlerAdded { handler, holder } => {
+                let active = self.session(holder, u64::MAX).is_some_and(|it| it.active);
+                demand!(active && batch.agent == *holder, "`{holder}` has no session");
+                let own = (handler.clone(), holder.clone());
+                self.talks.set_handlers(batch, |there| {
+                    there.insert(own);
+                });
+            }
+            Event::HandlerRemoved { handler, holder } => {
+                let own = (handler.clone(), holder.clone());
+                self.talks.set_handlers(batch, |there| {
+                    there.remove(&own);
+                });
+            }
+            Event::HandlersGone { holder } => {
+                demand!(ended.contains(holder), "the session of `{holder}` goes on");
+                self.talks.set_handlers(batch, |there| there.retain(|it| it.1 != *holder));
+                coverage.met("message: handlers went with a session");
+            }
+            other => return Err(Breach(format!("{other:?} is not about a handler"))),
+        }
+        Ok(())
     }
 
     fn known_message(&self, id: &MessageId) -> Audit<Message> {
@@ -255,7 +268,7 @@ impl Ledger {
     fn changed_message(
         &mut self,
         batch: &Batch,
-        before: Message,
+        before: &Message,
         event: &Event,
         ended: &BTreeSet<AgentId>,
         coverage: &mut Coverage,
@@ -267,7 +280,7 @@ impl Ledger {
         demand!(is_open(before.status) || is_requeued, "`{id}` was {:?}", before.status);
         after.status = match event {
             Event::Delivered { until, wait, .. } => {
-                self.mail_delivered(batch, &before, *wait, coverage)?;
+                self.mail_delivered(batch, before, *wait, coverage)?;
                 after.deliveries += 1;
                 (after.delivered_at, after.redeliver_at) = (Some(now), Some(*until));
                 Status::Delivered
@@ -299,7 +312,7 @@ impl Ledger {
                 after.deliveries = 0;
                 Status::Waiting
             }
-            other => self.request_changed(batch, &before, &mut after, other, ended, coverage)?,
+            other => self.request_changed(batch, before, &mut after, other, ended, coverage)?,
         };
         after.ended_at = (!is_open(after.status)).then_some(now);
         Ok(after)
