@@ -190,10 +190,10 @@ impl Plan {
 }
 
 impl Plan {
-    /// Where an agent of a kind works. Those who hand things on do so where they meet.
+    /// Where an agent of a kind works. Those who hand things on or talk do so where they meet.
     pub fn home_of(&self, kind: Kind, chance: &mut Chance) -> WorkspaceName {
         match kind {
-            Kind::Giver => self.workspaces[0].clone(),
+            Kind::Giver | Kind::Talker => self.workspaces[0].clone(),
             _ => self.somewhere(chance),
         }
     }

@@ -92,7 +92,7 @@ impl Speaking {
     fn post(things: &mut Things<'_>) -> Command {
         let name = *things.chance.pick(&["news/a", "news/b"]);
         let topic = TopicName::parse(name).expect("a good name");
-        let durable = *things.chance.pick(&[None, Some(false)]);
+        let durable = *things.chance.pick(&[None, Some(false), Some(false)]);
         topic::Command::Publish { topic, body: json(things), durable }.into()
     }
 

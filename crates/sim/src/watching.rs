@@ -20,7 +20,7 @@ use baton_core::{Pattern, Revision, WorkspaceName};
 use crate::auditor::watches::Followed;
 use crate::auditor::{Audit, demand};
 use crate::chance::Chance;
-use crate::plan::Plan;
+use crate::plan::{Kind, Plan};
 use crate::world::{World, broken, is_excused};
 
 /// Patterns that overlap with what agents write.
@@ -62,9 +62,12 @@ impl Watcher {
             0 => vec!["state.set".to_owned(), "state.expired".to_owned()],
             _ => Vec::new(),
         };
-        let pattern = (*chance.pick(&PATTERNS)).to_owned();
+        // What is only told is heard where somebody talks, by whoever listens to everything.
+        let is_listener = plan.agents.contains(&Kind::Talker) && chance.once_in(2);
+        let pattern = if is_listener { "**" } else { *chance.pick(&PATTERNS) }.to_owned();
+        let home = plan.workspaces[0].clone();
         Self {
-            workspace: plan.somewhere(chance),
+            workspace: if is_listener { home } else { plan.somewhere(chance) },
             followed: Followed { pattern, kinds, next: (1, 0) },
             state: State::Resting,
             from: None,

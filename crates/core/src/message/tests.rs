@@ -262,7 +262,8 @@ scenarios! {
              message.delivered m-0000000002 to bob until 5 call=1; receipt.awaited k; \
              call 2 waits; call 1: [m-0000000002 ada>bob delivered 7]"),
         (1, "ada", "gone",                      "message.gave_up ada call=2 Gone; call 2: []"),
-        // Before anybody has noticed: the answer comes too late all the same.
+        // Before anybody has noticed: it is over, and the answer comes too late, all the same.
+        (5, "ada", "#k message.request bob 7 timeout_ms=5", "refused message.timed_out"),
         (5, "bob", "message.reply m-0000000002 body=8", "refused message.too_late"),
         (5, "bob", "time",                      "message.timed_out m-0000000002 to bob"),
         (6, "ada", "#k message.request bob 7 timeout_ms=5", "refused message.timed_out"),

@@ -55,7 +55,13 @@ fn repeated(
     if asked.address != *address || message.body != *body {
         return None;
     }
+    let too_late = || {
+        let (request, handler) = (message.id.clone(), message.to.clone());
+        Some(Err(Rejection::TimedOut { request, handler }))
+    };
     match message.status {
+        // That its time is over is so before it is written down.
+        Status::Waiting | Status::Delivered if asked.deadline <= stamp.now => too_late(),
         Status::Waiting | Status::Delivered => {
             let (id, to) = (message.id.clone(), message.to.clone());
             let (requester, wait) = (stamp.agent.clone(), stamp.wait());
@@ -67,10 +73,7 @@ fn repeated(
             let about = |reply| About::Reply(Box::new(reply));
             Some(told.map(|reply| Decided { events: Vec::new(), about: about(reply) }))
         }
-        Status::TimedOut => Some(Err(Rejection::TimedOut {
-            request: message.id.clone(),
-            handler: message.to.clone(),
-        })),
+        Status::TimedOut => too_late(),
         Status::Dead | Status::Acked | Status::Expired | Status::Lost => None,
     }
 }

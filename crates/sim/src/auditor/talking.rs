@@ -284,7 +284,11 @@ impl Ledger {
             Rejection::HandlerFailed(failed) => {
                 self.answered_as(&failed.request, &Err(rejection), at)?;
             }
-            Rejection::TimedOut { .. } => self.request_over(rejection, at)?,
+            Rejection::TimedOut { request, .. } => {
+                let there = known(request)?;
+                let over = is_open(there.status) && there.is_over(now);
+                demand!(over || there.status == Status::TimedOut, "{there:?} had time");
+            }
             Rejection::InboxFull { messages, messages_max, bytes, bytes_max, .. } => {
                 demand!(messages >= messages_max || bytes >= bytes_max, "it is not full");
             }
