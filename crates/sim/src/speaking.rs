@@ -32,7 +32,7 @@ impl Speaking {
     pub fn act(&mut self, things: &mut Things<'_>) -> Action {
         let (mail, request) = (some(things, &self.mail), some(things, &self.requests));
         let command: Command = match (things.chance.below(24), mail, request) {
-            (0..=3, _, Some(request)) => {
+            (0..=9, _, Some(request)) => {
                 if !things.chance.once_in(4) {
                     self.requests.retain(|there| *there != request);
                 }

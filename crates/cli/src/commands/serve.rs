@@ -4,12 +4,21 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use baton::Baton;
+#[cfg(feature = "s3")]
+use baton::{Error, Options, clock::SystemClock};
+#[cfg(feature = "s3")]
+use baton_log::file::{FileLog, Options as FileOptions};
+#[cfg(feature = "s3")]
+use baton_s3::{BadPlace, Bucket, Divided, Place};
 use baton_server::{Server, Settings, Webhooks};
 use clap::Args;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::failure::Failure;
+#[cfg(feature = "s3")]
+use crate::failure::Fault;
 use crate::output::{self, Output};
 
 /// The address at which commands look for a server unless told otherwise.
@@ -45,6 +54,10 @@ pub(crate) struct Serve {
         hide_env = true
     )]
     data: PathBuf,
+    /// Keep the bytes of artifacts in a bucket; docs/artifacts.md has all that the address may say
+    #[cfg(feature = "s3")]
+    #[arg(long, value_name = "s3://BUCKET/PREFIX", env = "BATON_ARTIFACTS", hide_env = true)]
+    artifacts: Option<String>,
     /// Another name by which the server may be called; may be given several times
     #[arg(long, value_name = "NAME")]
     host: Vec<String>,
@@ -63,7 +76,7 @@ impl Serve {
     pub(crate) async fn run(self, output: &Output) -> Result<(), Failure> {
         allow_many_files();
         let ending = Ending::listen()?;
-        let baton = baton::open(&self.data).await?;
+        let baton = self.open().await?;
         let settings = Settings {
             listen: self.listen,
             hosts: self.host,
@@ -81,6 +94,29 @@ impl Serve {
             output::say("baton has ended; everything acknowledged is durable");
         }
         Ok(())
+    }
+}
+
+impl Serve {
+    #[cfg(not(feature = "s3"))]
+    async fn open(&self) -> Result<Baton, Failure> {
+        Ok(baton::open(&self.data).await?)
+    }
+
+    /// The bucket is looked at first: who mistypes its name shall know before the first upload.
+    #[cfg(feature = "s3")]
+    async fn open(&self) -> Result<Baton, Failure> {
+        let Some(address) = &self.artifacts else { return Ok(baton::open(&self.data).await?) };
+        let bad = |error: BadPlace| Fault::Usage { reason: format!("--artifacts: {error}") };
+        let bucket = Bucket::open(&Place::parse(address).map_err(bad)?).map_err(bad)?;
+        let folder = self.data.clone();
+        let opened = tokio::task::spawn_blocking(move || {
+            bucket.look().map_err(Error::from)?;
+            let log = FileLog::open(FileOptions::new(&folder))?;
+            Baton::on(Divided::new(log, bucket), SystemClock::default(), Options::default())
+        });
+        let closed = |_| Error::Closed;
+        Ok(opened.await.map_err(closed)??)
     }
 }
 

@@ -250,16 +250,7 @@ impl Ledger {
             }
             Rejection::NoHandler { to } => {
                 coverage.met("message: nobody handles it");
-                match to {
-                    Address::Agent(agent) => {
-                        demand!(!self.talks.is_awaited(agent, at), "`{agent}` waited for mail");
-                    }
-                    Address::Handler { handler } => {
-                        let there = self.talks.handlers_at(at).find(|(name, _)| name == handler);
-                        demand!(there.is_none(), "{there:?} handles it");
-                    }
-                    Address::Capability { .. } => {}
-                }
+                self.nobody_handles(to, at)?;
             }
             Rejection::AlreadyReplied { request } => {
                 coverage.met("message: answered twice");
@@ -296,6 +287,20 @@ impl Ledger {
                 let code = other.code();
                 return Err(Breach(format!("nobody asked for anything that is `{code}`")));
             }
+        }
+        Ok(())
+    }
+
+    fn nobody_handles(&self, to: &Address, at: u64) -> Audit {
+        match to {
+            Address::Agent(agent) => {
+                demand!(!self.talks.is_awaited(agent, at), "`{agent}` waited for mail");
+            }
+            Address::Handler { handler } => {
+                let there = self.talks.handlers_at(at).find(|(name, _)| name == handler);
+                demand!(there.is_none(), "{there:?} handles it");
+            }
+            Address::Capability { .. } => {}
         }
         Ok(())
     }

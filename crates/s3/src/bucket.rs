@@ -1,0 +1,154 @@
+//! The bucket, and the thread on which the network is waited for.
+//!
+//! Whoever calls is not necessarily a thread that may block in somebody else's executor, so nothing
+//! here enters one: work is handed to a runtime of its own, and its outcome comes back through a
+//! channel.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::mpsc;
+
+use baton_log::{Blob, BlobError, BlobWriter};
+use futures_util::TryStreamExt;
+use object_store::aws::AmazonS3;
+use object_store::path::Path;
+use object_store::{Error as StoreError, ObjectStore, ObjectStoreExt};
+use tokio::runtime::{Builder, Handle, Runtime};
+
+use crate::place::{BadPlace, Place};
+use crate::reading::Object;
+use crate::writing::Writer;
+
+/// A bucket that holds the bytes of artifacts.
+pub struct Bucket {
+    line: Line,
+    prefix: String,
+    description: String,
+    runtime: Option<Runtime>,
+}
+
+/// How work gets to the network and back. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Line {
+    pub(crate) store: Arc<AmazonS3>,
+    handle: Handle,
+}
+
+impl Line {
+    /// Does work on the network's thread, and waits for it.
+    pub(crate) fn wait<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T, BlobError> {
+        let (sender, receiver) = mpsc::sync_channel(1);
+        self.handle.spawn(async move {
+            // Whoever asked waits below; if it is gone, nobody wants to know.
+            drop(sender.send(work.await));
+        });
+        receiver.recv().map_err(|_| BlobError::Away("the server is ending".to_owned()))
+    }
+
+    /// Does work that nobody waits for.
+    pub(crate) fn later(&self, work: impl Future<Output = ()> + Send + 'static) {
+        drop(self.handle.spawn(work));
+    }
+}
+
+impl Bucket {
+    /// Opens the bucket at an address. Nothing is sent yet: [`look`](Self::look) does.
+    pub fn open(place: &Place) -> Result<Self, BadPlace> {
+        // Another part of the program may have chosen one; then that one serves.
+        drop(rustls::crypto::ring::default_provider().install_default());
+        let store = Arc::new(place.client()?);
+        let failed = |error: std::io::Error| BadPlace::Settings { reason: error.to_string() };
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("baton-s3")
+            .enable_all()
+            .build()
+            .map_err(failed)?;
+        let line = Line { store, handle: runtime.handle().clone() };
+        let description = format!("s3://{}/{}", place.bucket, place.prefix);
+        Ok(Self { line, prefix: place.prefix.clone(), description, runtime: Some(runtime) })
+    }
+
+    /// Whether the bucket is there and may be used, found out by listing it.
+    pub fn look(&self) -> Result<(), BlobError> {
+        let (store, prefix) = (Arc::clone(&self.line.store), self.path("")?);
+        let looked =
+            self.line.wait(async move { store.list_with_delimiter(Some(&prefix)).await })?;
+        looked.map(drop).map_err(|error| away(&error))
+    }
+
+    fn path(&self, name: &str) -> Result<Path, BlobError> {
+        let whole = [self.prefix.as_str(), name.trim_end_matches('/')];
+        let parts: Vec<&str> = whole.into_iter().filter(|part| !part.is_empty()).collect();
+        let bad = |_| BlobError::Name { name: name.to_owned(), reason: "it is no path" };
+        Path::parse(parts.join("/")).map_err(bad)
+    }
+
+    pub(crate) fn create(&self, name: &str) -> Result<Box<dyn BlobWriter>, BlobError> {
+        Ok(Box::new(Writer::new(self.line.clone(), self.path(name)?)))
+    }
+
+    pub(crate) fn find(&self, name: &str) -> Result<Option<Arc<dyn Blob>>, BlobError> {
+        let (store, path) = (Arc::clone(&self.line.store), self.path(name)?);
+        let asked = path.clone();
+        match self.line.wait(async move { store.head(&asked).await })? {
+            Ok(found) => Ok(Some(Arc::new(Object::new(self.line.clone(), path, found.size)))),
+            Err(StoreError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(away(&error)),
+        }
+    }
+
+    pub(crate) fn list(&self, folder: &str) -> Result<Vec<String>, BlobError> {
+        let (store, path) = (Arc::clone(&self.line.store), self.path(folder)?);
+        let found = self.line.wait(async move {
+            let objects = store.list(Some(&path));
+            objects.map_ok(|object| object.location.to_string()).try_collect::<Vec<_>>().await
+        })?;
+        let skipped = if self.prefix.is_empty() { 0 } else { self.prefix.len() + 1 };
+        let names = found.map_err(|error| away(&error))?.into_iter();
+        let mut names: Vec<String> =
+            names.filter_map(|name| name.get(skipped..).map(str::to_owned)).collect();
+        names.sort();
+        Ok(names)
+    }
+
+    pub(crate) fn delete(&self, name: &str) -> Result<(), BlobError> {
+        let (store, path) = (Arc::clone(&self.line.store), self.path(name)?);
+        match self.line.wait(async move { store.delete(&path).await })? {
+            Ok(()) | Err(StoreError::NotFound { .. }) => Ok(()),
+            Err(error) => Err(away(&error)),
+        }
+    }
+
+    /// Where it is.
+    pub(crate) fn description(&self) -> &str {
+        &self.description
+    }
+}
+
+impl Drop for Bucket {
+    fn drop(&mut self) {
+        // Whoever drops it may be an executor's thread, which must not wait for another.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// What the network did, as those know it who asked.
+pub(crate) fn away(error: &StoreError) -> BlobError {
+    // The sources say what happened, the outermost only to which object.
+    let mut text = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
+        source = cause.source();
+    }
+    BlobError::Away(text)
+}
