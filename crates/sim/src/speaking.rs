@@ -2,8 +2,8 @@
 //! answered yet.
 
 use baton_core::message::{
-    Ack, Address, Command as MessageCommand, List, Query as MessageQuery, Receive, Reply, Request,
-    Respond, Send, Status,
+    Ack, Address, Command as MessageCommand, List, Query as MessageQuery, Receive,
+    Rejection as Refused, Reply, Request, Respond, Send, Status,
 };
 use baton_core::stream::{self, Command as StreamCommand, Create};
 use baton_core::topic;
@@ -25,11 +25,28 @@ pub struct Speaking {
     requests: Vec<MessageId>,
     /// Where it reads on.
     offset: Option<u64>,
+    /// What it was told is missing, and can help with itself.
+    helps: Option<Help>,
+}
+
+/// What somebody does because it was told that nobody does.
+enum Help {
+    /// It answers for a handler.
+    Handle(HandlerName),
+    /// It begins a session, without which nobody may answer.
+    Register,
 }
 
 impl Speaking {
     /// What it does next.
     pub fn act(&mut self, things: &mut Things<'_>) -> Action {
+        match self.helps.take() {
+            Some(Help::Handle(handler)) => {
+                return Action::Submit(Command::from(MessageCommand::Register { handler }).into());
+            }
+            Some(Help::Register) => return Action::Submit(things.register().into()),
+            None => {}
+        }
         let (mail, request) = (some(things, &self.mail), some(things, &self.requests));
         let command: Command = match (things.chance.below(24), mail, request) {
             (0..=9, _, Some(request)) => {
@@ -148,7 +165,18 @@ impl Speaking {
 
     /// It is answered.
     pub fn learn(&mut self, id: &AgentId, answer: &Result<Answer, Rejection>) {
-        let Ok(answer) = answer else { return };
+        let answer = match answer {
+            Ok(answer) => answer,
+            Err(Rejection::Message(Refused::NoHandler { to: Address::Handler { handler } })) => {
+                self.helps = Some(Help::Handle(handler.clone()));
+                return;
+            }
+            Err(Rejection::Message(Refused::NoSession { .. })) => {
+                self.helps = Some(Help::Register);
+                return;
+            }
+            Err(_) => return,
+        };
         match &answer.reply {
             AnyReply::Message(Reply::Received { messages }) => {
                 for message in messages.iter().filter(|message| message.to == *id) {
