@@ -71,6 +71,7 @@ pub mod reply;
 pub mod rule;
 pub mod rules;
 pub mod schema;
+pub mod search;
 pub mod secret;
 pub mod semaphore;
 mod shared;

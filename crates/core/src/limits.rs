@@ -174,6 +174,17 @@ pub const WEBHOOK_CALLS_BYTES_MAX: usize = 16 << 20;
 pub const CONTRACT_FACTS_MAX: usize = 200_000;
 /// Most entries of a namespace that such a question looks into.
 pub const CONTRACT_ENTRIES_MAX: usize = 10_000;
+/// About how much memory the index of one workspace takes, in bytes: some 300 for each task. What is
+/// beyond is not found, and every answer says so.
+pub const SEARCH_BYTES_MAX: usize = 2 << 30;
+/// Most events that are found by search; older ones are in the history.
+pub const SEARCH_EVENTS_MAX: usize = if cfg!(test) { 500 } else { 250_000 };
+/// Most documents that one page of a search looks at: some milliseconds.
+pub const SEARCH_EXAMINED_MAX: usize = if cfg!(test) { 200 } else { 200_000 };
+/// Longest query of a search in bytes: it is written by hand.
+pub const SEARCH_QUERY_BYTES_MAX: usize = 1 << 10;
+/// Most words, phrases and fields in one query of a search: each makes every page dearer.
+pub const SEARCH_PARTS_MAX: usize = 32;
 /// Most ephemeral entries of one agent: its death removes them all in one batch.
 pub const EPHEMERAL_PER_AGENT_MAX: usize = 1_000;
 /// Longest name of a lock, a semaphore or a barrier, in bytes.

@@ -332,6 +332,8 @@ fn sent(event: &Event, moment: &Moment<'_>) -> Message {
         expires_at: *expires_at,
         redeliver_at: None,
         delivered_at: None,
+        updated_at: moment.time,
+        revision: moment.revision,
         ended_at: None,
         request: request.as_ref().map(|it| Box::new(asked(it))),
     }
@@ -339,7 +341,8 @@ fn sent(event: &Event, moment: &Moment<'_>) -> Message {
 
 /// What an event makes of a message.
 fn changed(before: &Message, event: &Event, moment: &Moment<'_>) -> Message {
-    let mut message = Message { redeliver_at: None, ..before.clone() };
+    let (updated_at, revision) = (moment.time, moment.revision);
+    let mut message = Message { redeliver_at: None, updated_at, revision, ..before.clone() };
     let status = match event {
         Event::Delivered { until, .. } => {
             message.deliveries += 1;

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::Address;
 use crate::json::{Json, given};
 use crate::names::{AgentId, IdempotencyKey, MessageId};
+use crate::numbers::Revision;
 use crate::time::Timestamp;
 
 /// Where a message is in its life.
@@ -31,6 +32,18 @@ pub enum Status {
 }
 
 impl Status {
+    /// Every status, in the order of a life.
+    pub const ALL: [Self; 8] = [
+        Self::Waiting,
+        Self::Delivered,
+        Self::Dead,
+        Self::Acked,
+        Self::Replied,
+        Self::Expired,
+        Self::TimedOut,
+        Self::Lost,
+    ];
+
     /// As it is written.
     pub fn word(self) -> &'static str {
         match self {
@@ -83,6 +96,12 @@ pub struct Message {
     /// When it was last received.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivered_at: Option<Timestamp>,
+    /// When something last happened to it.
+    #[serde(default)]
+    pub updated_at: Timestamp,
+    /// The revision that made it what it is.
+    #[serde(default)]
+    pub revision: Revision,
     /// When its life was over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,

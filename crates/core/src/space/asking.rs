@@ -102,6 +102,7 @@ impl Space {
                 workspace::Query::List { .. }
                 | workspace::Query::Fork { .. }
                 | workspace::Query::Diff(_)
+                | workspace::Query::Search(_)
                 | workspace::Query::Why { .. },
             )
             | Query::Bus(bus::Query::History(_))

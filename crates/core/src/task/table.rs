@@ -374,6 +374,11 @@ impl Table {
         self.by_id.is_empty()
     }
 
+    /// Every task, by id.
+    pub fn records(&self) -> impl Iterator<Item = &Record> {
+        self.by_id.values().map(|record| &**record)
+    }
+
     /// A task.
     pub fn get(&self, id: &TaskId) -> Option<&Record> {
         self.by_id.get(id).map(Arc::as_ref)

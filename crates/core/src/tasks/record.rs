@@ -168,6 +168,9 @@ pub struct Course {
     /// Why the last try failed.
     #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub error: Option<Json>,
+    /// Who had it in hand when it was finished: whoever looks for what somebody did finds it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worked_by: Option<AgentId>,
     /// Why it was last released, cancelled or reviewed so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -419,10 +422,12 @@ impl Record {
 
     /// Whatever the task turns to, the lease it had is void.
     fn turn(&mut self, status: Status, ready: bool, moment: &Moment<'_>) {
-        self.lease = None;
+        let holder = self.lease.take().map(|lease| lease.holder);
         (self.status, self.ready, self.since) = (status, ready, moment.time);
         if status.is_finished() {
-            self.course_mut().finished_at = Some(moment.time);
+            let course = self.course_mut();
+            course.finished_at = Some(moment.time);
+            course.worked_by = holder;
         }
     }
 

@@ -207,6 +207,7 @@ pub const OPERATIONS: &[Operation] = &[
     recalls("workspace.list", "workspaces"),
     recalls("workspace.fork", "forked"),
     recalls("workspace.diff", "differences"),
+    recalls("workspace.search", "found"),
     recalls("workspace.why", "why"),
 ];
 

@@ -8,7 +8,8 @@ use crate::limits;
 use crate::names::WorkspaceName;
 use crate::numbers::Revision;
 use crate::pattern::Pattern;
-use crate::refusal::{BadField, OutOfRange};
+use crate::refusal::{BadField, OutOfRange, TooLarge};
+use crate::search::{BadFilter, Refused, Results, Search};
 use crate::travel::{At, Difference, Explanation, Origin};
 
 /// What one may ask of the workspace so that it changes.
@@ -58,6 +59,8 @@ pub enum Query {
     },
     /// `workspace.diff`
     Diff(Diff),
+    /// `workspace.search`
+    Search(Search),
     /// `workspace.why`: what led to an entry, a task or a hand-off as it is.
     Why {
         /// What: `state/shared/plan`, `tasks/t-7`, `handoffs/h-7`.
@@ -73,7 +76,11 @@ impl Query {
     pub fn is_about_the_past(&self) -> bool {
         match self {
             Self::Get => false,
-            Self::List { .. } | Self::Fork { .. } | Self::Diff(_) | Self::Why { .. } => true,
+            Self::List { .. }
+            | Self::Fork { .. }
+            | Self::Diff(_)
+            | Self::Search(_)
+            | Self::Why { .. } => true,
         }
     }
 }
@@ -149,6 +156,8 @@ pub enum Reply {
     Forked(Forked),
     /// What happened to everything between two moments.
     Differences(Differences),
+    /// What was found.
+    Found(Results),
     /// Why something is as it is.
     Why(Explanation),
 }
@@ -243,6 +252,12 @@ pub enum Rejection {
         /// What was given.
         subject: String,
     },
+    /// The filter of a search is not understood.
+    #[error(transparent)]
+    BadFilter(#[from] BadFilter),
+    /// There is more than an index holds.
+    #[error(transparent)]
+    TooLarge(#[from] TooLarge),
     /// A field makes no sense.
     #[error(transparent)]
     BadField(#[from] BadField),
@@ -258,6 +273,8 @@ impl Rejection {
             Self::NothingKept { .. } => "workspace.nothing_kept",
             Self::Exists { .. } => "workspace.exists",
             Self::UnknownSubject { .. } => "workspace.unknown_subject",
+            Self::BadFilter(_) => "workspace.bad_filter",
+            Self::TooLarge(_) => "workspace.too_large",
             Self::BadField(_) => "workspace.bad_field",
             Self::OutOfRange(_) => "workspace.out_of_range",
         }
@@ -266,7 +283,11 @@ impl Rejection {
     /// What the caller should do about it.
     pub fn kind(&self) -> Kind {
         match self {
-            Self::NothingKept { .. } | Self::BadField(_) | Self::OutOfRange(_) => Kind::Invalid,
+            Self::NothingKept { .. }
+            | Self::BadFilter(_)
+            | Self::BadField(_)
+            | Self::OutOfRange(_) => Kind::Invalid,
+            Self::TooLarge(_) => Kind::Exhausted,
             Self::Exists { .. } => Kind::Conflict,
             Self::UnknownSubject { .. } => Kind::NotFound,
         }
@@ -278,8 +299,20 @@ impl Rejection {
             Self::NothingKept { .. } => "give a positive number",
             Self::Exists { .. } => "choose another name",
             Self::UnknownSubject { .. } => "look for it in the history, or list what there is",
+            Self::BadFilter(_) => "write it as docs/search.md says",
+            Self::TooLarge(_) => "look into lists and the history instead",
             Self::BadField(_) => "give it as docs/time-travel.md says",
             Self::OutOfRange(_) => "give a number within the range",
+        }
+    }
+}
+
+impl From<Refused> for Rejection {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::Filter(wrong) => wrong.into(),
+            Refused::Field(wrong) => wrong.into(),
+            Refused::TooLarge(wrong) => wrong.into(),
         }
     }
 }

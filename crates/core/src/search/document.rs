@@ -1,0 +1,128 @@
+//! A document: what is known of one thing that can be found.
+
+use super::amended::Amended;
+use super::draft::{Draft, PARTS};
+use super::kind::Kind;
+use super::terms::Terms;
+use crate::batch::Batch;
+use crate::numbers::Revision;
+use crate::time::Timestamp;
+
+/// About how many bytes a document takes beside its subject and its terms.
+const DOCUMENT_BYTES: usize = 112;
+/// A term of a document stands in it, and it in the list of the term.
+const TERM_BYTES: usize = 8;
+
+/// A document: its terms are numbers, the fields first, then the words of each part.
+#[derive(Clone, Debug)]
+pub(super) struct Document {
+    pub(super) kind: Kind,
+    pub(super) is_alive: bool,
+    /// Whether the thing is over, and the space may forget it by itself.
+    pub(super) is_ended: bool,
+    fields: u8,
+    parts: [u8; PARTS],
+    pub(super) ordinal: u32,
+    pub(super) subject: Box<str>,
+    pub(super) revision: Revision,
+    pub(super) updated_at: Timestamp,
+    created_at: Timestamp,
+    pub(super) terms: Box<[u32]>,
+}
+
+impl Document {
+    pub(super) fn new(draft: &Draft, terms: &mut Terms) -> Self {
+        let fields = draft.fields.iter();
+        let numbers: Vec<u32> =
+            fields.chain(draft.parts.iter().flatten()).map(|it| terms.number(it)).collect();
+        Self {
+            kind: draft.kind,
+            is_alive: true,
+            is_ended: draft.is_ended,
+            fields: few(draft.fields.len()),
+            parts: draft.parts.each_ref().map(|words| few(words.len())),
+            ordinal: draft.ordinal,
+            subject: draft.subject.as_str().into(),
+            revision: draft.revision,
+            updated_at: draft.updated_at,
+            created_at: draft.created_at,
+            terms: numbers.into(),
+        }
+    }
+
+    /// The document after an event about the same thing.
+    pub(super) fn amended(&self, batch: &Batch, amended: &Amended, terms: &mut Terms) -> Self {
+        let is_replaced = |term: u32, terms: &Terms| {
+            let name = terms.text(term).split(':').next().unwrap_or_default();
+            amended.fields.iter().any(|(field, _)| *field == name)
+        };
+        let mut numbers: Vec<u32> =
+            self.fields().iter().copied().filter(|term| !is_replaced(*term, terms)).collect();
+        let fresh = amended.fields.iter().filter_map(|(_, value)| value.as_deref());
+        numbers.extend(fresh.map(|value| terms.number(value)));
+        let fields = few(numbers.len());
+        let mut parts = self.parts;
+        for (number, words) in self.parts().enumerate() {
+            match amended.parts.iter().find(|(part, _)| *part == number) {
+                Some((_, words)) => {
+                    numbers.extend(words.iter().map(|word| terms.number(word)));
+                    parts[number] = few(words.len());
+                }
+                None => numbers.extend_from_slice(words),
+            }
+        }
+        let subject = amended.subject.as_deref().map(Into::into);
+        Self {
+            fields,
+            parts,
+            is_ended: amended.is_ended.unwrap_or(self.is_ended),
+            subject: subject.unwrap_or_else(|| self.subject.clone()),
+            revision: batch.revision,
+            updated_at: batch.time,
+            terms: numbers.into(),
+            ..self.clone()
+        }
+    }
+
+    /// Its fields, as terms.
+    pub(super) fn fields(&self) -> &[u32] {
+        &self.terms[..self.fields.into()]
+    }
+
+    /// The words of each of its parts.
+    pub(super) fn parts(&self) -> impl Iterator<Item = &[u32]> {
+        let mut rest = &self.terms[self.fields.into()..];
+        self.parts.iter().map(move |count| {
+            let (words, later) = rest.split_at((*count).into());
+            rest = later;
+            words
+        })
+    }
+
+    /// When it began, if that is known.
+    pub(super) fn created_at(&self) -> Option<Timestamp> {
+        match self.kind {
+            Kind::Task | Kind::Message | Kind::Event => Some(self.created_at),
+            Kind::Key => None,
+        }
+    }
+
+    /// Its place among all documents.
+    pub(super) fn place(&self) -> (Revision, u32, &str) {
+        (self.revision, self.ordinal, &self.subject)
+    }
+
+    /// What tells it from all others of its kind.
+    pub(super) fn identity(&self) -> &str {
+        self.kind.identity(&self.subject)
+    }
+
+    /// About how many bytes it takes, its part of the lists included.
+    pub(super) fn bytes(&self) -> usize {
+        DOCUMENT_BYTES + self.subject.len() + self.terms.len() * TERM_BYTES
+    }
+}
+
+fn few(count: usize) -> u8 {
+    u8::try_from(count).expect("a document has few fields, and few words in a part")
+}

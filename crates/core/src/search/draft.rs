@@ -1,0 +1,232 @@
+//! What is worth finding about a task, a message, an entry, an event.
+//!
+//! The same thing is drafted from the record that a space has of it, and from the event that made
+//! it: both must say the same.
+
+use super::kind::Kind;
+use super::words::{words_in, words_of};
+use crate::batch::Batch;
+use crate::entry::Entry;
+use crate::event::Event;
+use crate::json::Json;
+use crate::messages::{Given, Message};
+use crate::names::AgentId;
+use crate::numbers::Revision;
+use crate::tasks::{Record, Status};
+use crate::time::Timestamp;
+use crate::{bus, message, messages, state, stream, task, topic};
+
+/// How many parts a thing has whose words are found. A phrase stands in one of them.
+pub(super) const PARTS: usize = 7;
+
+/// The parts of a task, by number.
+pub(super) mod part {
+    pub(in crate::search) const TYPE: usize = 0;
+    pub(in crate::search) const DESCRIPTION: usize = 1;
+    pub(in crate::search) const DEFINITION: usize = 2;
+    pub(in crate::search) const METADATA: usize = 3;
+    pub(in crate::search) const RESULT: usize = 4;
+    pub(in crate::search) const ERROR: usize = 5;
+    pub(in crate::search) const REASON: usize = 6;
+    /// Of everything but a task: what it is called, or says, or is asked.
+    pub(in crate::search) const NAME: usize = 0;
+    /// And what it holds, or was answered.
+    pub(in crate::search) const CONTENT: usize = 1;
+}
+
+/// A document before it has a number: its fields as terms, and the words of its parts in order.
+#[derive(Debug)]
+pub(super) struct Draft {
+    pub(super) kind: Kind,
+    pub(super) subject: String,
+    pub(super) revision: Revision,
+    /// Of events: the place within the commit, counted from one.
+    pub(super) ordinal: u32,
+    pub(super) created_at: Timestamp,
+    pub(super) updated_at: Timestamp,
+    /// Whether it is over, and the space may forget it by itself.
+    pub(super) is_ended: bool,
+    pub(super) fields: Vec<String>,
+    pub(super) parts: [Vec<String>; PARTS],
+}
+
+/// A field with its value as a term.
+pub(super) fn field(name: &str, value: &str) -> String {
+    format!("{name}:{value}")
+}
+
+/// When and by whom something was made.
+struct Made<'a> {
+    revision: Revision,
+    time: Timestamp,
+    by: &'a str,
+}
+
+fn in_json(value: Option<&Json>) -> Vec<String> {
+    value.map(words_in).unwrap_or_default()
+}
+
+fn in_text(text: Option<&str>) -> Vec<String> {
+    text.map(words_of).unwrap_or_default()
+}
+
+/// The words of an answer.
+pub(super) fn in_answer(answer: Option<&Given>) -> Vec<String> {
+    let said = answer.and_then(|given| given.body.as_ref().or(given.error.as_ref()));
+    in_json(said)
+}
+
+impl Draft {
+    fn new(kind: Kind, subject: String, made: &Made<'_>) -> Self {
+        Self {
+            fields: vec![field("kind", kind.word()), field("by", made.by)],
+            kind,
+            subject,
+            revision: made.revision,
+            ordinal: 0,
+            created_at: made.time,
+            updated_at: made.time,
+            is_ended: false,
+            parts: Default::default(),
+        }
+    }
+
+    fn with(mut self, name: &str, value: Option<&str>) -> Self {
+        self.fields.extend(value.map(|value| field(name, value)));
+        self
+    }
+
+    /// A task as a space has it.
+    pub(super) fn of_task(record: &Record) -> Self {
+        let (terms, course) = (record.terms.as_ref(), record.course.as_ref());
+        let holder = record.lease.as_ref().map(|lease| &lease.holder);
+        let worker = holder.or_else(|| course.and_then(|course| course.worked_by.as_ref()));
+        let made = Made {
+            revision: record.revision,
+            time: record.updated_at,
+            by: record.requested_by.as_str(),
+        };
+        let mut draft = Self::new(Kind::Task, format!("tasks/{}", record.id), &made)
+            .with("type", Some(record.task_type.as_str()))
+            .with("status", Some(record.status.word()))
+            .with("group", record.group().map(|group| group.as_str()))
+            .with("agent", worker.map(AgentId::as_str));
+        draft.created_at = record.created_at;
+        draft.is_ended = record.status.is_finished();
+        draft.parts = [
+            words_of(record.task_type.as_str()),
+            in_text(terms.and_then(|terms| terms.description.as_deref())),
+            in_json(record.definition.as_ref()),
+            in_json(terms.and_then(|terms| terms.metadata.as_ref())),
+            in_json(course.and_then(|course| course.result.as_ref())),
+            in_json(course.and_then(|course| course.error.as_ref())),
+            in_text(course.and_then(|course| course.reason.as_deref())),
+        ];
+        draft
+    }
+
+    /// A task that was just created.
+    pub(super) fn of_created(batch: &Batch, by: &AgentId, created: &task::Created) -> Self {
+        let made = Made { revision: batch.revision, time: batch.time, by: by.as_str() };
+        let mut draft = Self::new(Kind::Task, format!("tasks/{}", created.task), &made)
+            .with("type", Some(created.task_type.as_str()))
+            .with("status", Some(Status::Pending.word()))
+            .with("group", created.group.as_ref().map(|group| group.as_str()));
+        draft.parts[part::TYPE] = words_of(created.task_type.as_str());
+        draft.parts[part::DESCRIPTION] = in_text(created.description.as_deref());
+        draft.parts[part::DEFINITION] = in_json(created.definition.as_ref());
+        draft.parts[part::METADATA] = in_json(created.metadata.as_ref());
+        draft
+    }
+
+    /// A message as a space has it.
+    pub(super) fn of_message(message: &Message) -> Self {
+        let made = Made {
+            revision: message.revision,
+            time: message.updated_at,
+            by: message.from.as_str(),
+        };
+        let subject = format!("inbox/{}/{}", message.to, message.id);
+        let mut draft = Self::new(Kind::Message, subject, &made)
+            .with("type", Some(message_type(message.request.is_some())))
+            .with("status", Some(message.status.word()))
+            .with("agent", Some(message.to.as_str()));
+        draft.created_at = message.sent_at;
+        draft.is_ended = !message.status.is_open();
+        draft.parts[part::NAME] = words_in(&message.body);
+        let answer = message.request.as_ref().and_then(|asked| asked.answer.as_ref());
+        draft.parts[part::CONTENT] = in_answer(answer);
+        draft
+    }
+
+    /// A message that was just sent.
+    pub(super) fn of_sent(batch: &Batch, by: &AgentId, sent: &message::Sent) -> Self {
+        let made = Made { revision: batch.revision, time: batch.time, by: by.as_str() };
+        let subject = format!("inbox/{}/{}", sent.to, sent.message);
+        let mut draft = Self::new(Kind::Message, subject, &made)
+            .with("type", Some(message_type(sent.request.is_some())))
+            .with("status", Some(messages::Status::Waiting.word()))
+            .with("agent", Some(sent.to.as_str()));
+        draft.parts[part::NAME] = words_in(&sent.body);
+        draft
+    }
+
+    /// An entry as a space has it.
+    pub(super) fn of_entry(entry: &Entry) -> Self {
+        let (revision, time) = (entry.revision(), entry.updated_at());
+        let made = Made { revision, time, by: entry.updated_by().as_str() };
+        Self::of_key(&made, entry.namespace().as_str(), entry.key(), &entry.json())
+    }
+
+    /// An entry that was just written; none if the event says that one is gone.
+    pub(super) fn of_state(batch: &Batch, by: &AgentId, event: &state::Event) -> Option<Self> {
+        let state::Event::Set { namespace, key, value, .. } = event else { return None };
+        let made = Made { revision: batch.revision, time: batch.time, by: by.as_str() };
+        Some(Self::of_key(&made, namespace.as_str(), key.as_str(), value))
+    }
+
+    fn of_key(made: &Made<'_>, namespace: &str, key: &str, value: &Json) -> Self {
+        let mut draft = Self::new(Kind::Key, format!("state/{namespace}/{key}"), made)
+            .with("agent", Some(made.by))
+            .with("namespace", Some(namespace));
+        draft.parts[part::NAME] = words_of(key);
+        draft.parts[part::CONTENT] = words_in(value);
+        draft
+    }
+
+    /// Something that happened. What it says is found where that is nowhere else: the value of an
+    /// entry, say, is found with the entry.
+    pub(super) fn of_event(batch: &Batch, by: &AgentId, index: usize, event: &Event) -> Self {
+        let made = Made { revision: batch.revision, time: batch.time, by: by.as_str() };
+        let subject = event.subject();
+        let mut name = words_of(event.kind());
+        name.extend(words_of(&subject));
+        name.truncate(super::words::WORDS_MAX);
+        let mut draft = Self::new(Kind::Event, subject, &made)
+            .with("type", Some(event.kind()))
+            .with("agent", Some(made.by));
+        draft.ordinal = u32::try_from(index).expect("commits are small") + 1;
+        draft.parts[part::NAME] = name;
+        draft.parts[part::CONTENT] = said(event);
+        draft
+    }
+}
+
+/// What a message is: mail, or something whose sender waits.
+fn message_type(is_request: bool) -> &'static str {
+    if is_request { "request" } else { "mail" }
+}
+
+/// The words of what an event says that nothing else keeps.
+fn said(event: &Event) -> Vec<String> {
+    if let Event::Bus(bus::Event::Emitted { payload, .. }) = event {
+        return in_json(payload.as_ref());
+    }
+    if let Event::Topic(topic::Event::Posted { body, .. }) = event {
+        return words_in(body);
+    }
+    if let Event::Stream(stream::Event::Closed { reason, .. }) = event {
+        return in_text(reason.as_deref());
+    }
+    Vec::new()
+}

@@ -1,0 +1,345 @@
+//! Which documents have which words and fields.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::hash::BuildHasher;
+
+use hashbrown::HashTable;
+
+use super::amended::Amended;
+use super::document::Document;
+use super::draft::Draft;
+use super::kind::Kind;
+use super::terms::Terms;
+use crate::batch::Batch;
+use crate::event::Event;
+use crate::limits;
+use crate::names::AgentId;
+use crate::numbers::Revision;
+use crate::space::Space;
+use crate::{message, namespace, task};
+
+/// Dead documents that are left lying before it is worth to number the living anew.
+const DEAD_MIN: usize = 1_024;
+/// Things that have ended since an index was made, before it is worth to ask the space anew which
+/// of them it still has.
+const ENDED_SLACK: usize = 200_000;
+/// Which part of the documents leaves when there are too many bytes: the rest then grows for a
+/// while before it happens again.
+const LEAVING_PART: usize = 8;
+
+/// Up to which revision what is old is not in an index.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Window {
+    /// Keys that were last written up to this revision.
+    pub keys_since: Revision,
+    /// Events up to this revision.
+    pub events_since: Revision,
+}
+
+/// Which documents have which words and fields, as of a revision.
+#[derive(Default)]
+pub struct Index {
+    revision: Revision,
+    pub(super) documents: Vec<Document>,
+    by_identity: HashTable<u32>,
+    hasher: hashbrown::DefaultHashBuilder,
+    pub(super) terms: Terms,
+    /// Events, oldest first.
+    events: VecDeque<u32>,
+    alive: usize,
+    /// How many of them are over, and how many were when the index was made.
+    ended: usize,
+    ended_before: usize,
+    /// About how many bytes the living take, without the texts of their terms.
+    bytes: usize,
+    /// No document before this one is alive, unless it is a task or a message.
+    oldest: usize,
+    pub(super) window: Window,
+    /// What the batch that is being applied makes of things; none where one is gone.
+    staged: BTreeMap<(Kind, String), Option<Document>>,
+}
+
+impl Index {
+    /// What a space has, and what has happened in the batches after a revision up to it, in order.
+    pub fn of<E>(
+        space: &Space,
+        after: Revision,
+        batches: impl Iterator<Item = Result<Batch, E>>,
+    ) -> Result<Self, E> {
+        let window = Window { events_since: after, ..Window::default() };
+        let mut index = Self { revision: space.revision(), window, ..Self::default() };
+        let mut documents = Vec::new();
+        let mut keep = |draft: &Draft| documents.push(Document::new(draft, &mut index.terms));
+        space.state.everything(None, None).for_each(|entry| keep(&Draft::of_entry(&entry)));
+        space.task.records().for_each(|record| keep(&Draft::of_task(record)));
+        space.message.shelf().all().for_each(|message| keep(&Draft::of_message(message)));
+        for batch in batches {
+            let batch = batch?;
+            for (number, event, by) in told(&batch) {
+                keep(&Draft::of_event(&batch, by, number, event));
+            }
+        }
+        documents.sort_by(|one, other| one.place().cmp(&other.place()));
+        for document in documents {
+            index.insert(document);
+        }
+        index.ended_before = index.ended;
+        index.keep_within(limits::SEARCH_BYTES_MAX);
+        Ok(index)
+    }
+
+    /// The revision up to which it knows everything.
+    pub fn revision(&self) -> Revision {
+        self.revision
+    }
+
+    /// How many documents can be found.
+    pub fn len(&self) -> usize {
+        self.alive
+    }
+
+    /// Whether nothing can be found.
+    pub fn is_empty(&self) -> bool {
+        self.alive == 0
+    }
+
+    /// About how many bytes it takes.
+    pub fn bytes(&self) -> usize {
+        self.bytes + self.terms.bytes()
+    }
+
+    /// Whether it may hold so much that the space has forgotten by itself, which no event tells,
+    /// that it is better made anew.
+    pub fn is_outworn(&self) -> bool {
+        self.ended > 2 * self.ended_before + ENDED_SLACK
+    }
+
+    /// Goes on with the next batch.
+    pub fn apply(&mut self, batch: &Batch) {
+        assert_eq!(batch.revision, self.revision.next(), "batches are applied in order");
+        for (event, by) in batch.events.iter().zip(batch.authors()) {
+            self.stage(batch, by, event);
+        }
+        self.settle();
+        for (number, event, by) in told(batch) {
+            let draft = Draft::of_event(batch, by, number, event);
+            let document = Document::new(&draft, &mut self.terms);
+            self.insert(document);
+        }
+        self.revision = batch.revision;
+        if self.documents.len() - self.alive > self.alive.max(DEAD_MIN) {
+            self.renumber();
+        }
+        self.keep_within(limits::SEARCH_BYTES_MAX);
+    }
+
+    /// Notes what an event makes of the thing it is about.
+    fn stage(&mut self, batch: &Batch, by: &AgentId, event: &Event) {
+        let draft = match event {
+            Event::State(event) => {
+                let draft = Draft::of_state(batch, by, event);
+                if draft.is_none() {
+                    let (namespace, key) = event.place();
+                    self.staged.insert((Kind::Key, format!("state/{namespace}/{key}")), None);
+                }
+                draft
+            }
+            Event::Task(task::Event::Created(created)) => {
+                Some(Draft::of_created(batch, by, created))
+            }
+            Event::Message(message::Event::Sent(sent)) => Some(Draft::of_sent(batch, by, sent)),
+            _ => None,
+        };
+        if let Some(draft) = draft {
+            let document = Document::new(&draft, &mut self.terms);
+            let name = (document.kind, document.identity().to_owned());
+            self.staged.insert(name, Some(document));
+            return;
+        }
+        if let Event::Task(event) = event
+            && let Some(task) = event.task()
+        {
+            self.amend(batch, Kind::Task, task.as_str(), &Amended::task(event));
+        }
+        if let Event::Message(event) = event
+            && let Some((_, message)) = event.message()
+        {
+            self.amend(batch, Kind::Message, message.as_str(), &Amended::message(event));
+        }
+        if let Event::Namespace(namespace::Event::Deleted { name }) = event {
+            self.remove_namespace(name.as_str());
+        }
+    }
+
+    /// A thing is found otherwise from now on.
+    fn amend(&mut self, batch: &Batch, kind: Kind, identity: &str, amended: &Amended) {
+        let name = (kind, identity.to_owned());
+        let before = match self.staged.get(&name) {
+            Some(staged) => staged.clone(),
+            None => self.find(kind, identity).map(|it| self.documents[it as usize].clone()),
+        };
+        let after = before.map(|before| before.amended(batch, amended, &mut self.terms));
+        self.staged.insert(name, after);
+    }
+
+    /// Every entry of a namespace is gone, what was just written included.
+    fn remove_namespace(&mut self, namespace: &str) {
+        let beginning = format!("state/{namespace}/");
+        for ((kind, identity), staged) in &mut self.staged {
+            if *kind == Kind::Key && identity.starts_with(&beginning) {
+                *staged = None;
+            }
+        }
+        let Some(term) = self.terms.find(&format!("namespace:{namespace}")) else { return };
+        for number in self.terms.list(term) {
+            let document = &self.documents[*number as usize];
+            if document.is_alive && document.kind == Kind::Key {
+                self.staged.insert((Kind::Key, document.identity().to_owned()), None);
+            }
+        }
+    }
+
+    /// What the batch made of things takes the place of what they were.
+    fn settle(&mut self) {
+        let mut fresh = Vec::new();
+        for ((kind, identity), document) in std::mem::take(&mut self.staged) {
+            self.bury(kind, &identity);
+            fresh.extend(document);
+        }
+        fresh.sort_by(|one, other| one.place().cmp(&other.place()));
+        for document in fresh {
+            self.insert(document);
+        }
+    }
+
+    /// The living document of a thing.
+    pub(super) fn find(&self, kind: Kind, identity: &str) -> Option<u32> {
+        let is_it = |number: &u32| {
+            let there = &self.documents[*number as usize];
+            there.kind == kind && there.identity() == identity
+        };
+        self.by_identity.find(self.hasher.hash_one(identity), is_it).copied()
+    }
+
+    fn insert(&mut self, document: Document) {
+        let number = u32::try_from(self.documents.len()).expect("documents are limited");
+        for term in &document.terms {
+            self.terms.add(*term, number);
+        }
+        self.bytes += document.bytes();
+        self.ended += usize::from(document.is_ended);
+        self.alive += 1;
+        if document.kind == Kind::Event {
+            self.events.push_back(number);
+        } else {
+            let Self { documents, hasher, by_identity, .. } = self;
+            let rehash = |it: &u32| hasher.hash_one(documents[*it as usize].identity());
+            by_identity.insert_unique(hasher.hash_one(document.identity()), number, rehash);
+        }
+        self.documents.push(document);
+        if self.events.len() > limits::SEARCH_EVENTS_MAX {
+            self.forget_event();
+        }
+    }
+
+    fn forget_event(&mut self) {
+        let Some(number) = self.events.pop_front() else { return };
+        let since = self.documents[number as usize].revision;
+        self.window.events_since = self.window.events_since.max(since);
+        self.kill(number);
+    }
+
+    /// While it takes more bytes than it may, keys and events that changed longest ago leave.
+    pub(super) fn keep_within(&mut self, bytes_max: usize) {
+        while self.bytes() > bytes_max && self.make_room() {
+            self.renumber();
+        }
+    }
+
+    /// The oldest part of keys and events leaves; whether there was one.
+    fn make_room(&mut self) -> bool {
+        let wanted = (self.alive / LEAVING_PART).max(1);
+        let mut leaving = wanted;
+        while leaving > 0 && self.oldest < self.documents.len() {
+            let document = &self.documents[self.oldest];
+            match document.kind {
+                Kind::Event if document.is_alive => self.forget_event(),
+                Kind::Key if document.is_alive => {
+                    self.window.keys_since = self.window.keys_since.max(document.revision);
+                    let identity = document.identity().to_owned();
+                    self.bury(Kind::Key, &identity);
+                }
+                Kind::Event | Kind::Key | Kind::Task | Kind::Message => {
+                    self.oldest += 1;
+                    continue;
+                }
+            }
+            leaving -= 1;
+        }
+        leaving < wanted
+    }
+
+    fn kill(&mut self, number: u32) {
+        let document = &mut self.documents[number as usize];
+        assert!(document.is_alive, "a document dies once");
+        document.is_alive = false;
+        self.bytes -= document.bytes();
+        self.ended -= usize::from(document.is_ended);
+        self.alive -= 1;
+    }
+
+    /// The document of a thing is out of date.
+    fn bury(&mut self, kind: Kind, identity: &str) {
+        let Self { documents, by_identity, hasher, .. } = self;
+        let is_it = |number: &u32| {
+            let there = &documents[*number as usize];
+            there.kind == kind && there.identity() == identity
+        };
+        if let Ok(found) = by_identity.find_entry(hasher.hash_one(identity), is_it) {
+            let (number, _) = found.remove();
+            self.kill(number);
+        }
+    }
+
+    /// Numbers the living anew, and forgets terms that no document has.
+    fn renumber(&mut self) {
+        assert!(self.staged.is_empty(), "what is staged has numbers of terms too");
+        let fresh = Self {
+            revision: self.revision,
+            ended_before: self.ended_before,
+            window: self.window,
+            ..Self::default()
+        };
+        let before = std::mem::replace(self, fresh);
+        for mut document in before.documents.into_iter().filter(|it| it.is_alive) {
+            for term in &mut document.terms {
+                *term = self.terms.number(before.terms.text(*term));
+            }
+            self.insert(document);
+        }
+    }
+
+    /// Asserts the invariants of the module's story.
+    pub fn check(&self) {
+        self.terms.check();
+        let alive = || self.documents.iter().filter(|document| document.is_alive);
+        assert_eq!(alive().count(), self.alive, "the living are counted");
+        assert_eq!(alive().map(Document::bytes).sum::<usize>(), self.bytes, "and weighed");
+        let ended = alive().filter(|document| document.is_ended);
+        assert_eq!(ended.count(), self.ended, "so are those that are over");
+        assert_eq!(self.by_identity.len() + self.events.len(), self.alive, "each is known once");
+        assert!(self.staged.is_empty(), "nothing is left of a batch");
+        let in_order = |one: &Document, next: &Document| {
+            one.place() < next.place() && one.updated_at <= next.updated_at
+        };
+        let living: Vec<&Document> = alive().collect();
+        assert!(living.is_sorted_by(|one, next| in_order(one, next)), "numbers grow with places");
+    }
+}
+
+/// The events of a batch that are told, each with its number and in whose name it happened.
+fn told(batch: &Batch) -> impl Iterator<Item = (usize, &Event, &AgentId)> {
+    let events = batch.events.iter().zip(batch.authors()).enumerate();
+    let events = events.filter(|(_, (event, _))| event.is_public());
+    events.map(|(number, (event, by))| (number, event, by))
+}

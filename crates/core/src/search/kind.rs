@@ -1,0 +1,43 @@
+//! The kinds of things that can be found.
+
+use serde::{Deserialize, Serialize};
+
+/// What kind of thing was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "SearchKind"))]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// A task.
+    Task,
+    /// A message.
+    Message,
+    /// An entry of shared state.
+    Key,
+    /// Something that happened.
+    Event,
+}
+
+impl Kind {
+    /// Every kind, as it is written.
+    pub(super) const WORDS: [&str; 4] = ["task", "message", "key", "event"];
+
+    /// As it is written.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Task => "task",
+            Self::Message => "message",
+            Self::Key => "key",
+            Self::Event => "event",
+        }
+    }
+
+    /// What tells a thing from all others of its kind: its subject, without what may change.
+    pub(super) fn identity(self, subject: &str) -> &str {
+        match self {
+            Self::Task => subject.strip_prefix("tasks/").unwrap_or(subject),
+            // In whose inbox a request is changes when another handles it.
+            Self::Message => subject.rsplit('/').next().unwrap_or(subject),
+            Self::Key | Self::Event => subject,
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! The filter language, from text to its parts.
+//!
+//! ```text
+//!   query   part, and further parts after blanks
+//!   part    [-] word | [-] "words" | [-] field:value | field>moment | field<moment
+//!   value   up to the next blank, or in quotation marks
+//!   moment  2026-01-31 | 2026-01-31T12:00:00Z | -90s | -15m | -1h | -7d | -2w
+//! ```
+
+use serde::Serialize;
+use thiserror::Error;
+
+/// How much of what is not understood is repeated.
+const NEAR_CHARACTERS: usize = 40;
+
+/// A filter that is not understood.
+#[derive(Clone, Debug, PartialEq, Eq, Error, Serialize)]
+#[error("the filter is not understood at character {position}, `{near}`: {reason}")]
+pub struct BadFilter {
+    /// Which character, counted from one.
+    pub position: usize,
+    /// What stands there.
+    pub near: String,
+    /// What is wrong with it.
+    pub reason: String,
+    /// What could stand there instead, where that can be listed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub allowed: Vec<&'static str>,
+}
+
+/// How a moment is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Comparison {
+    After,
+    NotBefore,
+    Before,
+    NotAfter,
+}
+
+/// What stands between the name of a field and its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sign {
+    Is,
+    Compares(Comparison),
+}
+
+/// One part of a query.
+#[derive(Debug)]
+pub(super) struct Part<'a> {
+    pub(super) field: Option<(&'a str, Sign)>,
+    pub(super) text: &'a str,
+    pub(super) is_refused: bool,
+    query: &'a str,
+    offset: usize,
+}
+
+impl<'a> Part<'a> {
+    /// That it is not understood.
+    pub(super) fn bad(&self, reason: impl Into<String>) -> BadFilter {
+        refused(self.query, self.offset, reason)
+    }
+
+    /// The next part of a query from an offset on, and the offset after it; none at the end.
+    pub(super) fn next(query: &'a str, from: usize) -> Result<Option<(Self, usize)>, BadFilter> {
+        let rest = query[from..].trim_start();
+        let offset = query.len() - rest.len();
+        if rest.is_empty() {
+            return Ok(None);
+        }
+        let (is_refused, rest) = match rest.strip_prefix('-') {
+            Some(rest) => (true, rest),
+            None => (false, rest),
+        };
+        let name = rest.find(|sign: char| !(sign.is_ascii_lowercase() || sign == '_'));
+        let name = name.filter(|end| *end > 0).map(|end| rest.split_at(end));
+        let named = name.and_then(|(name, rest)| Some((name, sign(rest)?)));
+        let (field, rest) = match named {
+            Some((name, (sign, rest))) => (Some((name, sign)), rest),
+            None => (None, rest),
+        };
+        let (text, rest, is_quoted) = match rest.strip_prefix('"') {
+            Some(inner) => {
+                let unclosed = || refused(query, offset, "a quotation mark is not closed");
+                let (text, rest) = inner.split_once('"').ok_or_else(unclosed)?;
+                (text, rest, true)
+            }
+            None => {
+                let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
+                (&rest[..end], &rest[end..], false)
+            }
+        };
+        if text.is_empty() {
+            let reason = match field {
+                Some((name, _)) => format!("nothing is said about `{name}`"),
+                None if is_quoted => "nothing stands between the quotation marks".to_owned(),
+                None => "`-` stands alone".to_owned(),
+            };
+            return Err(refused(query, offset, reason));
+        }
+        if is_quoted && !rest.is_empty() && !rest.starts_with(char::is_whitespace) {
+            let offset = query.len() - rest.len();
+            return Err(refused(query, offset, "a blank must follow a quotation mark"));
+        }
+        let part = Self { field, text, is_refused, query, offset };
+        Ok(Some((part, query.len() - rest.len())))
+    }
+}
+
+fn sign(text: &str) -> Option<(Sign, &str)> {
+    use Comparison::{After, Before, NotAfter, NotBefore};
+    if let Some(rest) = text.strip_prefix(':') {
+        return Some((Sign::Is, rest));
+    }
+    // The longer ones first: `>` begins `>=`.
+    let signs = [(">=", NotBefore), ("<=", NotAfter), (">", After), ("<", Before)];
+    signs.into_iter().find_map(|(sign, comparison)| {
+        text.strip_prefix(sign).map(|rest| (Sign::Compares(comparison), rest))
+    })
+}
+
+/// That a query is not understood at an offset.
+pub(super) fn refused(query: &str, offset: usize, reason: impl Into<String>) -> BadFilter {
+    let position = query[..offset].chars().count() + 1;
+    let near = query[offset..].chars().take(NEAR_CHARACTERS).collect();
+    BadFilter { position, near, reason: reason.into(), allowed: Vec::new() }
+}
