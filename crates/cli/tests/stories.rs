@@ -132,6 +132,26 @@ fn listing_and_looking_back() {
 }
 
 #[test]
+fn searching() {
+    story(
+        "search",
+        &[
+            "task add build --description 'the north wall'",
+            "task add paint --description 'north, then the wall'",
+            "task cancel t-0000000002 --reason 'no colour left'",
+            "state set plans/a '{\"who\": \"bob\"}' --agent bob",
+            "search '\"north wall\"'",
+            "search 'status:cancelled colour'",
+            "search 'kind:event by:bob'",
+            "search '-status:cancelled kind:task' --limit 1",
+            "search nothing",
+            "search 'wall kind:thing'",
+            "search 'created>yesterday'",
+        ],
+    );
+}
+
+#[test]
 fn namespaces() {
     story(
         "namespace",

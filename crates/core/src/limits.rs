@@ -176,7 +176,7 @@ pub const CONTRACT_FACTS_MAX: usize = 200_000;
 pub const CONTRACT_ENTRIES_MAX: usize = 10_000;
 /// About how much memory the index of one workspace takes, in bytes: some 300 for each task. What is
 /// beyond is not found, and every answer says so.
-pub const SEARCH_BYTES_MAX: usize = 2 << 30;
+pub const SEARCH_BYTES_MAX: usize = 1 << 30;
 /// Most events that are found by search; older ones are in the history.
 pub const SEARCH_EVENTS_MAX: usize = if cfg!(test) { 500 } else { 250_000 };
 /// Most documents that one page of a search looks at: some milliseconds.

@@ -57,6 +57,7 @@ mod loading;
 pub mod machine;
 pub mod options;
 mod recalling;
+mod searching;
 pub mod settled;
 pub mod shard;
 pub mod snapshot;

@@ -35,6 +35,11 @@ impl<L: Log> Shard<L> {
                 let reply = Reply::Bus(bus::Reply::Events(past.events(history)?));
                 Ok(Answer { revision: present, reply })
             }
+            Query::Workspace(workspace::Query::Search(search)) => {
+                let (revision, results) = past.search(search)?;
+                let reply = Reply::Workspace(workspace::Reply::Found(results));
+                Ok(Answer { revision, reply })
+            }
             Query::Workspace(query) => {
                 let reply = self.recall_workspace(&past, agent, query)?;
                 Ok(Answer { revision: present, reply: Reply::Workspace(reply) })
@@ -61,7 +66,9 @@ impl<L: Log> Shard<L> {
         query: &workspace::Query,
     ) -> Result<workspace::Reply, Error> {
         match query {
-            workspace::Query::Get => unreachable!("it is about the present"),
+            workspace::Query::Get | workspace::Query::Search(_) => {
+                unreachable!("the first is about the present, the second has its own revision")
+            }
             workspace::Query::List { limit, cursor } => {
                 self.list_workspaces(*limit, cursor.as_ref())
             }

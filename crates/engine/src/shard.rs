@@ -19,6 +19,7 @@ use crate::history::past::spaces::Remembered;
 use crate::history::{Place, Tail, Whereabouts};
 use crate::machine::{Absent, Asked, Held, Machine, Taken};
 use crate::options::Options;
+use crate::searching::Indexes;
 use crate::settled::Settled;
 use crate::watch::{Filter, Queue, Wakers};
 
@@ -44,6 +45,8 @@ pub struct Shard<L> {
     pub(crate) pending: Pending,
     /// Spaces of the past that were asked about a moment ago.
     pub(crate) remembered: Remembered,
+    /// What searches are answered from.
+    pub(crate) indexes: Indexes,
 }
 
 /// Workspaces whose files somebody is working on, and how to wait for that.
@@ -90,8 +93,8 @@ impl<L: Log> Shard<L> {
         }
         let (machine, settled) = (Mutex::new(machine), Settled::default());
         let (busy, pending) = (Busy::default(), Pending::default());
-        let remembered = Remembered::default();
-        Ok(Self { log, clock, options, machine, settled, busy, pending, remembered })
+        let (remembered, indexes) = (Remembered::default(), Indexes::default());
+        Ok(Self { log, clock, options, machine, settled, busy, pending, remembered, indexes })
     }
 
     /// The machine, locked. For the crank, and for the simulator to look inside.

@@ -5,6 +5,7 @@
 //! | `state` | entries, conditions, rules, merges, history, writers in contention |
 //! | `past` | what was recorded while writing can be read later, wherever it has moved to |
 //! | `travelling` | every question about the past, differences, forks, reasons |
+//! | `searching` | what is found, by an index that goes along or is made anew |
 //! | `watch` | every event in order, without gap or duplicate |
 //! | `events` | handlers that fail alone, and what history tells of everything |
 //! | `agents` | sessions, silence, what an agent leaves behind |
@@ -43,6 +44,7 @@ mod gate;
 mod linearizability;
 mod past;
 mod scale;
+mod searching;
 mod sessions;
 mod stage;
 mod state;

@@ -1,5 +1,6 @@
-//! Travelling in time: forks, differences, reasons, and which workspaces there are.
+//! Travelling in time: forks, differences, reasons; search; and which workspaces there are.
 
+use baton_core::search::{Results, Search};
 use baton_core::travel::{At, Explanation};
 use baton_core::workspace::{Diff, Differences, Forked, Listed, Query, Reply};
 use baton_core::{Reply as AnyReply, WorkspaceName};
@@ -33,6 +34,15 @@ impl<C: Carrier> Workspace<C> {
         let (subject, at) = (subject.to_owned(), self.moment());
         match self.ask(Query::Why { subject, at }).await?.reply {
             AnyReply::Workspace(Reply::Why(explanation)) => Ok(explanation),
+            reply => Err(C::Error::odd(&reply)),
+        }
+    }
+
+    /// What fits a filter such as `status:failed type:build "out of memory"`, the newest first: a
+    /// page of it. The filter language is documented in `docs/search.md`.
+    pub async fn search(&self, search: Search) -> Result<Results, C::Error> {
+        match self.ask(Query::Search(search)).await?.reply {
+            AnyReply::Workspace(Reply::Found(results)) => Ok(results),
             reply => Err(C::Error::odd(&reply)),
         }
     }

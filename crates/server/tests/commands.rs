@@ -255,6 +255,7 @@ fn of_handoffs(last: u64) -> Steps {
         (with("workspace.list", json!({})), "/workspaces/0/revision"),
         (with("workspace.fork", json!({"to": "copy", "at": 7})), "/origin/revision"),
         (with("workspace.diff", json!({"from": 0})), "/differences/0/change"),
+        (with("workspace.search", json!({"query": "kind:task"})), "/found/0/fields/status"),
         (with("workspace.why", json!({"subject": "tasks/passed"})), "/causes/0/sentence"),
     ]
 }

@@ -21,6 +21,7 @@ mod openapi;
 mod pipeline;
 mod reaction;
 mod rule;
+mod search;
 mod secret;
 mod semaphore;
 mod serve;
@@ -69,6 +70,7 @@ pub(crate) enum Command {
     Workspace(workspace::Workspace),
     Watch(watch::Watch),
     Why(why::Why),
+    Search(search::Search),
     Tx(tx::Tx),
     Log(log::Log),
     Bench(bench::Bench),
@@ -107,6 +109,7 @@ impl Command {
             Self::Workspace(workspace) => workspace.run(context, output).await,
             Self::Watch(watch) => watch.run(context, output).await,
             Self::Why(why) => why.run(context, output).await,
+            Self::Search(search) => search.run(context, output).await,
             Self::Tx(tx) => tx.run(context, output).await,
             Self::Log(log) => log.run(output),
             Self::Bench(bench) => bench.run(context, output).await,

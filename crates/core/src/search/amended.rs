@@ -6,8 +6,8 @@
 use super::draft::{field, in_answer, part};
 use super::words::{words_in, words_of};
 use crate::messages;
-use crate::tasks::{Status, Verdict};
 use crate::task::Outcome;
+use crate::tasks::{Status, Verdict};
 use crate::{message, task};
 
 /// A part of a document, and its words from now on.
@@ -53,9 +53,8 @@ impl Amended {
     /// What an event changes about a task.
     pub(super) fn task(event: &task::Event) -> Self {
         let amended = Self::default();
-        let reason = |reason: &Option<String>| {
-            Some(reason.as_deref().map(words_of).unwrap_or_default())
-        };
+        let reason =
+            |reason: &Option<String>| Some(reason.as_deref().map(words_of).unwrap_or_default());
         match event {
             task::Event::Claimed { holder, .. } => {
                 amended.status(Status::InProgress.word()).agent(Some(holder.as_str()))

@@ -74,8 +74,7 @@ impl Index {
             examined += 1;
             let document = &self.documents[number as usize];
             last = Some(document);
-            let is_there =
-                |it: &Document| !it.is_ended || still_has(it.kind, it.identity());
+            let is_there = |it: &Document| !it.is_ended || still_has(it.kind, it.identity());
             if fitting.fits(number, document) && is_there(document) {
                 results.found.push(self.shown(document));
             }

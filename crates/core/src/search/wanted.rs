@@ -14,8 +14,19 @@ use crate::time::Timestamp;
 
 /// Every field, for whoever names another.
 const FIELDS: [&str; 13] = [
-    "kind", "type", "status", "agent", "to", "by", "from", "group", "namespace", "id", "key",
-    "created", "updated",
+    "kind",
+    "type",
+    "status",
+    "agent",
+    "to",
+    "by",
+    "from",
+    "group",
+    "namespace",
+    "id",
+    "key",
+    "created",
+    "updated",
 ];
 /// Units of how long ago something was.
 const UNITS: [(&str, u64); 6] = [
@@ -192,7 +203,8 @@ impl Wanted {
             None => Timestamp::read(part.text).ok(),
         };
         let unread = || {
-            let reason = format!("`{}` is no moment", part.text.chars().take(40).collect::<String>());
+            let reason =
+                format!("`{}` is no moment", part.text.chars().take(40).collect::<String>());
             let allowed = vec!["-90s", "-15m", "-1h", "-7d", "2026-01-31", "2026-01-31T12:00:00Z"];
             BadFilter { allowed, ..part.bad(reason) }
         };

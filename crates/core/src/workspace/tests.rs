@@ -56,6 +56,8 @@ fn every_refusal_is_reached() {
     let elsewhere = [
         "workspace.exists",
         "workspace.unknown_subject",
+        "workspace.bad_filter",
+        "workspace.too_large",
         "workspace.bad_field",
         "workspace.out_of_range",
     ];

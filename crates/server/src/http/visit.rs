@@ -240,6 +240,13 @@ impl Visit {
         fields
     }
 
+    /// A field of path and query by another name.
+    pub(super) fn rename(&mut self, from: &str, to: &str) {
+        for (name, _) in self.said.iter_mut().filter(|(name, _)| name == from) {
+            to.clone_into(name);
+        }
+    }
+
     /// Lets the agent that the path names act, unless a header names one.
     pub(super) fn act_as_named(&mut self) -> Result<(), Refused> {
         let named = self.said.iter().find(|(name, _)| name == "agent");

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use axum::Router;
 use axum::routing::{get, post};
 
-use super::visit::Visit;
+use super::visit::{Told, Visit};
+use crate::problem::Refused;
 use crate::shared::Shared;
 
 pub(super) fn routes() -> Router<Arc<Shared>> {
@@ -25,5 +26,12 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
             "/v1/{workspace}/differences",
             get(async |visit: Visit| visit.ask("workspace.diff").await),
         )
+        .route("/v1/{workspace}/search", get(search))
         .route("/v1/{workspace}/why", get(async |visit: Visit| visit.ask("workspace.why").await))
+}
+
+/// What is looked for may be said as `q`, as in most places where one searches.
+async fn search(mut visit: Visit) -> Result<Told, Refused> {
+    visit.rename("q", "query");
+    visit.ask("workspace.search").await
 }

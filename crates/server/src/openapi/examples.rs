@@ -65,6 +65,7 @@ fn own(name: &str) -> Option<Value> {
         "workspace.list" => json!({"limit": 10}),
         "workspace.fork" => json!({"to": "research-what-if", "at": 42}),
         "workspace.diff" => json!({"from": "2026-01-31T12:00:00Z", "pattern": "tasks/**"}),
+        "workspace.search" => json!({"query": "status:failed type:build \"out of memory\""}),
         "workspace.why" => json!({"subject": "state/shared/plan"}),
         "agent.register" => {
             json!({"agent": "ada", "capabilities": ["search"], "metadata": {"model": "m1"}})

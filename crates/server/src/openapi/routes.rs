@@ -277,6 +277,8 @@ pub(super) const ROUTES: &[Route] = &[
         "Make another workspace that begins as this one was"),
     route("get",    "/v1/{workspace}/differences", "workspace.diff", Rest::Query,
         "What happened to everything between two moments"),
+    route("get",    "/v1/{workspace}/search", "workspace.search", Rest::Query,
+        "Find tasks, messages, keys and events by text and fields"),
     route("get",    "/v1/{workspace}/why", "workspace.why", Rest::Query,
         "What led to an entry, a task or a hand-off"),
 ];

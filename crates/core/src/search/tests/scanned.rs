@@ -189,7 +189,7 @@ fn step() -> impl Strategy<Value = String> {
             format!("task.fail t-{n:010} token={token} error=\"{text}\"")
         }),
         (token(), text()).prop_map(|((n, token), text)| {
-            format!("task.update t-{n:010} token={token} description=\"{text}\"")
+            format!("task.update t-{n:010} token={token} fields={{\"description\":\"{text}\"}}")
         }),
         token().prop_map(|(n, token)| format!("task.heartbeat t-{n:010} token={token}")),
         token().prop_map(|(n, token)| format!("task.release t-{n:010} token={token}")),
@@ -198,7 +198,7 @@ fn step() -> impl Strategy<Value = String> {
         text().prop_map(|text| format!("message.request bob \"{text}\" timeout_ms=20")),
         Just("inbox.receive redeliver_ms=5".to_owned()),
         Just("inbox.receive wait_ms=30".to_owned()),
-        number().prop_map(|n| format!("inbox.ack messages=[\"m-{n:010}\"]")),
+        number().prop_map(|n| format!("inbox.ack m-{n:010}")),
         number().prop_map(|n| format!("message.reply m-{n:010} body=\"red\"")),
         number().prop_map(|n| format!("message.reply m-{n:010} error=\"blue\"")),
         number().prop_map(|n| format!("inbox.requeue m-{n:010}")),

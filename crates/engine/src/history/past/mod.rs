@@ -322,7 +322,7 @@ impl<L: Log> Shard<L> {
 }
 
 /// A failed write has emptied the memory while somebody read. Whoever asks again is answered.
-fn left(workspace: &WorkspaceName) -> Error {
+pub(crate) fn left(workspace: &WorkspaceName) -> Error {
     Error::Storage { what: format!("`{workspace}` left memory meanwhile") }
 }
 

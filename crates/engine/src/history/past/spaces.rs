@@ -184,8 +184,10 @@ impl<L: Log> Past<'_, L> {
 }
 
 impl<L: Log> Shard<L> {
-    /// Lets go of spaces of the past that nobody has asked about for a while.
+    /// Lets go of spaces of the past, and of indexes, that nobody has asked for a while.
     pub(crate) fn forget_spaces(&self) {
-        self.remembered.forget(self.clock.now());
+        let now = self.clock.now();
+        self.remembered.forget(now);
+        self.indexes.forget(now);
     }
 }
