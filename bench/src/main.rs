@@ -9,11 +9,13 @@
 //!                      [--baton PATH] [--without NAME,NAME]
 //!   baton-bench talk   [--seconds S] [--turns N] [--only WORD] [--folder F] [--json F]
 //!                      [--baton PATH] [--without NAME,NAME]
+//!   baton-bench search [--keys N] [--only WORD] [--folder F] [--json F]
 //! ```
 //!
 //! `kernel` is the engine in process against a bare file, `peers` is the server against Redis,
 //! Postgres and etcd, `work` is its tasks and locks against theirs and those of `BullMQ`, `talk` is
-//! its messages, topics and streams against Redis and NATS.
+//! its messages, topics and streams against Redis and NATS, `search` is what questions cost among a
+//! million tasks, against what one may wait.
 //!
 //! | option | means | default |
 //! |---|---|---|
@@ -34,6 +36,7 @@ mod options;
 mod peers;
 mod report;
 mod samples;
+mod search;
 mod talk;
 mod timing;
 mod work;
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
         Ok(Mode::Peers(options)) => peers::run(&options),
         Ok(Mode::Work(options)) => work::run(&options),
         Ok(Mode::Talk(options)) => talk::run(&options),
+        Ok(Mode::Search(options)) => search::run(&options),
         Ok(Mode::Part(part)) => kernel::run_part(&part),
         Err(error) => Err(error.into()),
     };

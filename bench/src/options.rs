@@ -6,7 +6,7 @@ mod tests;
 use std::path::PathBuf;
 use std::time::Duration;
 
-const BENCHMARKS: &str = "`kernel`, `peers`, `work` and `talk`";
+const BENCHMARKS: &str = "`kernel`, `peers`, `work`, `talk` and `search`";
 
 /// What to do.
 pub(crate) enum Mode {
@@ -18,6 +18,8 @@ pub(crate) enum Mode {
     Work(Options),
     /// Measure messages, topics and streams against theirs.
     Talk(Options),
+    /// Measure search.
+    Search(Options),
     /// Be the process that is measured, or killed. Only the benchmark itself asks for this.
     Part(Part),
 }
@@ -42,13 +44,14 @@ enum Benchmark {
     Peers,
     Work,
     Talk,
+    Search,
 }
 
 impl Benchmark {
     /// Servers that can be left out.
     fn servers(self) -> &'static [&'static str] {
         match self {
-            Self::Kernel => &[],
+            Self::Kernel | Self::Search => &[],
             Self::Peers => &crate::peers::SERVERS,
             Self::Work => &crate::work::SERVERS,
             Self::Talk => &crate::talk::SERVERS,
@@ -57,7 +60,7 @@ impl Benchmark {
 
     /// Whether a load of it has a million of something.
     fn has_many(self) -> bool {
-        matches!(self, Self::Kernel | Self::Work)
+        matches!(self, Self::Kernel | Self::Work | Self::Search)
     }
 }
 
@@ -78,6 +81,7 @@ impl Options {
             Some("peers") => Self::parse_for(Benchmark::Peers, arguments).map(Mode::Peers),
             Some("work") => Self::parse_for(Benchmark::Work, arguments).map(Mode::Work),
             Some("talk") => Self::parse_for(Benchmark::Talk, arguments).map(Mode::Talk),
+            Some("search") => Self::parse_for(Benchmark::Search, arguments).map(Mode::Search),
             Some("part") => parse_part(arguments).map(Mode::Part),
             Some(other) => Err(format!("`{other}` is not a benchmark; there are {BENCHMARKS}")),
             None => Err(format!("name a benchmark: there are {BENCHMARKS}")),

@@ -14,7 +14,7 @@
 
 pub(crate) mod bare;
 mod insert;
-mod load;
+pub(crate) mod load;
 mod memory;
 mod raw;
 mod reopen;

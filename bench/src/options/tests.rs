@@ -34,9 +34,12 @@ fn what_is_wrong_is_named() {
     let other = error("others");
     assert_eq!(
         other,
-        "`others` is not a benchmark; there are `kernel`, `peers`, `work` and `talk`"
+        "`others` is not a benchmark; there are `kernel`, `peers`, `work`, `talk` and `search`"
     );
-    assert_eq!(error(""), "name a benchmark: there are `kernel`, `peers`, `work` and `talk`");
+    assert_eq!(
+        error(""),
+        "name a benchmark: there are `kernel`, `peers`, `work`, `talk` and `search`"
+    );
     assert_eq!(error("peers --turns"), "`--turns` needs a value");
     assert_eq!(error("peers --turns many"), "`--turns` needs a number, not `many`");
     let unknown = error("peers --without mysql");

@@ -69,7 +69,7 @@ async fn an_index_goes_along_and_is_the_same_after_opening_again() {
     assert_eq!(before[1].len(), 20);
     assert_eq!(before[3].len(), 20);
     assert_eq!(before[4], ["tasks/t-0000000024"]);
-    baton.close().await.unwrap();
+    baton.close().await;
     let baton = on_memory(&log, &clock, calm());
     assert_eq!(all(&workspace(&baton)).await, before);
 }
