@@ -10,7 +10,7 @@ use crate::entry::Entry;
 use crate::event::Event;
 use crate::json::Json;
 use crate::messages::{Given, Message};
-use crate::names::AgentId;
+use crate::names::{AgentId, GroupName};
 use crate::numbers::Revision;
 use crate::tasks::{Record, Status};
 use crate::time::Timestamp;
@@ -109,7 +109,7 @@ impl Draft {
         let mut draft = Self::new(Kind::Task, format!("tasks/{}", record.id), &made)
             .with("type", Some(record.task_type.as_str()))
             .with("status", Some(record.status.word()))
-            .with("group", record.group().map(|group| group.as_str()))
+            .with("group", record.group().map(GroupName::as_str))
             .with("agent", worker.map(AgentId::as_str));
         draft.created_at = record.created_at;
         draft.is_ended = record.status.is_finished();
@@ -131,7 +131,7 @@ impl Draft {
         let mut draft = Self::new(Kind::Task, format!("tasks/{}", created.task), &made)
             .with("type", Some(created.task_type.as_str()))
             .with("status", Some(Status::Pending.word()))
-            .with("group", created.group.as_ref().map(|group| group.as_str()));
+            .with("group", created.group.as_ref().map(GroupName::as_str));
         draft.parts[part::TYPE] = words_of(created.task_type.as_str());
         draft.parts[part::DESCRIPTION] = in_text(created.description.as_deref());
         draft.parts[part::DEFINITION] = in_json(created.definition.as_ref());
