@@ -42,6 +42,12 @@ impl Context {
         }
     }
 
+    /// Another workspace, with the agent that is meant.
+    pub(crate) async fn workspace_named(&self, name: &str) -> Result<Workspace, Failure> {
+        let client = self.connect(Options::default()).await?;
+        Ok(client.workspace(name)?.as_agent(&self.settings.agent)?)
+    }
+
     /// The same, with another agent if one is named.
     pub(crate) async fn workspace_as(&self, agent: Option<&str>) -> Result<Workspace, Failure> {
         let workspace = self.workspace().await?;

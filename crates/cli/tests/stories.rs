@@ -152,6 +152,25 @@ fn searching() {
 }
 
 #[test]
+fn carrying_a_workspace_elsewhere() {
+    story(
+        "carry",
+        &[
+            "state set plan '{\"step\": 1}'",
+            "workspace export default kept.baton",
+            "workspace import kept.baton --as copy",
+            "--workspace copy state get plan",
+            "--workspace copy workspace get",
+            "workspace import kept.baton --as copy",
+            "workspace import kept.baton",
+            "workspace import nowhere.baton",
+            "workspace export mistyped kept.baton",
+            "workspace export default kept.baton --at 99",
+        ],
+    );
+}
+
+#[test]
 fn namespaces() {
     story(
         "namespace",

@@ -4,11 +4,13 @@
 //! that breaks is not repeated by itself: what a reader gave cannot be had again. Putting the same
 //! bytes once more is safe.
 
-use std::io::{ErrorKind, Read};
+use std::io::{ErrorKind, Read, Write};
 
 use baton_core::artifact::Artifact;
 use baton_core::secret::Secret;
+use baton_core::travel::At;
 use baton_core::wire::Problem;
+use baton_core::workspace::Forked;
 use baton_core::{ArtifactId, SecretId};
 use baton_handle::{Caller, ContentCarrier, PutWishes, SecretWishes, WasPut};
 use futures_util::stream;
@@ -212,6 +214,32 @@ impl ContentCarrier for Client {
         let request = self.begin(Method::PUT, caller, &format!("secrets?{said}"));
         let request = request.header(header::CONTENT_TYPE, "application/octet-stream");
         let request = request.body(Full::new(Bytes::from(value))).map_err(odd)?;
+        json(self.request(request).await?).await
+    }
+
+    async fn export(
+        &self,
+        caller: &Caller,
+        at: Option<At>,
+        mut to: Box<dyn Write + Send>,
+    ) -> Result<(), Error> {
+        let said = query(&[("at", at.map(|at| at.to_string()))]);
+        let request = self.begin(Method::GET, caller, &format!("export?{said}"));
+        let request = request.body(Full::<Bytes>::default()).map_err(odd)?;
+        let mut body = self.request(request).await?.into_body();
+        let early = |error: hyper::Error| odd(format!("it ends early: {error}"));
+        while let Some(frame) = body.frame().await {
+            if let Ok(data) = frame.map_err(early)?.into_data() {
+                to.write_all(&data).map_err(|error| odd(format!("it cannot be kept: {error}")))?;
+            }
+        }
+        to.flush().map_err(|error| odd(format!("it cannot be kept: {error}")))
+    }
+
+    async fn import(&self, caller: &Caller, from: Box<dyn Read + Send>) -> Result<Forked, Error> {
+        let request = self.begin(Method::POST, caller, "import");
+        let request = request.header(header::CONTENT_TYPE, "application/octet-stream");
+        let request = request.body(Box::pin(pieces(from))).map_err(odd)?;
         json(self.request(request).await?).await
     }
 

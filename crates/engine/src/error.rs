@@ -127,6 +127,20 @@ pub enum Error {
         /// What is newer.
         what: String,
     },
+    /// What shall be imported was written by a newer program.
+    #[error("the export has format {format}, the newest that is known is {known}")]
+    ImportNewer {
+        /// Its format.
+        format: u16,
+        /// The newest that is known.
+        known: u16,
+    },
+    /// What shall be imported is not what was exported.
+    #[error("the export is damaged: {what}")]
+    ImportDamaged {
+        /// What is wrong with it.
+        what: String,
+    },
     /// The storage did not answer.
     #[error("the storage failed: {what}")]
     Storage {
@@ -163,6 +177,8 @@ impl Error {
             Self::Closed => "engine.closed",
             Self::Corrupt { .. } => "engine.corrupt",
             Self::Newer { .. } => "engine.newer",
+            Self::ImportNewer { .. } => "import.newer",
+            Self::ImportDamaged { .. } => "import.damaged",
             Self::Storage { .. } => "engine.storage",
             Self::StoreAway { .. } => "artifact.store_unavailable",
             Self::Open(error) => error.code(),
@@ -174,7 +190,9 @@ impl Error {
         match self {
             Self::Rejected(rejection) => rejection.kind(),
             Self::Gone { .. } | Self::TimeGone { .. } => Kind::NotFound,
-            Self::NotYet { .. } => Kind::Invalid,
+            Self::NotYet { .. } | Self::ImportNewer { .. } | Self::ImportDamaged { .. } => {
+                Kind::Invalid
+            }
             Self::Lagged { .. } => Kind::Exhausted,
             Self::SnapshotTooLarge { .. } | Self::DiffTooLarge { .. } | Self::TooFar { .. } => {
                 Kind::TooLarge
@@ -217,6 +235,8 @@ impl Error {
             Self::Closed => "open the data again",
             Self::Corrupt { .. } => "keep a copy of the folder, then run `baton log verify`",
             Self::Newer { .. } => "use the program version that wrote the data, or a later one",
+            Self::ImportNewer { .. } => "import it with the program that wrote it, or a later one",
+            Self::ImportDamaged { .. } => "export it again, or use another copy",
             Self::Storage { .. } => "look at the disk, then repeat",
             Self::StoreAway { .. } => "repeat; if it stays so, look at the bucket and the network",
             Self::Open(error) => error.hint(),
@@ -252,6 +272,8 @@ impl From<&Error> for Problem {
                 json!({"resume_from": resume_from})
             }
             Error::SnapshotTooLarge { max } => json!({"max": max}),
+            Error::ImportNewer { format, known } => json!({"format": format, "known": known}),
+            Error::ImportDamaged { what } => json!({"what": what}),
             Error::DiffTooLarge { from, to, max } => json!({"from": from, "to": to, "max": max}),
             Error::Full
             | Error::Unknown { .. }

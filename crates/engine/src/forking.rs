@@ -51,12 +51,15 @@ impl<L: Log> Shard<L> {
         let revision = space.revision();
         let forked = Forked { id: to.clone(), revision, origin: origin.clone() };
         let forked = Reply::Forked(forked);
-        let founded = self.alone(to, || self.found_alone(to, space, &origin.workspace))?;
+        let founded = self.alone(to, || self.found_alone(to, space, origin))?;
         if founded {
             return Ok(forked);
         }
+        let is_repeated = origin.manner == Manner::Fork;
         match self.origin_of(to)? {
-            Some((there, since)) if there == *origin && since == revision => Ok(forked),
+            Some((there, since)) if is_repeated && there == *origin && since == revision => {
+                Ok(forked)
+            }
             there => {
                 let (id, origin) = (to.clone(), there.map(|(origin, _)| Box::new(origin)));
                 Err(Error::Rejected(Rejection::Exists { id, origin }.into()))
@@ -69,12 +72,16 @@ impl<L: Log> Shard<L> {
         &self,
         to: &WorkspaceName,
         space: &Space,
-        from: &WorkspaceName,
+        origin: &Origin,
     ) -> Result<bool, Error> {
         if !self.files_of(to)?.is_empty() {
             return Ok(false);
         }
-        self.adopt(from, to, space)?;
+        match origin.manner {
+            Manner::Fork => self.adopt(&origin.workspace, to, space)?,
+            // Its contents came with it.
+            Manner::Import => {}
+        }
         // From here on nobody can use it: it is not in memory, and loading waits for its turn.
         let Some(mut watchers) = self.machine().vacate(to) else { return Ok(false) };
         let written = self.write_space(to, File::Base { revision: space.revision().0 }, space);

@@ -442,14 +442,18 @@ impl<L: Log> Shard<L> {
         space: &Space,
     ) -> Result<(), Error> {
         let output = self.new_blob(workspace, file)?;
-        let mut writer = SnapshotWriter::begin(output, space.head())?;
-        for (namespace, entries) in space.state.namespaces() {
-            for entry in entries {
-                writer.entry(namespace, entry)?;
-            }
-        }
-        Ok(writer.finish()?)
+        write_space_to(SnapshotWriter::begin(output, space.head())?, space)
     }
+}
+
+/// Writes the entries of a space, and the end of the snapshot.
+pub(crate) fn write_space_to(mut writer: SnapshotWriter, space: &Space) -> Result<(), Error> {
+    for (namespace, entries) in space.state.namespaces() {
+        for entry in entries {
+            writer.entry(namespace, entry)?;
+        }
+    }
+    Ok(writer.finish()?)
 }
 
 /// A snapshot that is being written.

@@ -5,6 +5,7 @@
 //! | `state` | entries, conditions, rules, merges, history, writers in contention |
 //! | `past` | what was recorded while writing can be read later, wherever it has moved to |
 //! | `travelling` | every question about the past, differences, forks, reasons |
+//! | `carrying` | a workspace as one file comes back whole, or not at all |
 //! | `searching` | what is found, by an index that goes along or is made anew |
 //! | `watch` | every event in order, without gap or duplicate |
 //! | `events` | handlers that fail alone, and what history tells of everything |
@@ -33,6 +34,7 @@
 mod agents;
 mod bad_input;
 mod cancelling;
+mod carrying;
 mod checkpoints;
 mod contention;
 mod contents;

@@ -16,12 +16,12 @@ use crate::stage::{
     on_memory, on_small_segments, restless, value, workspace,
 };
 
-fn named(baton: &Baton, name: &str) -> Workspace {
+pub(crate) fn named(baton: &Baton, name: &str) -> Workspace {
     baton.workspace(name).unwrap().as_agent("ada").unwrap()
 }
 
 /// Every question about the present that has no fields that must be given.
-fn questions() -> Vec<Query> {
+pub(crate) fn questions() -> Vec<Query> {
     let text = |command: &str| format!("{{\"command\":\"{command}\"}}");
     let read = |name: &&str| match baton::core::wire::Frame::parse(&text(name)).unwrap().call() {
         Ok(baton::core::wire::Call::Query(query)) => Some(query),
@@ -33,7 +33,7 @@ fn questions() -> Vec<Query> {
 }
 
 /// Does something of every kind, one revision after another.
-async fn live(ada: &Workspace, round: u64) {
+pub(crate) async fn live(ada: &Workspace, round: u64) {
     let bob = ada.as_agent("bob").unwrap();
     ada.state("shared").set("plan", json!({ "round": round })).await.unwrap();
     bob.agents().register().await.unwrap();

@@ -1,10 +1,12 @@
 //! What carries bytes besides commands.
 
 use std::future::Future;
-use std::io::Read;
+use std::io::{Read, Write};
 
 use baton_core::artifact::Artifact;
 use baton_core::secret::Secret;
+use baton_core::travel::At;
+use baton_core::workspace::Forked;
 use baton_core::{ArtifactId, ContentName, MediaType, SecretId};
 
 use crate::carrier::{Caller, Carrier};
@@ -77,6 +79,21 @@ pub trait ContentCarrier: Carrier {
         wishes: SecretWishes,
         value: Vec<u8>,
     ) -> impl Future<Output = Result<Secret, Self::Error>> + Send;
+
+    /// Writes the whole workspace, as it was at a moment or as it is, as one file.
+    fn export(
+        &self,
+        caller: &Caller,
+        at: Option<At>,
+        to: Box<dyn Write + Send>,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send;
+
+    /// Makes the caller's workspace, which must not be there yet, of such a file.
+    fn import(
+        &self,
+        caller: &Caller,
+        from: Box<dyn Read + Send>,
+    ) -> impl Future<Output = Result<Forked, Self::Error>> + Send;
 
     /// The value of a secret; that it was handed out is written down first.
     fn reveal(

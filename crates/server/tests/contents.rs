@@ -179,3 +179,35 @@ async fn a_secret_is_told_to_whoever_asks_and_to_nobody_else() {
     assert_eq!(http.delete(&format!("/v1/w/secrets/{id}")).await.status, 200);
     eventually("its blob is gone", async || log.list_blobs("secrets/").unwrap().is_empty()).await;
 }
+
+async fn post(http: &mut Http, path: &str, body: &[u8]) -> Told {
+    let length = body.len().to_string();
+    let head = lines(&[("host", "localhost"), ("content-length", length.as_str())]);
+    http.send(format!("POST {path} HTTP/1.1\r\n{head}\r\n")).await;
+    http.send(body).await;
+    http.told().await
+}
+
+#[tokio::test]
+async fn a_workspace_goes_out_and_comes_in_as_one_file() {
+    let (stage, _) = on_log().await;
+    let mut http = stage.http().await;
+    assert_eq!(put(&mut http, "/v1/w/artifacts", &[], &vec![7; 600_000]).await.status, 201);
+    let told = get(&mut http, "/v1/w/export", &[]).await;
+    assert_eq!(told.status, 200);
+    assert_eq!(told.header("content-disposition"), Some("attachment; filename=\"w.baton\""));
+    let file = told.body;
+    let told = post(&mut http, "/v1/copy/import", &file).await;
+    assert_eq!((told.status, &told.json()["origin"]["manner"]), (201, &json!("import")));
+    assert_eq!(http.get("/v1/copy/artifacts").await.json()["bytes"], 600_000);
+    let told = post(&mut http, "/v1/copy/import", &file).await;
+    assert_eq!(told.problem(), (409, "workspace.exists".to_owned()));
+    drop(http);
+    let mut http = stage.http().await;
+    let told = post(&mut http, "/v1/other/import", &file[..file.len() - 9]).await;
+    assert_eq!(told.problem(), (400, "import.damaged".to_owned()));
+    let told = get(&mut http, "/v1/nowhere/export", &[]).await;
+    assert_eq!(told.problem(), (404, "workspace.unknown_subject".to_owned()));
+    let told = get(&mut http, "/v1/w/export?at=99", &[]).await;
+    assert_eq!(told.problem(), (400, "history.not_yet".to_owned()));
+}

@@ -1,5 +1,7 @@
 //! `baton workspace`: which there are, how one is set up, how it was, and forks of it.
 
+mod carrying;
+
 use baton_core::travel::{At, Origin};
 use baton_core::workspace::{Command, Diff, Forked, Query};
 use baton_core::{Answer, Pattern, wire};
@@ -40,6 +42,8 @@ enum Verb {
     Fork(Fork),
     /// Show what happened to everything between two moments
     Diff(Between),
+    Export(carrying::Export),
+    Import(carrying::Import),
 }
 
 #[derive(Args)]
@@ -75,8 +79,14 @@ struct Configure {
 
 impl Workspace {
     pub(crate) async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
+        let verb = match self.verb {
+            Verb::Export(export) => return export.run(context, output).await,
+            Verb::Import(import) => return import.run(context, output).await,
+            verb => verb,
+        };
         let workspace = context.workspace().await?;
-        let answer = match self.verb {
+        let answer = match verb {
+            Verb::Export(_) | Verb::Import(_) => unreachable!("they have had their turn"),
             Verb::Get => workspace.ask(Query::Get).await?,
             Verb::Configure(Configure { history_count, history_age: history_age_ms }) => {
                 workspace.execute(Command::Configure { history_count, history_age_ms }).await?

@@ -13,7 +13,7 @@ use crate::names::AgentId;
 use crate::rejection::Rejection;
 use crate::time::Timestamp;
 use crate::travel::Origin;
-use crate::{agent, handoff, handoffs, policy, task, tasks, workspace};
+use crate::{agent, handoff, handoffs, policy, secret, task, tasks, workspace};
 
 #[cfg(test)]
 mod tests;
@@ -52,6 +52,16 @@ impl Space {
             for command in policy::letting_go(&holder) {
                 self.act(command, &engine, now)?;
             }
+        }
+        Ok(())
+    }
+
+    /// Lets go of every secret, where their values have not come along: whoever follows a reference
+    /// is told that there is none.
+    pub fn forget_secrets(&mut self, now: Timestamp) -> Result<(), Rejection> {
+        let secrets: Vec<_> = self.secret.after(None).map(|it| it.secret.clone()).collect();
+        for secret in secrets {
+            self.act(secret::Command::Delete { secret }.into(), &AgentId::engine(), now)?;
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::shard::Shard;
 
 /// Where the contents are that a space has records of.
-pub(super) fn places(space: &Space) -> impl Iterator<Item = (Shelf, BlobPlace)> {
+pub(crate) fn places(space: &Space) -> impl Iterator<Item = (Shelf, BlobPlace)> {
     let artifacts = space.artifact.after(None);
     let artifacts = artifacts.map(|record| (Shelf::Artifacts, record.place.clone()));
     let secrets = space.secret.after(None);

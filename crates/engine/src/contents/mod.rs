@@ -44,6 +44,7 @@ use baton_core::{BlobPlace, WorkspaceName};
 
 use crate::files;
 
+pub(crate) use adopting::places;
 pub use content::Content;
 pub(crate) use sweeping::gone;
 pub use upload::{Stored, Upload};

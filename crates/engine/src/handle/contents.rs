@@ -1,10 +1,12 @@
 //! The engine carries bytes: into blobs and out of them, off the callers' threads.
 
-use std::io::{ErrorKind, Read};
+use std::io::{ErrorKind, Read, Write};
 use std::sync::Arc;
 
 use baton_core::artifact::{self, Artifact};
 use baton_core::secret::{self, Secret};
+use baton_core::travel::At;
+use baton_core::workspace::{self, Forked};
 use baton_core::{ArtifactId, Command, Query, Rejection, Reply, SecretId, Wish};
 use baton_handle::{Caller, Carrier, ContentCarrier, Failure, PutWishes, SecretWishes, WasPut};
 
@@ -175,6 +177,32 @@ impl ContentCarrier for Baton {
         let (secret, bytes) = (stored.secret(), stored.bytes);
         let put = secret::Command::Put(secret::Put { secret, bytes, name, ttl_ms });
         secret_of(self.settle_upload(caller, stored, put.into()).await?)
+    }
+
+    async fn export(
+        &self,
+        caller: &Caller,
+        at: Option<At>,
+        to: Box<dyn Write + Send>,
+    ) -> Result<(), Error> {
+        // Asking for it loads it, and says which revision is durable.
+        let query = Query::from(workspace::Query::Get);
+        let present = self.ask(caller, query).await?.revision;
+        let (crank, workspace) = (Arc::clone(&self.crank), caller.workspace.clone());
+        let written = aside(move || crank.shard.past(&workspace, present)?.export(at, to));
+        written.await?.map(drop)
+    }
+
+    async fn import(&self, caller: &Caller, from: Box<dyn Read + Send>) -> Result<Forked, Error> {
+        if let Some(stopped) = self.crank.shard.settled().stopped() {
+            return Err(stopped);
+        }
+        let (crank, caller) = (Arc::clone(&self.crank), caller.clone());
+        let read = aside(move || crank.shard.import(&caller.workspace, &caller.agent, from));
+        match read.await?? {
+            workspace::Reply::Forked(forked) => Ok(forked),
+            reply => Err(Error::odd(&Reply::Workspace(reply))),
+        }
     }
 
     async fn reveal(&self, caller: &Caller, secret: &SecretId) -> Result<Vec<u8>, Error> {

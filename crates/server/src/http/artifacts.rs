@@ -149,7 +149,8 @@ fn cut_off() -> Refused {
     Fault::Malformed { reason: "the body was cut off".to_owned() }.into()
 }
 
-async fn send_all(
+/// Hands on a body piece by piece, and at its end that it is over.
+pub(super) async fn send_all(
     shared: &Shared,
     body: Body,
     sender: mpsc::Sender<Option<Bytes>>,

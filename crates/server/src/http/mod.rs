@@ -24,6 +24,7 @@ mod joins;
 mod locks;
 mod messages;
 mod namespaces;
+mod parcels;
 mod pipelines;
 mod range;
 mod reactions;
@@ -78,6 +79,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .merge(checkpoints::routes())
         .merge(artifacts::routes())
         .merge(secrets::routes())
+        .merge(parcels::routes())
         .merge(tasks::routes())
         .merge(handoffs::routes())
         .merge(pipelines::routes())

@@ -8,6 +8,8 @@ use super::reference;
 pub(super) fn add(paths: &mut Value) {
     paths["/v1/{workspace}/artifacts"]["put"] = upload();
     paths["/v1/{workspace}/artifacts/{artifact}"]["get"] = download();
+    paths["/v1/{workspace}/export"]["get"] = export();
+    paths["/v1/{workspace}/import"]["post"] = import();
     paths["/v1/{workspace}/secrets"]["put"] = hide();
     paths["/v1/{workspace}/secrets/{secret}/reveal"]["post"] = reveal();
 }
@@ -78,6 +80,38 @@ fn download() -> Value {
         },
     });
     refused(&mut described["responses"], &[400, 403, 404, 405, 503]);
+    described
+}
+
+fn export() -> Value {
+    let mut described = json!({
+        "operationId": "workspace.export",
+        "summary": "The whole workspace as one file, without its past and the values of secrets",
+        "tags": ["workspace"],
+        "parameters": [
+            workspace(),
+            said("at", "As it was at this revision or time.", &super::moment()),
+            agent(),
+        ],
+        "responses": {"200": {"description": "The file.", "content": any_bytes()}},
+    });
+    refused(&mut described["responses"], &[400, 403, 404, 405, 413, 429, 503]);
+    described
+}
+
+fn import() -> Value {
+    let mut described = json!({
+        "operationId": "workspace.import",
+        "summary": "Make a workspace, which must not be there yet, of such a file",
+        "tags": ["workspace"],
+        "parameters": [workspace(), agent()],
+        "requestBody": {"required": true, "content": any_bytes()},
+        "responses": {"201": {
+            "description": "It is there.",
+            "content": {"application/json": {"schema": reference("Forked")}},
+        }},
+    });
+    refused(&mut described["responses"], &[400, 403, 405, 408, 409, 429, 503]);
     described
 }
 

@@ -1,0 +1,88 @@
+//! `baton workspace export` and `import`: a workspace as one file.
+
+use std::fs::File;
+use std::io::{BufReader, BufWriter};
+use std::path::{Path, PathBuf};
+
+use baton_core::travel::{At, Origin};
+use baton_core::workspace::Forked;
+use clap::Args;
+
+use crate::context::Context;
+use crate::failure::{Failure, Fault};
+use crate::output::Output;
+
+/// Write a workspace into one file: everything but its past and the values of secrets
+#[derive(Args)]
+pub(super) struct Export {
+    /// Which workspace
+    name: String,
+    /// Where to, such as research.baton
+    file: PathBuf,
+    /// As it was then: a revision, or a time such as 2026-11-15T09:00:00Z
+    #[arg(long, value_name = "MOMENT")]
+    at: Option<At>,
+}
+
+/// Make a workspace of such a file; nothing is held there
+#[derive(Args)]
+pub(super) struct Import {
+    /// Which file
+    file: PathBuf,
+    /// The name of the new one [default: the one in the file]
+    #[arg(long = "as", value_name = "NAME")]
+    name: Option<String>,
+}
+
+fn unreadable(path: &Path, error: impl std::fmt::Display) -> Failure {
+    let (given, reason) = (path.display().to_string(), error.to_string());
+    Fault::Unreadable { given, reason }.into()
+}
+
+impl Export {
+    pub(super) async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
+        let mut workspace = context.workspace_named(&self.name).await?;
+        if let Some(at) = self.at {
+            workspace = workspace.at(at);
+        }
+        // Under another name until it is whole, so that nobody takes a part for it.
+        let mut partial = self.file.clone().into_os_string();
+        partial.push(".partial");
+        let partial = PathBuf::from(partial);
+        let failed = |error: std::io::Error| unreadable(&self.file, error);
+        let file = File::create(&partial).map_err(failed)?;
+        let written = async {
+            workspace.export(BufWriter::new(file)).await?;
+            let file = File::open(&partial).map_err(failed)?;
+            let about = baton::parcel::verify(BufReader::new(&file));
+            let about = about.map_err(|error| unreadable(&partial, error))?;
+            file.sync_all().map_err(failed)?;
+            std::fs::rename(&partial, &self.file).map_err(failed)?;
+            Ok(about)
+        };
+        let written: Result<_, Failure> = written.await;
+        if written.is_err() {
+            std::fs::remove_file(&partial).unwrap_or_default();
+        }
+        let about = written?;
+        let place = self.file.display();
+        let sentence = format!("{} at revision {} is in {place}", about.workspace, about.revision);
+        output.said(&about, &sentence)
+    }
+}
+
+impl Import {
+    pub(super) async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
+        let open = || File::open(&self.file).map_err(|error| unreadable(&self.file, error));
+        // What is not whole is not even sent.
+        let about = baton::parcel::verify(BufReader::new(open()?));
+        let about = about.map_err(|error| unreadable(&self.file, error))?;
+        let name = self.name.as_deref().unwrap_or(about.workspace.as_str());
+        let workspace = context.workspace_named(name).await?;
+        let founded = workspace.import(open()?).await?;
+        let Forked { id, origin, .. } = &founded;
+        let Origin { workspace, revision, .. } = origin;
+        let sentence = format!("{id} begins as {workspace} was at revision {revision}");
+        output.said(&founded, &sentence)
+    }
+}

@@ -1,0 +1,166 @@
+//! A workspace as one file: bytes that come and go as they are, a piece at a time.
+//!
+//! ```text
+//!   GET   space and blobs ──▶ a thread that packs ──▶ a few pieces ──▶ body, as the caller takes it
+//!   POST  body ──▶ a few pieces ──▶ a thread that unpacks ──▶ verified, then a workspace
+//! ```
+//!
+//! What cannot be exported is refused before anything is sent. If something goes wrong later, the
+//! body ends early and the connection with it; the file says by itself that it is not whole.
+
+use std::io::{BufWriter, Error, ErrorKind, Read, Result as IoResult, Write};
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{HeaderValue, Response, StatusCode, header};
+use axum::routing::{get, post};
+use baton_core::travel::At;
+use baton_handle::{Caller, ContentCarrier};
+use bytes::{Buf, Bytes};
+use futures_util::stream;
+use serde::Deserialize;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use super::artifacts::send_all;
+use super::visit::{Visit, json};
+use crate::problem::Refused;
+use crate::refusal::Refusal;
+use crate::shared::Shared;
+
+/// Pieces that wait to be sent, or to be read.
+const PIECES_WAITING: usize = 4;
+/// How much is sent at a time.
+const PIECE_BYTES: usize = 256 << 10;
+
+pub(super) fn routes() -> Router<Arc<Shared>> {
+    Router::new()
+        .route("/v1/{workspace}/export", get(export))
+        .route("/v1/{workspace}/import", post(import))
+}
+
+/// What the query says of an export.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Said {
+    at: Option<At>,
+}
+
+/// What the query says of an import.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
+
+fn crowded(shared: &Shared) -> Refused {
+    Refusal::TooManyUploads { max: shared.settings.uploads_max }.into()
+}
+
+async fn export(visit: Visit) -> Result<Response<Body>, Refused> {
+    visit.no_body()?;
+    let Said { at } = visit.fields().to()?;
+    let (shared, caller) = (Arc::clone(&visit.shared), visit.caller.clone());
+    let (sender, mut receiver) = mpsc::channel::<Bytes>(PIECES_WAITING);
+    let name = format!("attachment; filename=\"{}.baton\"", caller.workspace);
+    let packing: JoinHandle<Result<(), Refused>> = tokio::spawn(async move {
+        let Ok(_place) = shared.uploads.try_acquire() else { return Err(crowded(&shared)) };
+        let output = BufWriter::with_capacity(PIECE_BYTES, Sending(sender));
+        Ok(shared.baton.export(&caller, at, Box::new(output)).await?)
+    });
+    let Some(first) = receiver.recv().await else {
+        // Nothing was sent, and nothing will be: why, is known by whoever packs.
+        let packed = packing.await.map_err(|_| Refusal::Closing {})?;
+        return Err(packed.err().unwrap_or_else(|| Refusal::Closing {}.into()));
+    };
+    let mut response = Response::new(Body::from_stream(pieces(first, receiver, packing)));
+    let headers = response.headers_mut();
+    let kind = HeaderValue::from_static("application/octet-stream");
+    headers.insert(header::CONTENT_TYPE, kind);
+    let name = HeaderValue::from_str(&name).expect("names of workspaces are plain");
+    headers.insert(header::CONTENT_DISPOSITION, name);
+    Ok(response)
+}
+
+/// The pieces of an export. If it comes to no good end, the body does not either.
+fn pieces(
+    first: Bytes,
+    receiver: mpsc::Receiver<Bytes>,
+    packing: JoinHandle<Result<(), Refused>>,
+) -> impl stream::Stream<Item = IoResult<Bytes>> {
+    let state = Some((Some(first), receiver, packing));
+    stream::unfold(state, |state| async move {
+        let (first, mut receiver, packing) = state?;
+        if let Some(first) = first {
+            return Some((Ok(first), Some((None, receiver, packing))));
+        }
+        if let Some(piece) = receiver.recv().await {
+            return Some((Ok(piece), Some((None, receiver, packing))));
+        }
+        match packing.await {
+            Ok(Ok(())) => None,
+            Ok(Err(refused)) => Some((Err(Error::other(refused.0.detail)), None)),
+            Err(_) => Some((Err(Error::other("the export was given up")), None)),
+        }
+    })
+}
+
+async fn import(
+    State(shared): State<Arc<Shared>>,
+    request: Request,
+) -> Result<Response<Body>, Refused> {
+    let (parts, body) = request.into_parts();
+    let visit = Visit::without_body(parts, &shared).await?;
+    let Nothing {} = visit.fields().to()?;
+    let Ok(_place) = shared.uploads.try_acquire() else { return Err(crowded(&shared)) };
+    let caller = Caller { idempotency_key: None, ..visit.caller.clone() };
+    let (sender, receiver) = mpsc::channel::<Option<Bytes>>(PIECES_WAITING);
+    let received = Received { receiver, current: Bytes::new(), is_over: false };
+    let baton = shared.baton.clone();
+    // On a task of its own, so that it comes to its end even if the caller goes away.
+    let unpacking = tokio::spawn(async move { baton.import(&caller, Box::new(received)).await });
+    let sent = send_all(&shared, body, sender).await;
+    let unpacked = unpacking.await.map_err(|_| Refusal::Closing {})?;
+    // A body that was cut off is why what came of it is damaged.
+    sent?;
+    let mut response = json(serde_json::to_vec(&unpacked?).expect("origins can be encoded"));
+    *response.status_mut() = StatusCode::CREATED;
+    Ok(response)
+}
+
+/// Hands what is written to whoever sends it. Written to by a thread of its own.
+struct Sending(mpsc::Sender<Bytes>);
+
+impl Write for Sending {
+    fn write(&mut self, bytes: &[u8]) -> IoResult<usize> {
+        let gone = |_| Error::new(ErrorKind::BrokenPipe, "nobody takes it any more");
+        self.0.blocking_send(Bytes::copy_from_slice(bytes)).map_err(gone)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> IoResult<()> {
+        Ok(())
+    }
+}
+
+/// What is received, to be read by a thread of its own.
+struct Received {
+    receiver: mpsc::Receiver<Option<Bytes>>,
+    current: Bytes,
+    is_over: bool,
+}
+
+impl Read for Received {
+    fn read(&mut self, buffer: &mut [u8]) -> IoResult<usize> {
+        while self.current.is_empty() && !self.is_over {
+            match self.receiver.blocking_recv() {
+                Some(Some(piece)) => self.current = piece,
+                Some(None) => self.is_over = true,
+                None => return Err(ErrorKind::UnexpectedEof.into()),
+            }
+        }
+        let count = buffer.len().min(self.current.len());
+        self.current.copy_to_slice(&mut buffer[..count]);
+        Ok(count)
+    }
+}
