@@ -104,9 +104,8 @@ async fn an_import_is_what_a_fork_is() {
     assert!(there.locks().get("door").await.unwrap().hold.is_none());
     for artifact in ada.artifacts().list().await.unwrap() {
         let id = artifact.artifact.as_str();
-        let (here, carried) = (ada.artifacts().read(id), there.artifacts().read(id));
-        let (here, carried) =
-            (here.await.unwrap().rest().await, carried.await.unwrap().rest().await);
+        let here = ada.artifacts().read(id).await.unwrap().rest().await;
+        let carried = there.artifacts().read(id).await.unwrap().rest().await;
         assert_eq!(here.unwrap(), carried.unwrap());
     }
     // It goes on from there, and what is exported of it can be imported again.
