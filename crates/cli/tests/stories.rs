@@ -132,45 +132,6 @@ fn listing_and_looking_back() {
 }
 
 #[test]
-fn searching() {
-    story(
-        "search",
-        &[
-            "task add build --description 'the north wall'",
-            "task add paint --description 'north, then the wall'",
-            "task cancel t-0000000002 --reason 'no colour left'",
-            "state set plans/a '{\"who\": \"bob\"}' --agent bob",
-            "search '\"north wall\"'",
-            "search 'status:cancelled colour'",
-            "search 'kind:event by:bob'",
-            "search '-status:cancelled kind:task' --limit 1",
-            "search nothing",
-            "search 'wall kind:thing'",
-            "search 'created>yesterday'",
-        ],
-    );
-}
-
-#[test]
-fn carrying_a_workspace_elsewhere() {
-    story(
-        "carry",
-        &[
-            "state set plan '{\"step\": 1}'",
-            "workspace export default kept.baton",
-            "workspace import kept.baton --as copy",
-            "--workspace copy state get plan",
-            "--workspace copy workspace get",
-            "workspace import kept.baton --as copy",
-            "workspace import kept.baton",
-            "workspace import nowhere.baton",
-            "workspace export mistyped kept.baton",
-            "workspace export default kept.baton --at 99",
-        ],
-    );
-}
-
-#[test]
 fn namespaces() {
     story(
         "namespace",

@@ -20,7 +20,9 @@ Examples:
   baton workspace configure --history-count 10000 --history-age 7d
   baton workspace ls
   baton workspace fork what-if --at 1200              begin another as this one was
-  baton workspace diff 2026-11-15T09:00:00Z           what happened to everything since then";
+  baton workspace diff 2026-11-15T09:00:00Z           what happened to everything since then
+  baton workspace export research research.baton      keep it elsewhere
+  baton workspace import research.baton --as copy     and have it back";
 
 /// See workspaces and how they were, set one up, fork it
 #[derive(Args)]
