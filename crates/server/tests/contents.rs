@@ -192,14 +192,14 @@ async fn post(http: &mut Http, path: &str, body: &[u8]) -> Told {
 async fn a_workspace_goes_out_and_comes_in_as_one_file() {
     let (stage, _) = on_log().await;
     let mut http = stage.http().await;
-    assert_eq!(put(&mut http, "/v1/w/artifacts", &[], &vec![7; 600_000]).await.status, 201);
+    assert_eq!(put(&mut http, "/v1/w/artifacts", &[], &vec![7; 300_000]).await.status, 201);
     let told = get(&mut http, "/v1/w/export", &[]).await;
     assert_eq!(told.status, 200);
     assert_eq!(told.header("content-disposition"), Some("attachment; filename=\"w.baton\""));
     let file = told.body;
     let told = post(&mut http, "/v1/copy/import", &file).await;
     assert_eq!((told.status, &told.json()["origin"]["manner"]), (201, &json!("import")));
-    assert_eq!(http.get("/v1/copy/artifacts").await.json()["bytes"], 600_000);
+    assert_eq!(http.get("/v1/copy/artifacts").await.json()["bytes"], 300_000);
     let told = post(&mut http, "/v1/copy/import", &file).await;
     assert_eq!(told.problem(), (409, "workspace.exists".to_owned()));
     drop(http);
