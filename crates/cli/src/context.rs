@@ -1,6 +1,8 @@
 //! What a command needs to reach the server.
 
-use baton_client::{Client, Options, Workspace, connect_with};
+use baton_client::{Client, Method, Options, Workspace, connect_with};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::settings::Settings;
@@ -17,7 +19,19 @@ impl Context {
 
     /// A connection of its own.
     pub(crate) async fn connect(&self, options: Options) -> Result<Client, Failure> {
-        Ok(connect_with(&self.settings.url, options).await?)
+        let token = self.settings.token.clone();
+        Ok(connect_with(&self.settings.url, Options { token, ..options }).await?)
+    }
+
+    /// Asks something of the server itself.
+    pub(crate) async fn administer<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        said: Option<&Value>,
+    ) -> Result<T, Failure> {
+        let client = self.connect(Options::default()).await?;
+        Ok(client.administer(method, path, said).await?)
     }
 
     /// The workspace that is meant, with the agent that is meant, for as many changes as it takes.
@@ -28,9 +42,12 @@ impl Context {
     }
 
     /// What a program that is run needs in its environment to mean the same.
-    pub(crate) fn around(&self) -> [(&'static str, &str); 3] {
-        let Settings { url, workspace, agent, .. } = &self.settings;
-        [("BATON_URL", url), ("BATON_WORKSPACE", workspace), ("BATON_AGENT", agent)]
+    pub(crate) fn around(&self) -> Vec<(&'static str, &str)> {
+        let Settings { url, workspace, agent, token, .. } = &self.settings;
+        let mut around: Vec<(&str, &str)> =
+            vec![("BATON_URL", url), ("BATON_WORKSPACE", workspace), ("BATON_AGENT", agent)];
+        around.extend(token.as_deref().map(|token| ("BATON_TOKEN", token)));
+        around
     }
 
     /// The same, for the one change that may be named by the user.

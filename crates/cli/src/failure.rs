@@ -298,6 +298,12 @@ impl From<baton_server::ListenError> for Failure {
     }
 }
 
+impl From<baton_server::access::TokenError> for Failure {
+    fn from(error: baton_server::access::TokenError) -> Self {
+        Self::of(Problem::new(error.code(), error.kind(), &error, error.hint(), &json!({})))
+    }
+}
+
 impl From<wire::Fault> for Failure {
     fn from(fault: wire::Fault) -> Self {
         Self::of(Problem::from(&fault))

@@ -46,7 +46,8 @@ impl Runs {
         context: &Context,
         output: &Output,
     ) -> Result<Self, Failure> {
-        let around = context.around().map(|(name, value)| (name, value.to_owned())).into();
+        let around = context.around().into_iter();
+        let around = around.map(|(name, value)| (name, value.to_owned())).collect();
         let runs = Self { program, around, is_quiet: output.is_quiet() };
         runs.check()?;
         Ok(runs)

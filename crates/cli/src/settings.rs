@@ -26,6 +26,7 @@ pub(crate) struct Settings {
     pub(crate) url: String,
     pub(crate) workspace: String,
     pub(crate) agent: String,
+    pub(crate) token: Option<String>,
     pub(crate) idempotency_key: Option<String>,
     pub(crate) mode: Mode,
     pub(crate) quiet: bool,
@@ -38,6 +39,7 @@ struct File {
     url: Option<String>,
     workspace: Option<String>,
     agent: Option<String>,
+    token: Option<String>,
     output: Option<Mode>,
 }
 
@@ -62,6 +64,7 @@ impl Settings {
             url: choose(&globals.url, file.url, "http://127.0.0.1:4747"),
             workspace: choose(&globals.workspace, file.workspace, "default"),
             agent: choose(&globals.agent, file.agent, "cli"),
+            token: globals.token.clone().filter(|text| !text.is_empty()).or(file.token),
             idempotency_key: globals.idempotency_key.clone(),
             mode: globals.output.or(file.output).unwrap_or_else(Mode::usual),
             quiet: globals.quiet,

@@ -11,6 +11,7 @@
 //! | `locks` | a program runs while a lock is held, and no longer |
 //! | `tasks` | a program runs for each task while its lease is kept |
 //! | `surviving` | a watch outlives `kill -9` of the server, without gap or duplicate |
+//! | `tokens` | everyone shows a token, and gets what it is for |
 //! | `workers` | tasks are done once, whichever process is stopped or killed meanwhile |
 //!
 //! No story waits for the clock: each waits for the line or the end that makes the next step
@@ -28,4 +29,5 @@ mod settings;
 mod stories;
 mod surviving;
 mod tasks;
+mod tokens;
 mod workers;

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 /// The program with nothing of the machine's own settings around it.
 pub(crate) fn baton(home: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_baton"));
-    for name in ["URL", "WORKSPACE", "AGENT", "CONFIG", "LISTEN", "DATA"] {
+    for name in ["URL", "WORKSPACE", "AGENT", "TOKEN", "CONFIG", "LISTEN", "DATA"] {
         command.env_remove(format!("BATON_{name}"));
     }
     command.env_remove("COLUMNS").env("HOME", home).current_dir(home);
@@ -65,8 +65,12 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn start() -> Self {
-        let home = tempfile::tempdir().unwrap();
-        let (child, stderr, banner, url) = serve(home.path(), "127.0.0.1:0").unwrap();
+        Self::in_home(tempfile::tempdir().unwrap(), &[])
+    }
+
+    /// In a folder where something may be already, with more options.
+    pub(crate) fn in_home(home: TempDir, more: &[&str]) -> Self {
+        let (child, stderr, banner, url) = serve(home.path(), "127.0.0.1:0", more).unwrap();
         Self { home, url, child, stderr, banner }
     }
 
@@ -97,7 +101,7 @@ impl Server {
         let address = self.url.strip_prefix("http://").unwrap().to_owned();
         // The port may serve as the other end of somebody's connection for a moment.
         let is_taken = |said: &String| said.contains("server.address_taken");
-        let begun = std::iter::repeat_with(|| serve(self.home.path(), &address));
+        let begun = std::iter::repeat_with(|| serve(self.home.path(), &address, &[]));
         let mut begun = begun.take(100).skip_while(|begun| begun.as_ref().is_err_and(is_taken));
         let (child, stderr, banner, url) = begun.next().unwrap().unwrap();
         drop(begun);
@@ -128,9 +132,9 @@ pub(crate) fn send(child: &Child, signal: Signal) {
 type Begun = (Child, BufReader<ChildStderr>, String, String);
 
 /// Starts a server and waits until it is ready; otherwise answers with what it said.
-fn serve(home: &Path, listen: &str) -> Result<Begun, String> {
+fn serve(home: &Path, listen: &str, more: &[&str]) -> Result<Begun, String> {
     let mut command = baton(home);
-    command.args(["serve", "--data", "data", "--listen", listen]).stdout(Stdio::null());
+    command.args(["serve", "--data", "data", "--listen", listen]).args(more).stdout(Stdio::null());
     let mut child = command.spawn().unwrap();
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
     let mut banner = String::new();

@@ -72,16 +72,40 @@ impl Client {
         Err(refused(response).await)
     }
 
+    /// Asks something of the server itself, beside its workspaces: the path under `/v1/`.
+    pub async fn administer<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        said: Option<&serde_json::Value>,
+    ) -> Result<T, Error> {
+        let authority = self.address().authority();
+        let builder = Request::builder().method(method);
+        let builder = builder.uri(format!("http://{authority}/v1/{path}"));
+        let builder = self.authorised(builder.header(header::HOST, authority));
+        let body = said.map(serde_json::Value::to_string).unwrap_or_default();
+        let request = builder.body(Full::new(Bytes::from(body))).map_err(odd)?;
+        json(self.request(request).await?).await
+    }
+
+    fn authorised(&self, builder: hyper::http::request::Builder) -> hyper::http::request::Builder {
+        match &self.desk().options().token {
+            Some(token) => builder.header(header::AUTHORIZATION, format!("Bearer {token}")),
+            None => builder,
+        }
+    }
+
     fn url(&self, caller: &Caller, rest: &str) -> String {
         format!("http://{}/v1/{}/{rest}", self.address().authority(), caller.workspace)
     }
 
     fn begin(&self, method: Method, caller: &Caller, rest: &str) -> hyper::http::request::Builder {
-        Request::builder()
+        let builder = Request::builder()
             .method(method)
             .uri(self.url(caller, rest))
             .header(header::HOST, self.address().authority())
-            .header("baton-agent", caller.agent.as_str())
+            .header("baton-agent", caller.agent.as_str());
+        self.authorised(builder)
     }
 }
 

@@ -113,6 +113,7 @@ pub use baton_handle::Item;
 pub use client::{Client, connect, connect_with};
 pub use contents::ReadingContent;
 pub use error::Error;
+pub use hyper::Method;
 pub use keeping::{Lost, keep};
 pub use options::Options;
 pub use serving::{Served, Service};

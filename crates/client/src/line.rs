@@ -65,7 +65,10 @@ pub(crate) async fn dial(address: &Address, options: &Options) -> Result<Socket,
         let url = address.socket_url();
         let bad = |_| Error::BadUrl { url: url.clone(), reason: "it is no URI".to_owned() };
         let request = ClientRequestBuilder::new(url.parse().map_err(bad)?);
-        let request = request.with_sub_protocol(SUB_PROTOCOL);
+        let mut request = request.with_sub_protocol(SUB_PROTOCOL);
+        if let Some(token) = &options.token {
+            request = request.with_header("Authorization", format!("Bearer {token}"));
+        }
         let config = WebSocketConfig::default()
             .read_buffer_size(READ_BUFFER_BYTES)
             .write_buffer_size(WRITE_BUFFER_BYTES)

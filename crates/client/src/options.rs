@@ -5,6 +5,8 @@ use std::time::Duration;
 /// Settings of a client.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
+    /// What is shown to a server that wants to know who calls: `baton_…`.
+    pub token: Option<String>,
     /// How long a call may take, over as many connections as it needs; besides the time that it
     /// asks to wait.
     pub request_timeout: Duration,
@@ -47,6 +49,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
+            token: None,
             request_timeout: Duration::from_secs(30),
             connect_timeout: Duration::from_secs(5),
             backoff_min: Duration::from_millis(50),

@@ -16,6 +16,7 @@
 //!
 //! What this crate does not know: files, sockets, threads, the time of day, the log.
 
+pub mod access;
 pub mod agent;
 pub mod artifact;
 pub mod artifacts;

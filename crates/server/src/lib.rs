@@ -26,8 +26,11 @@
 //! 4. A page from elsewhere cannot reach a loopback server: Host and Origin are checked before
 //!    anything else.
 //!
-//! Deliberately absent: TLS and tokens. Until there are tokens, a server listens on loopback only.
+//! 5. Every call of every door is permitted or refused in one place: [`access`].
+//!
+//! Deliberately absent: TLS. A server that demands no tokens listens on loopback only.
 
+pub mod access;
 mod guard;
 mod http;
 mod line;

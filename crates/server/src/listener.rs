@@ -18,6 +18,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::access::{TokenError, Tokens};
 use crate::http;
 use crate::line::Line;
 use crate::problem::Refused;
@@ -37,7 +38,7 @@ const TURNED_AWAY_MAX: usize = 64;
 #[derive(Debug, Error)]
 pub enum ListenError {
     /// Whoever can reach the address could do everything.
-    #[error("refused to listen on {address}: it is not loopback, and there are no tokens yet")]
+    #[error("refused to listen on {address}: it is not loopback, and no tokens are demanded")]
     NotLoopback {
         /// Where it should have listened.
         address: SocketAddr,
@@ -50,6 +51,12 @@ pub enum ListenError {
         /// What the system said.
         reason: std::io::Error,
     },
+    /// Nobody can say who may come in.
+    #[error("the tokens cannot be read: {reason}")]
+    Tokens {
+        /// What is wrong.
+        reason: String,
+    },
 }
 
 impl ListenError {
@@ -58,6 +65,7 @@ impl ListenError {
         match self {
             Self::NotLoopback { .. } => "server.not_loopback",
             Self::Taken { .. } => "server.address_taken",
+            Self::Tokens { .. } => "access.unusable",
         }
     }
 
@@ -65,16 +73,15 @@ impl ListenError {
     pub fn kind(&self) -> Kind {
         match self {
             Self::NotLoopback { .. } => Kind::Denied,
-            Self::Taken { .. } => Kind::Unavailable,
+            Self::Taken { .. } | Self::Tokens { .. } => Kind::Unavailable,
         }
     }
 
     /// What to do next, as a sentence.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::NotLoopback { .. } => {
-                "listen on 127.0.0.1 and let a proxy that authenticates stand before it"
-            }
+            Self::NotLoopback { .. } => "demand tokens with --tokens, or listen on 127.0.0.1",
+            Self::Tokens { .. } => "restore the data from a backup",
             Self::Taken { .. } => "stop the other program, or choose another port with --listen",
         }
     }
@@ -91,13 +98,19 @@ impl Server {
     /// Listens; nobody is served before [`Server::run`].
     pub async fn bind(baton: Baton, settings: Settings) -> Result<Self, ListenError> {
         let address = settings.listen;
-        if !address.ip().is_loopback() {
+        if !address.ip().is_loopback() && !settings.tokens {
             return Err(ListenError::NotLoopback { address });
         }
         let taken = |reason| ListenError::Taken { address, reason };
         let listener = TcpListener::bind(address).await.map_err(taken)?;
         let address = listener.local_addr().map_err(taken)?;
-        Ok(Self { shared: Shared::new(baton, settings), listener, address })
+        let shared = Shared::new(baton, settings);
+        let unreadable = |error: TokenError| ListenError::Tokens { reason: error.to_string() };
+        let tokens = Tokens::of(&shared.baton).map_err(unreadable)?;
+        for record in tokens.all().await.map_err(unreadable)? {
+            shared.access.learn(&record);
+        }
+        Ok(Self { shared, listener, address })
     }
 
     /// Where it listens.
@@ -131,6 +144,7 @@ impl Server {
             }
         };
         tokio::select! {
+            () = shared.access.look_after() => {}
             () = accepting => {}
             () = calling => {}
             () = until => {}

@@ -14,6 +14,7 @@ pub(crate) fn status(problem: &Problem) -> StatusCode {
         "request.method_not_allowed" => return StatusCode::METHOD_NOT_ALLOWED,
         "request.unsupported_media_type" => return StatusCode::UNSUPPORTED_MEDIA_TYPE,
         "request.timeout" => return StatusCode::REQUEST_TIMEOUT,
+        "access.no_token" | "access.bad_token" => return StatusCode::UNAUTHORIZED,
         _ => {}
     }
     match problem.kind {
@@ -70,6 +71,10 @@ impl IntoResponse for Refused {
         *response.status_mut() = status;
         let kind = HeaderValue::from_static("application/problem+json");
         response.headers_mut().insert(header::CONTENT_TYPE, kind);
+        if status == StatusCode::UNAUTHORIZED {
+            let scheme = HeaderValue::from_static("Bearer");
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
+        }
         if problem.kind == Kind::Exhausted || problem.kind == Kind::Unavailable {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }

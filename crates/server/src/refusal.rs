@@ -77,6 +77,15 @@ pub(crate) enum Refusal {
     /// A page from elsewhere.
     #[error("a page from elsewhere must not use this server")]
     DeniedOrigin {},
+    /// Nobody knows who calls.
+    #[error("this server wants to know who calls, and no token was shown")]
+    NoToken {},
+    /// A token that is worth nothing.
+    #[error("the token is not valid: it is unknown, was revoked, or its time is over")]
+    BadToken {},
+    /// A token where everyone can read it.
+    #[error("a token must not stand in an address, where logs and histories keep it")]
+    TokenInUrl {},
     /// One connection too many.
     #[error("the server has {max} connections already, that is the most")]
     TooManyConnections {
@@ -104,6 +113,9 @@ impl Refusal {
             Self::BadRange { .. } => "request.bad_range",
             Self::DeniedHost { .. } => "request.denied_host",
             Self::DeniedOrigin {} => "request.denied_origin",
+            Self::NoToken {} => "access.no_token",
+            Self::BadToken {} => "access.bad_token",
+            Self::TokenInUrl {} => "access.token_in_url",
             Self::TooManyConnections { .. } => "server.too_many_connections",
             Self::Closing {} => "server.closing",
         }
@@ -124,7 +136,11 @@ impl Refusal {
             | Self::TooManyUploads { .. }
             | Self::TooMuchReceived { .. }
             | Self::TooManyConnections { .. } => Kind::Exhausted,
-            Self::DeniedHost { .. } | Self::DeniedOrigin {} => Kind::Denied,
+            Self::TokenInUrl {} => Kind::Invalid,
+            Self::DeniedHost { .. }
+            | Self::DeniedOrigin {}
+            | Self::NoToken {}
+            | Self::BadToken {} => Kind::Denied,
         }
     }
 
@@ -154,6 +170,14 @@ impl Refusal {
             }
             Self::DeniedOrigin {} => {
                 "serve the page from this server, or name its host with --host"
+            }
+            Self::NoToken {} => {
+                "send `Authorization: Bearer baton_…`, or set BATON_TOKEN; an admin makes tokens with \
+                 `baton token create`"
+            }
+            Self::BadToken {} => "ask an admin for a new one",
+            Self::TokenInUrl {} => {
+                "send it as `Authorization: Bearer baton_…`, and revoke it: it may have been seen"
             }
             Self::TooManyConnections { .. } => {
                 "close some, share one WebSocket for many requests, or try again later"

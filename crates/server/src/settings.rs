@@ -8,8 +8,10 @@ use crate::webhooks::Webhooks;
 /// Where to listen, and how much to take.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Where to listen. Only loopback, as long as there are no tokens.
+    /// Where to listen. Only loopback, unless tokens are demanded.
     pub listen: SocketAddr,
+    /// Whether everyone must show a token.
+    pub tokens: bool,
     /// Names by which the server may be called besides the loopback ones.
     pub hosts: Vec<String>,
     /// Connections at a time. Each costs a few kilobytes and a file descriptor.
@@ -60,6 +62,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 4747)),
+            tokens: false,
             hosts: Vec::new(),
             connections_max: 16_384,
             watches_per_connection_max: 256,

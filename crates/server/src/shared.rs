@@ -8,6 +8,7 @@ use std::task::Poll;
 use baton::Baton;
 use tokio::sync::{Notify, Semaphore};
 
+use crate::access::Access;
 use crate::guard::Hosts;
 use crate::metrics::Metrics;
 use crate::refusal::Refusal;
@@ -19,6 +20,7 @@ pub(crate) struct Shared {
     pub(crate) settings: Settings,
     pub(crate) metrics: Metrics,
     pub(crate) hosts: Hosts,
+    pub(crate) access: Access,
     /// Places for questions about the past, each of which takes a thread for a while.
     pub(crate) past: Semaphore,
     /// Places for uploads, each of which takes a thread for as long as it lasts.
@@ -35,11 +37,13 @@ impl Shared {
         let hosts = Hosts::new(&settings);
         let past = Semaphore::new(settings.past_threads_max);
         let uploads = Semaphore::new(settings.uploads_max);
+        let access = Access::new(settings.tokens);
         Arc::new(Self {
             baton,
             settings,
             metrics: Metrics::default(),
             hosts,
+            access,
             past,
             uploads,
             closing: Signal::default(),

@@ -10,6 +10,7 @@
 //! | `waiting`       | do calls that wait hold up nobody, and does nobody wait for the gone?    |
 //! | `bad_requests`  | is every malformed request answered, and nobody else disturbed?         |
 //! | `bad_frames`    | and every malformed frame?                                              |
+//! | `access`        | does everyone get what their token is for, and nothing else?            |
 //! | `strangers`     | can a page from elsewhere come in?                                      |
 //! | `slow_peers`    | are those left who take too long, read nothing, or vanish?              |
 //! | `limits`        | is there an end to what one caller, and all of them, may have?          |
@@ -20,6 +21,7 @@
 //!
 //! Callers are written by hand on plain sockets, since no well-behaved client can misbehave.
 
+mod access;
 mod bad_frames;
 mod bad_requests;
 mod callers;

@@ -28,6 +28,7 @@ mod serve;
 mod state;
 mod stream;
 mod task;
+mod token;
 mod topic;
 mod tx;
 mod watch;
@@ -68,6 +69,7 @@ pub(crate) enum Command {
     Semaphore(semaphore::Semaphore),
     Barrier(barrier::Barrier),
     Workspace(workspace::Workspace),
+    Token(token::Token),
     Watch(watch::Watch),
     Why(why::Why),
     Search(search::Search),
@@ -107,6 +109,7 @@ impl Command {
             Self::Semaphore(semaphore) => semaphore.run(context, output).await,
             Self::Barrier(barrier) => barrier.run(context, output).await,
             Self::Workspace(workspace) => workspace.run(context, output).await,
+            Self::Token(token) => token.run(context, output).await,
             Self::Watch(watch) => watch.run(context, output).await,
             Self::Why(why) => why.run(context, output).await,
             Self::Search(search) => search.run(context, output).await,

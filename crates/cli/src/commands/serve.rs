@@ -11,6 +11,8 @@ use baton::{Error, Options, clock::SystemClock};
 use baton_log::file::{FileLog, Options as FileOptions};
 #[cfg(feature = "s3")]
 use baton_s3::{BadPlace, Bucket, Divided, Place};
+use baton_core::access::Grant;
+use baton_server::access::{Tokens, Wanted};
 use baton_server::{Server, Settings, Webhooks};
 use clap::Args;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -28,6 +30,7 @@ const AFTER_HELP: &str = "\
 Examples:
   baton serve                                    data in ./.baton, address 127.0.0.1:4747
   baton serve --data /var/lib/baton              data elsewhere
+  baton serve --tokens --listen 0.0.0.0:4747     for others: everyone shows a token
   baton serve --listen 127.0.0.1:0               any free port; the banner on stderr says which
 
 It ends with ctrl-c or SIGTERM. Whatever was acknowledged is durable, also after kill -9.";
@@ -36,7 +39,7 @@ It ends with ctrl-c or SIGTERM. Whatever was acknowledged is durable, also after
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Serve {
-    /// Where to listen; only loopback, as long as there are no tokens
+    /// Where to listen; only loopback, unless --tokens is given
     #[arg(
         long,
         value_name = "ADDRESS:PORT",
@@ -58,6 +61,9 @@ pub(crate) struct Serve {
     #[cfg(feature = "s3")]
     #[arg(long, value_name = "s3://BUCKET/PREFIX", env = "BATON_ARTIFACTS", hide_env = true)]
     artifacts: Option<String>,
+    /// Demand a token of everyone; if there is none yet, one of an admin is made and printed
+    #[arg(long)]
+    tokens: bool,
     /// Another name by which the server may be called; may be given several times
     #[arg(long, value_name = "NAME")]
     host: Vec<String>,
@@ -79,12 +85,20 @@ impl Serve {
         let baton = self.open().await?;
         let settings = Settings {
             listen: self.listen,
+            tokens: self.tokens,
             hosts: self.host,
             connections_max: self.connections_max,
             webhooks: self.webhooks.then_some(Webhooks { private: self.webhooks_private }),
             ..Settings::default()
         };
+        // Before anybody is served: whoever demands tokens must be able to show one.
+        let first = if self.tokens { first_token(&baton).await? } else { None };
         let server = Server::bind(baton.clone(), settings).await?;
+        if let Some(token) = first {
+            output::say(&format!(
+                "the first token, of an admin, shown this once:\n\n  export BATON_TOKEN={token}\n"
+            ));
+        }
         if !output.is_quiet() {
             output::say(&banner(&baton.description(), server.address(), &program()));
         }
@@ -118,6 +132,15 @@ impl Serve {
         let closed = |_| Error::Closed;
         Ok(opened.await.map_err(closed)??)
     }
+
+/// A token for whoever starts a server that has none.
+async fn first_token(baton: &Baton) -> Result<Option<String>, Failure> {
+    let tokens = Tokens::of(baton)?;
+    if !tokens.all().await?.is_empty() {
+        return Ok(None);
+    }
+    let wanted = Wanted { name: "first admin".to_owned(), grant: Grant::admin(), ttl_ms: None };
+    Ok(Some(tokens.create(wanted).await?.token))
 }
 
 /// What to try stands there so that it works when it is pasted into another terminal.

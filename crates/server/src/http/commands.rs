@@ -145,6 +145,9 @@ async fn hand_in(
     call: Call,
     place: usize,
 ) -> Option<Result<Answer, Problem>> {
+    if let Err(problem) = visit.authority.permits(&caller.workspace, &caller.agent, &call) {
+        return Some(Err(problem));
+    }
     let baton = &visit.shared.baton;
     let failed = |error: Error| Some(Err(Problem::from(&error)));
     let wish = match call {

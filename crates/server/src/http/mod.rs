@@ -34,6 +34,7 @@ mod semaphores;
 mod state;
 mod streams;
 mod tasks;
+mod tokens;
 mod topics;
 mod visit;
 mod watch;
@@ -83,6 +84,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .merge(tasks::routes())
         .merge(handoffs::routes())
         .merge(pipelines::routes())
+        .merge(tokens::routes())
         .merge(watch::routes())
         .route("/v1/ws", get(ws::open))
         .fallback(not_found)
@@ -95,9 +97,9 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
 pub(crate) async fn answer(
     shared: &Shared,
     mut router: Router,
-    request: Request<Incoming>,
+    mut request: Request<Incoming>,
 ) -> Response {
-    let response = match shared.hosts.check(request.headers()) {
+    let response = match admit(shared, &mut request) {
         Ok(()) => match router.call(request.map(Body::new)).await {
             Ok(response) => response,
             Err(never) => match never {},
@@ -107,6 +109,17 @@ pub(crate) async fn answer(
     let outcome = response.extensions().get::<Outcome>().map(|outcome| outcome.0);
     shared.metrics.answered(Door::Http, outcome);
     response
+}
+
+/// Whether the server was called by its name, and who calls.
+fn admit(shared: &Shared, request: &mut Request<Incoming>) -> Result<(), Refusal> {
+    shared.hosts.check(request.headers())?;
+    // Whoever watches over processes has no token.
+    if !matches!(request.uri().path(), "/healthz" | "/readyz") {
+        let authority = shared.access.recognise(request.headers(), request.uri().query())?;
+        request.extensions_mut().insert(authority);
+    }
+    Ok(())
 }
 
 async fn not_found() -> Refused {

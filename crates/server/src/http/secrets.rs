@@ -8,6 +8,7 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::routing::{get, post, put};
+use baton_core::access::Deed;
 use baton_core::wire::Fault;
 use baton_core::{ContentName, SecretId, limits};
 use baton_handle::{Caller, ContentCarrier, SecretWishes};
@@ -47,6 +48,7 @@ async fn hide(
 ) -> Result<Response<Body>, Refused> {
     let (parts, body) = request.into_parts();
     let visit = Visit::without_body(parts, &shared).await?;
+    visit.authority.permits_deed(&visit.caller, Deed::PutSecret)?;
     let Said { name, ttl_ms } = visit.fields().to()?;
     let value = receive(&shared, body).await?;
     let caller = Caller { idempotency_key: None, ..visit.caller.clone() };
@@ -84,6 +86,7 @@ struct Wanted {
 
 async fn reveal(visit: Visit) -> Result<Response<Body>, Refused> {
     visit.no_body()?;
+    visit.authority.permits_deed(&visit.caller, Deed::RevealSecret)?;
     let Wanted { secret } = visit.fields().to()?;
     let caller = Caller { idempotency_key: None, ..visit.caller.clone() };
     let value = visit.shared.baton.reveal(&caller, &secret).await?;

@@ -15,6 +15,7 @@ use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
 use percent_encoding::percent_decode_str;
 
+use crate::access::Authority;
 use crate::problem::Refused;
 use crate::refusal::Refusal;
 use crate::shared::{Receiving, Shared};
@@ -33,6 +34,8 @@ const REVISION: HeaderName = HeaderName::from_static("baton-revision");
 pub(super) struct Visit {
     pub(super) shared: Arc<Shared>,
     pub(super) caller: Caller,
+    /// What the caller may.
+    pub(super) authority: Authority,
     /// Whether somebody is named as acting, by a header.
     pub(super) names_agent: bool,
     method: Method,
@@ -72,8 +75,12 @@ impl Visit {
         let agent = header_text(&parts.headers, &AGENT)?;
         let names_agent = agent.is_some();
         let bad = |name: &HeaderName, error| Refused::from(Fault::field(name.as_str(), error));
-        let agent = AgentId::parse(&agent.unwrap_or_else(|| "anonymous".to_owned()))
-            .map_err(|error| bad(&AGENT, error))?;
+        let authority = parts.extensions.get::<Authority>().cloned().unwrap_or_default();
+        let agent = match (agent, authority.agent()) {
+            (Some(agent), _) => AgentId::parse(&agent).map_err(|error| bad(&AGENT, error))?,
+            (None, Some(agent)) => agent.clone(),
+            (None, None) => AgentId::parse("anonymous").expect("it is a good name"),
+        };
         let idempotency_key = match header_text(&parts.headers, &IDEMPOTENCY_KEY)? {
             Some(key) => {
                 let key = IdempotencyKey::parse(&key);
@@ -86,7 +93,7 @@ impl Visit {
         let shared = Arc::clone(shared);
         let Parts { headers, method, .. } = parts;
         let body = Bytes::new();
-        Ok(Self { shared, caller, names_agent, method, headers, body, said, receiving })
+        Ok(Self { shared, caller, authority, names_agent, method, headers, body, said, receiving })
     }
 }
 
@@ -312,6 +319,7 @@ impl Visit {
 
     /// Carries out a call.
     pub(super) async fn carry_out(&self, caller: &Caller, call: Call) -> Result<Answer, Refused> {
+        self.authority.permits(&caller.workspace, &caller.agent, &call)?;
         let baton = &self.shared.baton;
         let outcome = match call {
             Call::Command(command) => baton.fulfil(caller, Wish::Command(command)).await,

@@ -17,12 +17,13 @@ use axum::http::{HeaderName, HeaderValue, Response, header};
 use axum::routing::get;
 use baton::{Item, Watch};
 use baton_core::Revision;
-use baton_core::wire::{Fault, Problem, Watch as Wanted};
+use baton_core::wire::{Call, Fault, Problem, Watch as Wanted};
 use baton_handle::Carrier;
 use bytes::Bytes;
-use futures_util::{Stream, stream};
+use futures_util::{Stream, StreamExt, stream};
 
 use super::visit::{Visit, header_text};
+use crate::access::Authority;
 use crate::problem::Refused;
 use crate::shared::{Shared, Watching};
 
@@ -47,9 +48,11 @@ async fn watch(visit: Visit) -> Result<Response<Body>, Refused> {
         wanted.from = Some(Revision(seen.saturating_add(1)));
         wanted.snapshot = false;
     }
+    let call = Call::Watch(wanted.clone());
+    visit.authority.permits(&visit.caller.workspace, &visit.caller.agent, &call)?;
     let place = Watching::enter(&visit.shared)?;
     let watch = visit.shared.baton.watch(&visit.caller, wanted).await?;
-    let mut response = Response::new(Body::from_stream(events(place, watch)));
+    let mut response = Response::new(Body::from_stream(events(place, watch, visit.authority)));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -58,9 +61,13 @@ async fn watch(visit: Visit) -> Result<Response<Body>, Refused> {
 }
 
 /// The text of the stream, until the watch ends or nobody listens.
-fn events(place: Watching, watch: Watch) -> impl Stream<Item = Result<Bytes, Infallible>> {
+fn events(
+    place: Watching,
+    watch: Watch,
+    authority: Authority,
+) -> impl Stream<Item = Result<Bytes, Infallible>> {
     let begun = (place, Some(watch), true);
-    stream::unfold(begun, async |(place, watch, is_first)| {
+    let events = stream::unfold(begun, async |(place, watch, is_first)| {
         let mut watch = watch?;
         if is_first {
             // Something at once, so that the listener knows that it is heard.
@@ -83,7 +90,8 @@ fn events(place: Watching, watch: Watch) -> impl Stream<Item = Result<Bytes, Inf
             }
         };
         Some((Ok(text), (place, Some(watch), false)))
-    })
+    });
+    events.take_until(async move { authority.ended().await })
 }
 
 fn text_of(item: &Item, watch: &Watch) -> Vec<u8> {

@@ -40,6 +40,7 @@ use super::framing::{Broken, Decoder, Opcode, write, write_close};
 use super::jobs::Jobs;
 use super::outbox::Outbox;
 use super::pushes::Pushes;
+use crate::access::Authority;
 use crate::line::Line;
 use crate::refusal::Refusal;
 use crate::shared::{Receiving, Shared, Watching};
@@ -91,6 +92,7 @@ enum Woken {
     Done(u64, Result<Answer, Error>),
     Time,
     Closing,
+    Expelled,
 }
 
 struct Connection {
@@ -107,7 +109,10 @@ struct Connection {
     /// The last names that were used: nearly always the next ones too.
     workspace: Option<WorkspaceName>,
     agent: AgentId,
+    /// Who acts where nobody is named.
     anonymous: AgentId,
+    /// What the peer may.
+    authority: Authority,
     /// Since when a part of a message is there, and the rest is not.
     unfinished_since: Option<Instant>,
     /// Events were pushed last: the socket is looked at before more are.
@@ -120,9 +125,16 @@ struct Connection {
 }
 
 /// Serves a connection to its end.
-pub(super) async fn serve(shared: Arc<Shared>, stream: TcpStream, received: Bytes, format: Format) {
+pub(super) async fn serve(
+    shared: Arc<Shared>,
+    authority: Authority,
+    stream: TcpStream,
+    received: Bytes,
+    format: Format,
+) {
     let _counted = Counted::new(&shared);
     let anonymous = AgentId::parse("anonymous").expect("it is a good name");
+    let anonymous = authority.agent().cloned().unwrap_or(anonymous);
     let mut connection = Connection {
         decoder: Decoder::new(shared.settings.message_bytes_max),
         receiving: Receiving::new(Arc::clone(&shared)),
@@ -134,6 +146,7 @@ pub(super) async fn serve(shared: Arc<Shared>, stream: TcpStream, received: Byte
         workspace: None,
         agent: anonymous.clone(),
         anonymous,
+        authority,
         unfinished_since: None,
         has_pushed: false,
         has_more: false,
@@ -170,11 +183,16 @@ impl Connection {
     async fn run(&mut self) -> End {
         let shared = Arc::clone(&self.shared);
         let mut closed = pin!(shared.closing.raised());
+        let authority = self.authority.clone();
+        let mut expelled = pin!(authority.ended());
         let mut ended = self.after_receiving(None).await.err();
         while ended.is_none() {
             let woken = std::future::poll_fn(|context| {
                 if closed.as_mut().poll(context).is_ready() {
                     return Poll::Ready(Woken::Closing);
+                }
+                if expelled.as_mut().poll(context).is_ready() {
+                    return Poll::Ready(Woken::Expelled);
                 }
                 self.poll_woken(context)
             });
@@ -189,6 +207,7 @@ impl Connection {
                 }
                 Woken::Time => self.look_after().await.err(),
                 Woken::Closing => Some(self.say_farewell().await),
+                Woken::Expelled => Some(End::Close(1008, "the token is not valid any more")),
             };
             if std::mem::take(&mut self.has_more) {
                 yield_now().await;

@@ -11,6 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use hyper_util::rt::TokioIo;
 use sha1::{Digest, Sha1};
 
+use crate::access::Authority;
 use crate::line::Line;
 use crate::listener::Place;
 use crate::problem::Refused;
@@ -83,13 +84,14 @@ pub(crate) async fn open(
     };
     let place = request.extensions().get::<Arc<Place>>().cloned();
     let place = place.expect("every connection that is served has a place");
+    let authority = request.extensions().get::<Authority>().cloned().unwrap_or_default();
     let upgrade = hyper::upgrade::on(&mut request);
     let work = async move {
         // A peer that goes away during the handshake is nobody's concern.
         let Ok(upgraded) = upgrade.await else { return };
         let Ok(parts) = upgraded.downcast::<TokioIo<Line>>() else { return };
         let stream = parts.io.into_inner().into_stream();
-        connection::serve(shared, stream, parts.read_buf, format).await;
+        connection::serve(shared, authority, stream, parts.read_buf, format).await;
     };
     tokio::spawn(place.occupied(Box::pin(work)));
     let mut response = StatusCode::SWITCHING_PROTOCOLS.into_response();

@@ -59,6 +59,9 @@ impl Connection {
         let key = frame.idempotency_key.take();
         self.remember_names(&frame)?;
         let call = frame.call().map_err(|fault| Problem::from(&fault))?;
+        if let Some(workspace) = &self.workspace {
+            self.authority.permits(workspace, &self.agent, &call)?;
+        }
         let wish = match call {
             Call::Command(command) => Wish::Command(command),
             Call::Transaction(wish) => wish,

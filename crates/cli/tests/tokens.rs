@@ -1,0 +1,61 @@
+//! Tokens, from the first admin to the last refusal.
+
+use crate::process::{Ran, Server, baton};
+
+/// Runs a line with a token.
+fn run(server: &Server, token: &str, line: &str) -> Ran {
+    let mut command = server.command(line.split(' '));
+    command.env("BATON_TOKEN", token);
+    Ran::of(command, "")
+}
+
+#[test]
+fn the_first_admin_lets_others_in_and_out() {
+    let server = Server::in_home(tempfile::tempdir().unwrap(), &["--tokens"]);
+    let admin = server.banner.split("export BATON_TOKEN=").nth(1).unwrap();
+    let admin = admin.split_whitespace().next().unwrap();
+    let refused = server.run("state get plan");
+    assert_eq!((refused.code, refused.error()["code"].clone()), (6, "access.no_token".into()));
+    let refused = run(&server, "baton_wrong", "state get plan");
+    assert_eq!((refused.code, refused.error()["code"].clone()), (6, "access.bad_token".into()));
+    let line = "token create ci --role worker --for ci --in team-*";
+    let made = run(&server, admin, line).json();
+    let worker = made["token"].as_str().unwrap();
+    let set = run(&server, worker, "--workspace team-a --agent ci state set plan 1");
+    assert_eq!(set.json()["updated_by"], "ci");
+    for (line, code) in [
+        ("--workspace other --agent ci state set plan 1", "access.workspace"),
+        ("--workspace team-a --agent ada state set plan 1", "access.agent"),
+        ("--workspace team-a --agent ci namespace create notes", "access.role"),
+        ("--workspace team-a --agent ci workspace fork copy", "access.role"),
+        ("token ls", "access.role"),
+    ] {
+        let refused = run(&server, worker, line);
+        assert_eq!((refused.code, refused.error()["code"].clone()), (6, code.into()), "{line}");
+    }
+    let listed = run(&server, admin, "token ls").json();
+    let names: Vec<_> = listed.as_array().unwrap().iter().map(|it| it["name"].clone()).collect();
+    assert_eq!(names, ["first admin", "ci"]);
+    let revoked = run(&server, admin, &format!("token revoke {}", made["id"].as_str().unwrap()));
+    assert!(revoked.json()["revoked_at"].is_string(), "{revoked:?}");
+    let refused = run(&server, worker, "--workspace team-a --agent ci state get plan");
+    assert_eq!(refused.error()["code"], "access.bad_token");
+}
+
+#[test]
+fn whoever_owns_the_data_makes_a_token_without_a_server() {
+    let home = tempfile::tempdir().unwrap();
+    let mut create = baton(home.path());
+    create.args(["token", "create", "me", "--role", "reader", "--data", "data"]);
+    let made = Ran::of(create, "").json();
+    let server = Server::in_home(home, &["--tokens"]);
+    assert!(!server.banner.contains("BATON_TOKEN"), "there is one already: {}", server.banner);
+    let token = made["token"].as_str().unwrap();
+    assert_eq!(run(&server, token, "state ls").code, 0);
+    let refused = run(&server, token, "state set plan 1");
+    assert_eq!(refused.error()["code"], "access.role");
+    // While a server runs, the data is its own.
+    let mut second = baton(server.home.path());
+    second.args(["token", "ls", "--data", "data"]);
+    assert_eq!(Ran::of(second, "").error()["code"], "log.in_use");
+}

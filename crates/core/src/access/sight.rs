@@ -1,0 +1,190 @@
+//! Which namespaces a call touches, or would show something of.
+
+use crate::command::{Command, Query, Wish};
+use crate::names::NamespaceName;
+use crate::pattern::Pattern;
+use crate::transaction::Precondition;
+use crate::wire::Call;
+use crate::{contracts, handoff, namespace, state, workspace};
+
+/// How subjects of shared state begin.
+const STATE: &str = "state/";
+/// How subjects begin whose events show something of shared state: namespaces tell of their rules,
+/// receipts hold what was answered.
+const TELLING: [&str; 3] = [STATE, "namespaces/", "receipts/"];
+
+/// What a call touches of shared state.
+#[derive(Debug, PartialEq)]
+pub(super) enum Sight {
+    /// These namespaces, and nothing of others.
+    These(Vec<NamespaceName>),
+    /// Whatever there is, or nobody can say before it happens.
+    All,
+}
+
+impl Sight {
+    const NOTHING: Self = Self::These(Vec::new());
+
+    fn one(namespace: &NamespaceName) -> Self {
+        Self::These(vec![namespace.clone()])
+    }
+
+    fn one_or_all(namespace: Option<&NamespaceName>) -> Self {
+        namespace.map_or(Self::All, Self::one)
+    }
+
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::These(mut these), Self::These(those)) => {
+                these.extend(those);
+                Self::These(these)
+            }
+            (Self::All, _) | (_, Self::All) => Self::All,
+        }
+    }
+}
+
+/// What a call touches.
+pub(super) fn sight(call: &Call) -> Sight {
+    match call {
+        Call::Command(command) => of_command(command),
+        Call::Query(query) => of_query(query),
+        Call::Transaction(Wish::Command(command)) => of_command(command),
+        Call::Transaction(Wish::Fenced { command, .. }) => of_command(command),
+        Call::Transaction(Wish::Transaction { require, commands }) => {
+            let required = require.iter().map(of_precondition);
+            required.chain(commands.iter().map(of_command)).fold(Sight::NOTHING, Sight::and)
+        }
+        Call::Watch(watch) => of_pattern(&watch.pattern),
+        Call::Unwatch { .. } | Call::Ping => Sight::NOTHING,
+    }
+}
+
+/// A pattern that names one namespace shows that one. Which namespaces a wildcard stands for is not
+/// worked out: what may mean several reaches too far.
+fn of_pattern(pattern: &Pattern) -> Sight {
+    if !TELLING.into_iter().any(|beginning| pattern.reaches(beginning)) {
+        return Sight::NOTHING;
+    }
+    let literal = pattern.literal_prefix().strip_prefix(STATE);
+    let named = literal.and_then(|rest| rest.split_once('/')).map(|(name, _)| name);
+    match named.and_then(|name| NamespaceName::parse(name).ok()) {
+        Some(namespace) => Sight::These(vec![namespace]),
+        None => Sight::All,
+    }
+}
+
+fn of_precondition(precondition: &Precondition) -> Sight {
+    match precondition {
+        Precondition::Entry { namespace, .. } => Sight::one(namespace),
+        Precondition::Namespace { name, .. } => Sight::one(name),
+        Precondition::Agent { .. } | Precondition::Token(_) | Precondition::Revision(_) => {
+            Sight::NOTHING
+        }
+    }
+}
+
+fn of_command(command: &Command) -> Sight {
+    match command {
+        Command::State(command) => of_state(command),
+        Command::Namespace(command) => Sight::one(command.name()),
+        Command::Handoff(command) => of_handoff(command),
+        // It runs commands later, and whose they are is forgotten by then.
+        Command::Reaction(_) => Sight::All,
+        Command::Agent(_)
+        | Command::Message(_)
+        | Command::Topic(_)
+        | Command::Stream(_)
+        | Command::Rule(_)
+        | Command::Bus(_)
+        | Command::Lock(_)
+        | Command::Semaphore(_)
+        | Command::Barrier(_)
+        | Command::Task(_)
+        | Command::Join(_)
+        | Command::Pipeline(_)
+        | Command::Checkpoint(_)
+        | Command::Artifact(_)
+        | Command::Secret(_)
+        | Command::Workspace(_) => Sight::NOTHING,
+    }
+}
+
+fn of_state(command: &state::Command) -> Sight {
+    match command {
+        state::Command::Set(set) => Sight::one(&set.namespace),
+        state::Command::Patch(patch) => Sight::one(&patch.namespace),
+        state::Command::Delete(delete) => Sight::one(&delete.namespace),
+        state::Command::Transfer(transfer) => {
+            Sight::one(&transfer.from_namespace).and(Sight::one(&transfer.to_namespace))
+        }
+        state::Command::Expire | state::Command::LetGo { .. } => Sight::All,
+    }
+}
+
+fn of_handoff(command: &handoff::Command) -> Sight {
+    match command {
+        handoff::Command::Offer(offer)
+        | handoff::Command::Execute(offer)
+        | handoff::Command::Validate(offer) => {
+            Sight::These(offer.keys.iter().map(|selected| selected.namespace.clone()).collect())
+        }
+        // What was selected for it was seen by whoever offered it.
+        handoff::Command::Receive { .. }
+        | handoff::Command::Accept(_)
+        | handoff::Command::Reject { .. }
+        | handoff::Command::Complete(_)
+        | handoff::Command::Cancel { .. }
+        | handoff::Command::Approve { .. } => Sight::NOTHING,
+        handoff::Command::Deliver { .. }
+        | handoff::Command::Follow { .. }
+        | handoff::Command::LetGo { .. }
+        | handoff::Command::GiveUp { .. }
+        | handoff::Command::Expire => Sight::All,
+    }
+}
+
+fn of_query(query: &Query) -> Sight {
+    match query {
+        Query::State(query) => match query {
+            state::Query::Get(get) => Sight::one(&get.namespace),
+            state::Query::List(list) => Sight::one(&list.namespace),
+            state::Query::History(history) => Sight::one_or_all(history.namespace.as_ref()),
+            state::Query::Snapshot(snapshot) => Sight::one_or_all(snapshot.namespace.as_ref()),
+            state::Query::Diff(diff) => Sight::one_or_all(diff.namespace.as_ref()),
+        },
+        Query::Namespace(query) => match query {
+            namespace::Query::List { .. } => Sight::All,
+            namespace::Query::Get { name } => Sight::one(name),
+        },
+        Query::Contract(query) => match query {
+            contracts::Query::Show { .. } => Sight::All,
+            contracts::Query::Check { namespace, .. } => Sight::one_or_all(namespace.as_ref()),
+        },
+        // Both tell of whatever happened, or of whatever may matter.
+        Query::Bus(_) | Query::Context(_) => Sight::All,
+        Query::Workspace(query) => match query {
+            workspace::Query::Get | workspace::Query::List { .. } => Sight::NOTHING,
+            workspace::Query::Fork { .. }
+            | workspace::Query::Diff(_)
+            | workspace::Query::Why { .. } => Sight::All,
+        },
+        Query::Agent(_)
+        | Query::Message(_)
+        | Query::Topic(_)
+        | Query::Stream(_)
+        | Query::Rule(_)
+        | Query::Reaction(_)
+        | Query::Lock(_)
+        | Query::Semaphore(_)
+        | Query::Barrier(_)
+        | Query::Task(_)
+        | Query::Join(_)
+        | Query::Pipeline(_)
+        | Query::Checkpoint(_)
+        | Query::Artifact(_)
+        | Query::Secret(_)
+        | Query::Handoff(_) => Sight::NOTHING,
+        Query::At(_, query) => of_query(query),
+    }
+}

@@ -1,0 +1,148 @@
+//! Tables of who may what.
+
+use super::*;
+use crate::wire::Frame;
+
+fn call(text: &str) -> Call {
+    let text = format!("{{\"command\":{text}}}");
+    Frame::parse(&text).unwrap().call().unwrap_or_else(|fault| panic!("{text}: {fault}"))
+}
+
+fn grant(role: Role) -> Grant {
+    Grant { role, workspaces: Vec::new(), namespaces: Vec::new(), agent: None }
+}
+
+fn patterns(texts: &[&str]) -> Vec<Pattern> {
+    texts.iter().map(|text| Pattern::parse(text).unwrap()).collect()
+}
+
+fn workspace(name: &str) -> WorkspaceName {
+    WorkspaceName::parse(name).unwrap()
+}
+
+fn agent(name: &str) -> AgentId {
+    AgentId::parse(name).unwrap()
+}
+
+fn code(grant: &Grant, call: &Call) -> &'static str {
+    let permitted = grant.permits(&workspace("team-a"), &agent("ada"), call);
+    permitted.map_or_else(|denied| denied.code(), |()| "yes")
+}
+
+const GET: &str = r#""state.get","namespace":"notes","key":"a""#;
+const SET: &str = r#""state.set","namespace":"notes","key":"a","value":1"#;
+const NAMESPACE: &str = r#""namespace.create","name":"notes""#;
+const FORK: &str = r#""workspace.fork","to":"other""#;
+
+#[test]
+fn each_role_may_what_those_before_it_may_and_more() {
+    let steps = [GET, SET, NAMESPACE, FORK];
+    for (rank, role) in Role::ALL.into_iter().enumerate() {
+        for (need, text) in steps.into_iter().enumerate() {
+            let expected = if need <= rank { "yes" } else { "access.role" };
+            assert_eq!(code(&grant(role), &call(text)), expected, "{role:?}: {text}");
+        }
+    }
+}
+
+#[test]
+fn a_transaction_needs_what_the_most_demanding_of_its_commands_needs() {
+    let text = r#""transaction","commands":[{"command":"state.set","namespace":"notes","key":"a",
+        "value":1},{"command":"namespace.delete","name":"notes"}]"#;
+    assert_eq!(code(&grant(Role::Worker), &call(text)), "access.role");
+    assert_eq!(code(&grant(Role::Operator), &call(text)), "yes");
+}
+
+#[test]
+fn a_token_is_for_its_workspaces() {
+    let of = |names: &[&str]| Grant { workspaces: patterns(names), ..grant(Role::Admin) };
+    assert_eq!(code(&of(&["team-*"]), &call(SET)), "yes");
+    assert_eq!(code(&of(&["other", "team-b"]), &call(SET)), "access.workspace");
+    // What there is besides, and what would be there besides, is none of its business.
+    for text in [r#""workspace.list""#, FORK] {
+        assert_eq!(code(&of(&["team-*"]), &call(text)), "access.workspace", "{text}");
+    }
+}
+
+#[test]
+fn a_token_for_namespaces_sees_nothing_of_others() {
+    let limited = Grant { namespaces: patterns(&["notes", "log-*"]), ..grant(Role::Admin) };
+    let within = [
+        GET,
+        SET,
+        r#""state.list","namespace":"log-1""#,
+        r#""state.history","namespace":"notes""#,
+        r#""state.snapshot","namespace":"notes""#,
+        r#""state.transfer","from_namespace":"notes","to_namespace":"log-1""#,
+        r#""watch","pattern":"state/notes/**""#,
+        r#""watch","pattern":"tasks/**""#,
+        r#""task.create","type":"review""#,
+        r#""handoff.offer","to":"bob","reason":"done","keys":["notes/a"]"#,
+    ];
+    for text in within {
+        assert_eq!(code(&limited, &call(text)), "yes", "{text}");
+    }
+    let beyond = [
+        r#""state.get","namespace":"shared","key":"a""#,
+        r#""state.get","namespace":"shared","key":"a","at":3"#,
+        r#""state.transfer","from_namespace":"shared","to_namespace":"notes""#,
+        r#""state.snapshot""#,
+        r#""state.history""#,
+        r#""state.diff","from":1"#,
+        r#""namespace.list""#,
+        r#""event.history""#,
+        r#""context.build","agent":"ada","task":"t-1""#,
+        r#""contract.show""#,
+        r#""workspace.diff","from":1"#,
+        r#""workspace.why","subject":"state/shared/a""#,
+        r#""watch","pattern":"**""#,
+        r#""watch","pattern":"*/shared/a""#,
+        r#""watch","pattern":"state/*/a""#,
+        r#""watch","pattern":"state/notes*/a""#,
+        r#""watch","pattern":"receipts/**""#,
+        r#""handoff.offer","to":"bob","reason":"done","keys":["notes/a","shared/b"]"#,
+        r#""transaction","require":[{"entry":{"namespace":"shared","key":"a","exists":true}}],
+            "commands":[{"command":"state.delete","namespace":"notes","key":"a"}]"#,
+        r#""transaction","commands":[{"command":"state.delete","namespace":"shared","key":"a"}]"#,
+    ];
+    for text in beyond {
+        assert_eq!(code(&limited, &call(text)), "access.namespace", "{text}");
+    }
+}
+
+#[test]
+fn what_runs_later_is_not_for_those_with_limits() {
+    let limited = Grant { namespaces: patterns(&["notes"]), ..grant(Role::Admin) };
+    let text = r#""reaction.add","name":"copy","on":{"type":"task.completed"},"do":[
+        {"command":"state.set","namespace":"shared","key":"a","value":1}]"#;
+    assert_eq!(code(&limited, &call(text)), "access.namespace");
+}
+
+#[test]
+fn a_token_speaks_for_its_agent() {
+    let of_ada = |role| Grant { agent: Some(agent("ada")), ..grant(role) };
+    assert_eq!(code(&of_ada(Role::Worker), &call(SET)), "yes");
+    let as_bob = of_ada(Role::Admin).permits(&workspace("w"), &agent("bob"), &call(SET));
+    assert_eq!(as_bob.map_err(|denied| denied.code()), Err("access.agent"));
+    let beat = call(r#""agent.leave","agent":"bob""#);
+    assert_eq!(code(&of_ada(Role::Worker), &beat), "access.agent");
+    // Whoever sets up how work is done may send somebody home.
+    assert_eq!(code(&of_ada(Role::Operator), &beat), "yes");
+}
+
+#[test]
+fn deeds_have_their_roles() {
+    let may = |role, deed| grant(role).permits_deed(&workspace("w"), &agent("ada"), deed).is_ok();
+    for deed in Deed::ALL {
+        let least = Role::ALL.into_iter().find(|role| may(*role, deed)).unwrap();
+        let expected = match deed {
+            Deed::ReadArtifact => Role::Reader,
+            Deed::PutArtifact | Deed::PutSecret | Deed::RevealSecret => Role::Worker,
+            Deed::ManageTokens => Role::Admin,
+        };
+        assert_eq!(least, expected, "{deed:?}");
+    }
+    let limited = Grant { workspaces: patterns(&["w"]), ..grant(Role::Admin) };
+    let denied = limited.permits_deed(&workspace("w"), &agent("ada"), Deed::ManageTokens);
+    assert_eq!(denied.map_err(|denied| denied.code()), Err("access.workspace"));
+}

@@ -1,0 +1,244 @@
+//! What each call needs. No match here has a wildcard: a command without a rule does not compile.
+
+use serde::Serialize;
+
+use crate::command::{Command, Query, Wish};
+use crate::names::AgentId;
+use crate::wire::Call;
+use crate::{agent, checkpoint, message, workspace};
+
+/// What a call needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verb {
+    /// To see.
+    Read,
+    /// To take part.
+    Work,
+    /// To decide how work is done.
+    SetUp,
+    /// To reach beyond the workspace.
+    Administer,
+}
+
+impl Verb {
+    /// As the end of a sentence about what a role may.
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Work => "take part in the work",
+            Self::SetUp => "set up how work is done",
+            Self::Administer => "administer",
+        }
+    }
+
+    fn most(self, other: Self) -> Self {
+        if (self as u8) < other as u8 { other } else { self }
+    }
+}
+
+/// What is done at a door without being a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deed {
+    /// Bytes come in.
+    PutArtifact,
+    /// Bytes go out.
+    ReadArtifact,
+    /// A value is hidden.
+    PutSecret,
+    /// A value is shown.
+    RevealSecret,
+    /// Tokens are made, listed or revoked.
+    ManageTokens,
+}
+
+impl Deed {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::PutArtifact,
+        Self::ReadArtifact,
+        Self::PutSecret,
+        Self::RevealSecret,
+        Self::ManageTokens,
+    ];
+
+    /// What it needs.
+    pub fn verb(self) -> Verb {
+        match self {
+            Self::ReadArtifact => Verb::Read,
+            // Whoever only looks is not told secrets.
+            Self::PutArtifact | Self::PutSecret | Self::RevealSecret => Verb::Work,
+            Self::ManageTokens => Verb::Administer,
+        }
+    }
+
+    pub(super) fn reaches_workspaces(self) -> bool {
+        match self {
+            Self::ManageTokens => true,
+            Self::PutArtifact | Self::ReadArtifact | Self::PutSecret | Self::RevealSecret => false,
+        }
+    }
+
+    /// Artifacts and secrets are in no namespace, and named by ids that cannot be guessed.
+    pub(super) fn sees_all(self) -> bool {
+        self.reaches_workspaces()
+    }
+}
+
+/// What a call needs.
+pub fn verb(call: &Call) -> Verb {
+    match call {
+        Call::Command(command) => of_command(command),
+        Call::Query(query) => of_query(query),
+        Call::Transaction(wish) => of_wish(wish),
+        Call::Watch(_) | Call::Unwatch { .. } | Call::Ping => Verb::Read,
+    }
+}
+
+fn of_wish(wish: &Wish) -> Verb {
+    match wish {
+        Wish::Command(command) => of_command(command),
+        Wish::Fenced { command, .. } => of_command(command),
+        Wish::Transaction { commands, .. } => {
+            commands.iter().map(of_command).fold(Verb::Work, Verb::most)
+        }
+    }
+}
+
+fn of_command(command: &Command) -> Verb {
+    match command {
+        Command::State(_)
+        | Command::Agent(_)
+        | Command::Message(_)
+        | Command::Topic(_)
+        | Command::Stream(_)
+        | Command::Bus(_)
+        | Command::Lock(_)
+        | Command::Semaphore(_)
+        | Command::Barrier(_)
+        | Command::Task(_)
+        | Command::Join(_)
+        | Command::Pipeline(_)
+        | Command::Artifact(_)
+        | Command::Secret(_)
+        | Command::Handoff(_) => Verb::Work,
+        Command::Checkpoint(command) => match command {
+            checkpoint::Command::Save(_)
+            | checkpoint::Command::Restore { .. }
+            | checkpoint::Command::Fork { .. }
+            | checkpoint::Command::Label { .. } => Verb::Work,
+            checkpoint::Command::Prune(_)
+            | checkpoint::Command::Retain(_)
+            | checkpoint::Command::Expire => Verb::SetUp,
+        },
+        Command::Namespace(_) | Command::Rule(_) | Command::Reaction(_) | Command::Workspace(_) => {
+            Verb::SetUp
+        }
+    }
+}
+
+fn of_query(query: &Query) -> Verb {
+    match query {
+        Query::State(_)
+        | Query::Namespace(_)
+        | Query::Agent(_)
+        | Query::Message(_)
+        | Query::Topic(_)
+        | Query::Stream(_)
+        | Query::Rule(_)
+        | Query::Bus(_)
+        | Query::Reaction(_)
+        | Query::Contract(_)
+        | Query::Context(_)
+        | Query::Lock(_)
+        | Query::Semaphore(_)
+        | Query::Barrier(_)
+        | Query::Task(_)
+        | Query::Join(_)
+        | Query::Pipeline(_)
+        | Query::Checkpoint(_)
+        | Query::Artifact(_)
+        | Query::Secret(_)
+        | Query::Handoff(_) => Verb::Read,
+        Query::Workspace(query) => match query {
+            // Another workspace comes into being, with all that is in this one.
+            workspace::Query::Fork { .. } => Verb::Administer,
+            workspace::Query::Get
+            | workspace::Query::List { .. }
+            | workspace::Query::Diff(_)
+            | workspace::Query::Why { .. } => Verb::Read,
+        },
+        Query::At(_, query) => of_query(query),
+    }
+}
+
+/// Whether a call tells of other workspaces, or makes one.
+pub(super) fn reaches_workspaces(call: &Call) -> bool {
+    match call {
+        Call::Query(Query::Workspace(
+            workspace::Query::List { .. } | workspace::Query::Fork { .. },
+        )) => true,
+        Call::Command(_)
+        | Call::Query(_)
+        | Call::Transaction(_)
+        | Call::Watch(_)
+        | Call::Unwatch { .. }
+        | Call::Ping => false,
+    }
+}
+
+/// An agent that a call names as the one that acts or is served, if it is such a one.
+pub(super) fn named(call: &Call, such: impl Fn(&AgentId) -> bool) -> Option<&AgentId> {
+    let commands = match call {
+        Call::Command(command) => std::slice::from_ref(command),
+        Call::Transaction(Wish::Command(command)) => std::slice::from_ref(command),
+        Call::Transaction(Wish::Fenced { command, .. }) => std::slice::from_ref(&**command),
+        Call::Transaction(Wish::Transaction { commands, .. }) => commands,
+        Call::Query(_) | Call::Watch(_) | Call::Unwatch { .. } | Call::Ping => &[],
+    };
+    commands.iter().filter_map(named_by).find(|named| such(named))
+}
+
+fn named_by(command: &Command) -> Option<&AgentId> {
+    match command {
+        Command::Agent(command) => match command {
+            agent::Command::Register(register) => Some(&register.agent),
+            agent::Command::Heartbeat { agent, .. } | agent::Command::Leave { agent, .. } => {
+                Some(agent)
+            }
+            agent::Command::Expire => None,
+        },
+        Command::Message(command) => match command {
+            message::Command::Receive(receive) => receive.agent.as_ref(),
+            message::Command::Ack(ack) => ack.agent.as_ref(),
+            message::Command::Send(_)
+            | message::Command::Request(_)
+            | message::Command::Reply(_)
+            | message::Command::Requeue { .. }
+            | message::Command::Register { .. }
+            | message::Command::Remove { .. }
+            | message::Command::Deliver { .. }
+            | message::Command::LetGo { .. }
+            | message::Command::GiveUp { .. }
+            | message::Command::Expire => None,
+        },
+        Command::State(_)
+        | Command::Namespace(_)
+        | Command::Topic(_)
+        | Command::Stream(_)
+        | Command::Rule(_)
+        | Command::Bus(_)
+        | Command::Reaction(_)
+        | Command::Lock(_)
+        | Command::Semaphore(_)
+        | Command::Barrier(_)
+        | Command::Task(_)
+        | Command::Join(_)
+        | Command::Pipeline(_)
+        | Command::Checkpoint(_)
+        | Command::Artifact(_)
+        | Command::Secret(_)
+        | Command::Handoff(_)
+        | Command::Workspace(_) => None,
+    }
+}

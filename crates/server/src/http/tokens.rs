@@ -1,0 +1,79 @@
+//! Tokens: made, listed and revoked by an admin. Beside the workspaces, since they are for all.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::{Path, Request, State};
+use axum::http::{HeaderValue, Response, StatusCode, header};
+use axum::routing::{delete, get};
+use baton_core::wire::{Fault, Problem};
+use serde_json::json;
+
+use super::visit::json as body;
+use crate::access::{Authority, Record, TokenError, Tokens, Wanted};
+use crate::problem::Refused;
+use crate::shared::Shared;
+
+/// Largest description of a token.
+const BODY_BYTES_MAX: usize = 64 << 10;
+
+pub(super) fn routes() -> Router<Arc<Shared>> {
+    Router::new()
+        .route("/v1/access/tokens", get(list).post(create))
+        .route("/v1/access/tokens/{token}", delete(revoke))
+}
+
+impl From<TokenError> for Refused {
+    fn from(error: TokenError) -> Self {
+        let (code, kind, hint) = (error.code().to_owned(), error.kind(), error.hint().to_owned());
+        Self(Problem::new(&code, kind, &error, &hint, &json!({})))
+    }
+}
+
+fn admitted(request: &Request) -> Result<(), Refused> {
+    let authority = request.extensions().get::<Authority>().cloned().unwrap_or_default();
+    Ok(authority.manages_tokens()?)
+}
+
+async fn list(
+    State(shared): State<Arc<Shared>>,
+    request: Request,
+) -> Result<Response<Body>, Refused> {
+    admitted(&request)?;
+    let records = Tokens::of(&shared.baton)?.all().await?;
+    let tokens: Vec<Record> = records.into_iter().map(Record::shown).collect();
+    Ok(body(json!({ "tokens": tokens }).to_string().into_bytes()))
+}
+
+async fn create(
+    State(shared): State<Arc<Shared>>,
+    request: Request,
+) -> Result<Response<Body>, Refused> {
+    admitted(&request)?;
+    let text = to_bytes(request.into_body(), BODY_BYTES_MAX).await;
+    let malformed = |reason: String| Refused::from(Fault::Malformed { reason });
+    let text = text.map_err(|error| malformed(error.to_string()))?;
+    let wanted: Wanted =
+        serde_json::from_slice(&text).map_err(|error| malformed(error.to_string()))?;
+    let mut made = Tokens::of(&shared.baton)?.create(wanted).await?;
+    shared.access.learn(&made.record);
+    made.record = made.record.shown();
+    let mut response = body(serde_json::to_vec(&made).expect("tokens can be encoded"));
+    *response.status_mut() = StatusCode::CREATED;
+    // It is shown this once: nobody on the way may keep it.
+    let no_store = HeaderValue::from_static("no-store");
+    response.headers_mut().insert(header::CACHE_CONTROL, no_store);
+    Ok(response)
+}
+
+async fn revoke(
+    State(shared): State<Arc<Shared>>,
+    Path(id): Path<String>,
+    request: Request,
+) -> Result<Response<Body>, Refused> {
+    admitted(&request)?;
+    let record = Tokens::of(&shared.baton)?.revoke(&id).await?;
+    shared.access.learn(&record);
+    Ok(body(serde_json::to_vec(&record.shown()).expect("tokens can be encoded")))
+}

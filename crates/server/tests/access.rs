@@ -1,0 +1,312 @@
+//! Who may come in, and what they may: every operation, role and door, and the ways around them.
+
+use baton::{Baton, Options};
+use baton_core::access::{Grant, Role};
+use baton_core::wire::{Effect, OPERATIONS};
+use baton_core::{AgentId, Pattern};
+use baton_server::Settings;
+use baton_server::access::{Tokens, Wanted};
+use serde_json::{Value, json};
+
+use crate::callers::http::Http;
+use crate::callers::socket::Socket;
+use crate::stage::{Stage, in_memory, settings};
+
+/// What nobody below an operator may.
+const SET_UP: [&str; 12] = [
+    "namespace.create",
+    "namespace.configure",
+    "namespace.delete",
+    "rule.add",
+    "rule.remove",
+    "reaction.add",
+    "reaction.remove",
+    "reaction.enable",
+    "reaction.disable",
+    "workspace.configure",
+    "checkpoint.prune",
+    "checkpoint.retain",
+];
+/// What only an admin may.
+const ADMINISTER: [&str; 1] = ["workspace.fork"];
+/// Stands where a caller has no business.
+const CANARY: &str = "canary-7c1f";
+
+fn grant(role: Role) -> Grant {
+    Grant { role, workspaces: Vec::new(), namespaces: Vec::new(), agent: None }
+}
+
+fn patterns(texts: &[&str]) -> Vec<Pattern> {
+    texts.iter().map(|text| Pattern::parse(text).unwrap()).collect()
+}
+
+async fn token(baton: &Baton, grant: Grant) -> String {
+    let wanted = Wanted { name: "somebody".to_owned(), grant, ttl_ms: None };
+    Tokens::of(baton).unwrap().create(wanted).await.unwrap().token
+}
+
+/// A server that demands tokens, and one for each of these.
+async fn guarded(grants: Vec<Grant>) -> (Stage, Vec<String>) {
+    let baton = in_memory(Options::default());
+    let mut tokens = Vec::new();
+    for grant in grants {
+        tokens.push(format!("Bearer {}", token(&baton, grant).await));
+    }
+    (Stage::on(baton, Settings { tokens: true, ..settings() }).await, tokens)
+}
+
+async fn ask(http: &mut Http, bearer: &str, path: &str, command: &Value) -> (u16, Value) {
+    let headers = [("authorization", bearer), ("content-type", "application/json")];
+    let told = http.request("POST", path, &headers, &command.to_string()).await;
+    (told.status, told.json())
+}
+
+async fn socket(stage: &Stage, bearer: &str) -> Socket {
+    let (told, socket) = Socket::shake_hands(stage.address, &[("authorization", bearer)]).await;
+    assert_eq!(told.status, 101, "{}", told.head);
+    socket
+}
+
+/// An example of every operation, as the description of the server has it.
+fn examples() -> Vec<(String, Value)> {
+    let document = baton_server::openapi();
+    let path = "/paths/~1v1~1{workspace}~1commands/post/requestBody/content/application~1json";
+    let examples = document.pointer(&format!("{path}/examples")).expect("there are examples");
+    let examples = examples.as_object().expect("they have names");
+    let of = |(name, example): (&String, &Value)| {
+        let mut value = example["value"].clone();
+        // Nobody shall wait here.
+        for field in ["wait_ms", "timeout_ms"] {
+            value.as_object_mut().expect("it is a command").remove(field);
+        }
+        (name.clone(), value)
+    };
+    examples.iter().map(of).filter(|(name, _)| name.contains('.')).collect()
+}
+
+fn least(name: &str) -> Role {
+    let operation = OPERATIONS.iter().find(|operation| operation.name == name);
+    match operation.unwrap_or_else(|| panic!("`{name}` is no operation")).effect {
+        _ if ADMINISTER.contains(&name) => Role::Admin,
+        _ if SET_UP.contains(&name) => Role::Operator,
+        Effect::Changes => Role::Worker,
+        Effect::Asks => Role::Reader,
+    }
+}
+
+#[tokio::test]
+async fn every_operation_has_its_role_at_every_door() {
+    let (stage, bearers) = guarded(Role::ALL.map(grant).to_vec()).await;
+    let examples = examples();
+    assert_eq!(examples.len(), OPERATIONS.len(), "there is an example of every operation");
+    for (role, bearer) in Role::ALL.into_iter().zip(&bearers) {
+        let mut http = stage.http().await;
+        let mut socket = socket(&stage, bearer).await;
+        for (name, example) in &examples {
+            let is_refused = |answer: &Value| answer["code"] == "access.role";
+            let expected = role < least(name);
+            let (_, alone) = ask(&mut http, bearer, "/v1/w/commands", example).await;
+            assert_eq!(is_refused(&alone), expected, "{name} as {role:?}: {alone}");
+            let list = json!([example]);
+            let (_, listed) = ask(&mut http, bearer, "/v1/w/commands", &list).await;
+            assert_eq!(is_refused(&listed[0]["error"]), expected, "{name} as {role:?}: {listed}");
+            let mut frame = example.clone();
+            frame["workspace"] = "w".into();
+            let answer = socket.ask(frame).await;
+            assert_eq!(is_refused(&answer["error"]), expected, "{name} as {role:?}: {answer}");
+        }
+    }
+    stage.end().await;
+}
+
+#[tokio::test]
+async fn nobody_comes_in_without_a_token_but_those_who_watch_over_processes() {
+    let (stage, _) = guarded(vec![grant(Role::Admin)]).await;
+    let mut http = stage.http().await;
+    for path in ["/healthz", "/readyz"] {
+        assert_eq!(http.get(path).await.status, 200, "{path}");
+    }
+    for path in ["/metrics", "/openapi.json", "/v1/w/state", "/v1/access/tokens", "/nothing"] {
+        let told = http.get(path).await;
+        assert_eq!(told.header("www-authenticate"), Some("Bearer"), "{path}");
+        assert_eq!(told.problem(), (401, "access.no_token".to_owned()), "{path}");
+    }
+    let wrong = [
+        "Bearer",
+        "Bearer ",
+        "Basic YWRhOmFkYQ==",
+        "Bearer baton_0000000000000000000000000000000000000000000000000000000000000000",
+        "Bearer baton_",
+        "baton_",
+    ];
+    for bearer in wrong {
+        let told = http.request("GET", "/v1/w/state", &[("authorization", bearer)], "").await;
+        assert_eq!(told.problem(), (401, "access.bad_token".to_owned()), "{bearer}");
+    }
+    let (told, _) = Socket::shake_hands(stage.address, &[]).await;
+    assert_eq!(told.status, 401);
+    stage.end().await;
+}
+
+#[tokio::test]
+async fn a_token_in_an_address_is_refused_even_if_it_is_good() {
+    let (stage, bearers) = guarded(vec![grant(Role::Admin)]).await;
+    let mut http = stage.http().await;
+    let bearer = &bearers[0];
+    let path = format!("/v1/w/state?access_token={}", &bearer["Bearer ".len()..]);
+    let told = http.request("GET", &path, &[("authorization", bearer)], "").await;
+    assert_eq!(told.problem(), (400, "access.token_in_url".to_owned()));
+    stage.end().await;
+}
+
+#[tokio::test]
+async fn a_revoked_token_is_worth_nothing_and_its_connections_end() {
+    let (stage, bearers) = guarded(vec![grant(Role::Admin), grant(Role::Worker)]).await;
+    let mut http = stage.http().await;
+    let mut socket = socket(&stage, &bearers[1]).await;
+    let ping = json!({"id": 1, "command": "ping"});
+    assert!(socket.ask(ping).await["error"].is_null());
+    let mut watching = stage.http().await;
+    let head = format!(
+        "GET /v1/w/watch HTTP/1.1\r\nhost: localhost\r\nauthorization: {}\r\n\r\n",
+        bearers[1]
+    );
+    watching.send(head).await;
+    assert_eq!(watching.head().await.0, 200);
+    let admin = [("authorization", bearers[0].as_str())];
+    let listed = http.request("GET", "/v1/access/tokens", &admin, "").await.json();
+    assert!(!listed.to_string().contains("digest"), "{listed}");
+    let tokens = listed["tokens"].as_array().unwrap();
+    let worker = tokens.iter().find(|token| token["role"] == "worker").unwrap();
+    let path = format!("/v1/access/tokens/{}", worker["id"].as_str().unwrap());
+    assert_eq!(http.request("DELETE", &path, &admin, "").await.status, 200);
+    assert_eq!(socket.closed_with().await, Some(1008));
+    while watching.chunk().await.is_some() {}
+    let told = http.request("GET", "/v1/w/state", &[("authorization", &bearers[1])], "").await;
+    assert_eq!(told.problem(), (401, "access.bad_token".to_owned()));
+    // Again is as good as once, and an unknown one is not there.
+    assert_eq!(http.request("DELETE", &path, &admin, "").await.status, 200);
+    let told = http.request("DELETE", "/v1/access/tokens/none", &admin, "").await;
+    assert_eq!(told.problem(), (404, "access.unknown_token".to_owned()));
+    stage.end().await;
+}
+
+#[tokio::test]
+async fn only_an_admin_of_everything_makes_tokens() {
+    let limited = Grant { workspaces: patterns(&["w"]), ..grant(Role::Admin) };
+    let roles = [Role::Reader, Role::Worker, Role::Operator].map(grant);
+    let (stage, bearers) = guarded(roles.into_iter().chain([limited]).collect()).await;
+    let mut http = stage.http().await;
+    let wanted = json!({"name": "mine", "grant": {"role": "admin"}});
+    for bearer in &bearers {
+        let (status, told) = ask(&mut http, bearer, "/v1/access/tokens", &wanted).await;
+        assert_eq!(status, 403, "{told}");
+    }
+    stage.end().await;
+}
+
+#[tokio::test]
+async fn a_token_that_was_made_over_http_works_and_is_shown_once() {
+    let (stage, bearers) = guarded(vec![grant(Role::Admin)]).await;
+    let mut http = stage.http().await;
+    let wanted = json!({"name": "ci", "grant": {"role": "worker", "agent": "ci"}});
+    let (status, made) = ask(&mut http, &bearers[0], "/v1/access/tokens", &wanted).await;
+    assert_eq!(status, 201, "{made}");
+    let bearer = format!("Bearer {}", made["token"].as_str().unwrap());
+    let set = json!({"command": "state.set", "namespace": "shared", "key": "k", "value": 1});
+    let (status, told) = ask(&mut http, &bearer, "/v1/w/commands", &set).await;
+    assert_eq!((status, &told["result"]["updated_by"]), (200, &json!("ci")), "{told}");
+    // The author is whom the token speaks for, whatever a request says.
+    let mut named = set.clone();
+    named["agent"] = "ada".into();
+    let (status, told) = ask(&mut http, &bearer, "/v1/w/commands", &named).await;
+    assert_eq!((status, &told["code"]), (403, &json!("access.agent")), "{told}");
+    for (wanted, code) in [
+        (json!({"name": " ", "grant": {"role": "reader"}}), "access.bad_name"),
+        (json!({"name": "a\u{1b}[31m", "grant": {"role": "reader"}}), "access.bad_name"),
+        (json!({"name": "a", "grant": {"role": "king"}}), "request.malformed"),
+        (json!({"name": "a", "grant": {"role": "reader", "x": 1}}), "request.malformed"),
+        (json!({"name": "a"}), "request.malformed"),
+    ] {
+        let (_, told) = ask(&mut http, &bearers[0], "/v1/access/tokens", &wanted).await;
+        assert_eq!(told["code"], code, "{wanted}: {told}");
+    }
+    let admin = [("authorization", bearers[0].as_str())];
+    let listed = http.request("GET", "/v1/access/tokens", &admin, "").await.json().to_string();
+    assert!(!listed.contains(made["token"].as_str().unwrap()), "it is shown once");
+    stage.end().await;
+}
+
+/// Puts a canary into every place that the grant does not reach, and asks everything there is: it
+/// must not come out anywhere.
+#[tokio::test]
+async fn nothing_of_elsewhere_comes_out() {
+    let mine = Grant {
+        workspaces: patterns(&["mine"]),
+        namespaces: patterns(&["shared"]),
+        ..grant(Role::Operator)
+    };
+    let (stage, bearers) = guarded(vec![grant(Role::Admin), mine]).await;
+    let mut http = stage.http().await;
+    for (workspace, namespace) in [("other", "shared"), ("mine", "hidden")] {
+        let path = format!("/v1/{workspace}/commands");
+        let create = json!({"command": "namespace.create", "name": namespace});
+        ask(&mut http, &bearers[0], &path, &create).await;
+        let set = json!({"command": "state.set", "namespace": namespace, "key": CANARY,
+                         "value": {"secret": CANARY}});
+        let (status, told) = ask(&mut http, &bearers[0], &path, &set).await;
+        assert_eq!(status, 200, "{told}");
+    }
+    let mut socket = socket(&stage, &bearers[1]).await;
+    for (name, example) in examples() {
+        for workspace in ["mine", "other", "baton.access"] {
+            let path = format!("/v1/{workspace}/commands");
+            let (_, told) = ask(&mut http, &bearers[1], &path, &example).await;
+            assert!(!told.to_string().contains(CANARY), "{name} in {workspace}: {told}");
+            let mut frame = example.clone();
+            frame["workspace"] = workspace.into();
+            let answer = socket.ask(frame).await;
+            assert!(!answer.to_string().contains(CANARY), "{name} in {workspace}: {answer}");
+        }
+    }
+    for query in ["pattern=**", "pattern=state/hidden/**", "pattern=*/hidden/*&snapshot=true", ""] {
+        let path = format!("/v1/mine/watch?{query}&from=1");
+        let told = http.request("GET", &path, &[("authorization", &bearers[1])], "").await;
+        assert_eq!(told.problem(), (403, "access.namespace".to_owned()), "{query}");
+    }
+    stage.end().await;
+}
+
+#[tokio::test]
+async fn the_workspace_of_the_tokens_is_closed_to_everyone() {
+    let (stage, bearers) = guarded(vec![grant(Role::Admin)]).await;
+    let mut http = stage.http().await;
+    let headers = [("authorization", bearers[0].as_str())];
+    for path in ["/v1/baton.access/state", "/v1/baton.access/history", "/v1/baton.access/watch"] {
+        let told = http.request("GET", path, &headers, "").await;
+        assert_eq!(told.problem(), (403, "access.workspace".to_owned()), "{path}");
+    }
+    let open = Stage::new().await;
+    let told = open.http().await.get("/v1/baton.access/state").await;
+    assert_eq!(told.problem(), (403, "access.workspace".to_owned()));
+    open.end().await;
+    stage.end().await;
+}
+
+#[tokio::test]
+async fn a_token_lasts_as_long_as_it_was_made_for() {
+    let baton = in_memory(Options::default());
+    let agent = AgentId::parse("ada").unwrap();
+    let grant = Grant { agent: Some(agent), ..grant(Role::Worker) };
+    let wanted = Wanted { name: "short".to_owned(), grant, ttl_ms: Some(1) };
+    let made = Tokens::of(&baton).unwrap().create(wanted).await.unwrap();
+    let bearer = format!("Bearer {}", made.token);
+    let stage = Stage::on(baton, settings()).await;
+    crate::stage::eventually("its time is over", async || {
+        let mut http = stage.http().await;
+        let told = http.request("GET", "/v1/w/state", &[("authorization", &bearer)], "").await;
+        told.status == 401
+    })
+    .await;
+    stage.end().await;
+}
