@@ -75,10 +75,10 @@ pub(crate) struct Globals {
     /// Who acts [default: cli]
     #[arg(long, global = true, value_name = "ID", env = "BATON_AGENT", hide_env = true)]
     pub(crate) agent: Option<String>,
-    /// What is shown to a server that demands tokens; better in BATON_TOKEN, which no list of
+    /// What is shown to a server that demands tokens; better in the environment, which no list of
     /// processes shows
     #[arg(long, global = true, value_name = "TOKEN", env = "BATON_TOKEN", hide_env = true)]
-    pub(crate) token: Option<String>,
+    pub(crate) access_token: Option<String>,
     /// A name for this change: repeated under the same name, it has no second effect
     #[arg(long, global = true, value_name = "KEY")]
     pub(crate) idempotency_key: Option<String>,

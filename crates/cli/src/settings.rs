@@ -64,7 +64,7 @@ impl Settings {
             url: choose(&globals.url, file.url, "http://127.0.0.1:4747"),
             workspace: choose(&globals.workspace, file.workspace, "default"),
             agent: choose(&globals.agent, file.agent, "cli"),
-            token: globals.token.clone().filter(|text| !text.is_empty()).or(file.token),
+            token: globals.access_token.clone().filter(|text| !text.is_empty()).or(file.token),
             idempotency_key: globals.idempotency_key.clone(),
             mode: globals.output.or(file.output).unwrap_or_else(Mode::usual),
             quiet: globals.quiet,

@@ -129,6 +129,7 @@ impl Refusal {
             | Self::UnsupportedMediaType { .. }
             | Self::NeedsConnection {}
             | Self::BadRange { .. }
+            | Self::TokenInUrl {}
             | Self::Handshake { .. } => Kind::Invalid,
             Self::Timeout { .. } | Self::Closing {} => Kind::Unavailable,
             Self::TooManyWatches { .. }
@@ -136,7 +137,6 @@ impl Refusal {
             | Self::TooManyUploads { .. }
             | Self::TooMuchReceived { .. }
             | Self::TooManyConnections { .. } => Kind::Exhausted,
-            Self::TokenInUrl {} => Kind::Invalid,
             Self::DeniedHost { .. }
             | Self::DeniedOrigin {}
             | Self::NoToken {}
@@ -172,7 +172,7 @@ impl Refusal {
                 "serve the page from this server, or name its host with --host"
             }
             Self::NoToken {} => {
-                "send `Authorization: Bearer baton_…`, or set BATON_TOKEN; an admin makes tokens with \
+                "send `Authorization: Bearer baton_…`, or set BATON_TOKEN; an admin makes one with \
                  `baton token create`"
             }
             Self::BadToken {} => "ask an admin for a new one",

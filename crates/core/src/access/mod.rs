@@ -232,11 +232,11 @@ impl Grant {
         needs: Verb,
     ) -> Result<(), Denied> {
         let is_meant = |pattern: &Pattern| pattern.matches(workspace.as_str());
-        if !self.workspaces.is_empty() && !self.workspaces.iter().any(is_meant) {
-            return Err(Denied::Workspace { workspace: workspace.clone() });
-        }
         if !self.role.covers(needs) {
             return Err(Denied::Role { role: self.role.name(), needs });
+        }
+        if !self.workspaces.is_empty() && !self.workspaces.iter().any(is_meant) {
+            return Err(Denied::Workspace { workspace: workspace.clone() });
         }
         match &self.agent {
             Some(speaks_for) if speaks_for != agent => {

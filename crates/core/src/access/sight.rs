@@ -47,9 +47,8 @@ impl Sight {
 /// What a call touches.
 pub(super) fn sight(call: &Call) -> Sight {
     match call {
-        Call::Command(command) => of_command(command),
+        Call::Command(command) | Call::Transaction(Wish::Command(command)) => of_command(command),
         Call::Query(query) => of_query(query),
-        Call::Transaction(Wish::Command(command)) => of_command(command),
         Call::Transaction(Wish::Fenced { command, .. }) => of_command(command),
         Call::Transaction(Wish::Transaction { require, commands }) => {
             let required = require.iter().map(of_precondition);

@@ -190,8 +190,9 @@ pub(super) fn reaches_workspaces(call: &Call) -> bool {
 /// An agent that a call names as the one that acts or is served, if it is such a one.
 pub(super) fn named(call: &Call, such: impl Fn(&AgentId) -> bool) -> Option<&AgentId> {
     let commands = match call {
-        Call::Command(command) => std::slice::from_ref(command),
-        Call::Transaction(Wish::Command(command)) => std::slice::from_ref(command),
+        Call::Command(command) | Call::Transaction(Wish::Command(command)) => {
+            std::slice::from_ref(command)
+        }
         Call::Transaction(Wish::Fenced { command, .. }) => std::slice::from_ref(&**command),
         Call::Transaction(Wish::Transaction { commands, .. }) => commands,
         Call::Query(_) | Call::Watch(_) | Call::Unwatch { .. } | Call::Ping => &[],

@@ -9,8 +9,8 @@
 //!     └── ended: revoked, or its time is over; open connections of its owner end with it
 //! ```
 //!
-//! 1. A token is 32 bytes of chance behind `baton_`, shown once. What is kept is its digest, so that
-//!    whoever reads the data cannot use it, and looking it up takes as long for any wrong one.
+//! 1. A token is 32 bytes of chance behind `baton_`, shown once. What is kept is its digest, so
+//!    that whoever reads the data cannot use it, and looking it up takes as long for any wrong one.
 //! 2. Tokens are records of a workspace that no door leads into: durable, and with their history.
 //! 3. Without tokens being demanded, whoever reaches the server may do everything but reach into
 //!    that workspace. Whoever shows a token is held to it all the same.
@@ -19,9 +19,10 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use axum::http::{HeaderMap, header};
+use baton::clock::{Clock, SystemClock};
 use baton_core::access::{Deed, Denied, Grant};
 use baton_core::wire::{Call, Problem};
 use baton_core::{AgentId, Timestamp, WorkspaceName};
@@ -50,8 +51,7 @@ fn digest_of(token: &str) -> TokenDigest {
 }
 
 pub(crate) fn now() -> Timestamp {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+    SystemClock::default().now()
 }
 
 /// Whoever has shown a token.
