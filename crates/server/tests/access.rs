@@ -37,12 +37,13 @@ fn grant(role: Role) -> Grant {
 }
 
 fn patterns(texts: &[&str]) -> Vec<Pattern> {
-    texts.iter().map(|text| Pattern::parse(text).unwrap()).collect()
+    texts.iter().map(|text| Pattern::parse(text).expect("it is a pattern")).collect()
 }
 
 async fn token(baton: &Baton, grant: Grant) -> String {
     let wanted = Wanted { name: "somebody".to_owned(), grant, ttl_ms: None };
-    Tokens::of(baton).unwrap().create(wanted).await.unwrap().token
+    let tokens = Tokens::of(baton).expect("its name is good");
+    tokens.create(wanted).await.expect("it can be kept").token
 }
 
 /// A server that demands tokens, and one for each of these.

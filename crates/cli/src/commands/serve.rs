@@ -100,7 +100,8 @@ impl Serve {
             ));
         }
         if !output.is_quiet() {
-            output::say(&banner(&baton.description(), server.address(), &program()));
+            let shown = if self.tokens { "-H \"Authorization: Bearer $BATON_TOKEN\" " } else { "" };
+            output::say(&banner(&baton.description(), server.address(), &program(), shown));
         }
         drop(baton);
         server.run(ending.told()).await;
@@ -144,14 +145,14 @@ async fn first_token(baton: &Baton) -> Result<Option<String>, Failure> {
 }
 
 /// What to try stands there so that it works when it is pasted into another terminal.
-fn banner(description: &str, address: SocketAddr, program: &str) -> String {
+fn banner(description: &str, address: SocketAddr, program: &str, shown: &str) -> String {
     let is_default = address.to_string() == ADDRESS_DEFAULT;
     let export = format!("  export BATON_URL=http://{address}\n");
     let export = if is_default { "" } else { &export };
     format!(
         "baton {} is ready\n\n  data     {description}\n  address  http://{address}\n\n\
          Try, in another terminal:\n\n{export}  {program} state set plan '{{\"step\": 1}}'\n  \
-         {program} watch --from 1\n  curl http://{address}/v1/default/state/shared/plan\n\n\
+         {program} watch --from 1\n  curl {shown}http://{address}/v1/default/state/shared/plan\n\n\
          Stop with ctrl-c.",
         env!("CARGO_PKG_VERSION")
     )

@@ -45,6 +45,14 @@ mod verbs;
 use sight::{Sight, sight};
 pub use verbs::{Deed, Verb, verb};
 
+/// The workspace in which tokens are kept: no door leads into it.
+pub const CLOSED: &str = "baton.access";
+
+/// Whether a call leads into the closed workspace, from inside or from elsewhere.
+pub fn is_closed(workspace: &WorkspaceName, call: &Call) -> bool {
+    workspace.as_str() == CLOSED || verbs::made(call).is_some_and(|made| made.as_str() == CLOSED)
+}
+
 /// How much somebody may do. Each may do what those before it may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

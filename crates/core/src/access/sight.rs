@@ -166,6 +166,7 @@ fn of_query(query: &Query) -> Sight {
             workspace::Query::Get | workspace::Query::List { .. } => Sight::NOTHING,
             workspace::Query::Fork { .. }
             | workspace::Query::Diff(_)
+            | workspace::Query::Search(_)
             | workspace::Query::Why { .. } => Sight::All,
         },
         Query::Agent(_)

@@ -95,6 +95,7 @@ fn a_token_for_namespaces_sees_nothing_of_others() {
         r#""contract.show""#,
         r#""workspace.diff","from":1"#,
         r#""workspace.why","subject":"state/shared/a""#,
+        r#""workspace.search","query":"a""#,
         r#""watch","pattern":"**""#,
         r#""watch","pattern":"*/shared/a""#,
         r#""watch","pattern":"state/*/a""#,
@@ -131,6 +132,13 @@ fn a_token_speaks_for_its_agent() {
 }
 
 #[test]
+fn nobody_forks_into_the_workspace_of_the_tokens() {
+    let fork = call(r#""workspace.fork","to":"baton.access""#);
+    assert!(is_closed(&workspace("w"), &fork) && is_closed(&workspace(CLOSED), &call(GET)));
+    assert!(!is_closed(&workspace("w"), &call(FORK)));
+}
+
+#[test]
 fn deeds_have_their_roles() {
     let may = |role, deed| grant(role).permits_deed(&workspace("w"), &agent("ada"), deed).is_ok();
     for deed in Deed::ALL {
@@ -138,7 +146,7 @@ fn deeds_have_their_roles() {
         let expected = match deed {
             Deed::ReadArtifact => Role::Reader,
             Deed::PutArtifact | Deed::PutSecret | Deed::RevealSecret => Role::Worker,
-            Deed::ManageTokens => Role::Admin,
+            Deed::Export | Deed::Import | Deed::ManageTokens => Role::Admin,
         };
         assert_eq!(least, expected, "{deed:?}");
     }

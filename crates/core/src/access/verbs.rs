@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::command::{Command, Query, Wish};
-use crate::names::AgentId;
+use crate::names::{AgentId, WorkspaceName};
 use crate::wire::Call;
 use crate::{agent, checkpoint, message, workspace};
 
@@ -48,17 +48,23 @@ pub enum Deed {
     PutSecret,
     /// A value is shown.
     RevealSecret,
+    /// All of a workspace goes out.
+    Export,
+    /// All of a workspace comes in.
+    Import,
     /// Tokens are made, listed or revoked.
     ManageTokens,
 }
 
 impl Deed {
     /// All of them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 7] = [
         Self::PutArtifact,
         Self::ReadArtifact,
         Self::PutSecret,
         Self::RevealSecret,
+        Self::Export,
+        Self::Import,
         Self::ManageTokens,
     ];
 
@@ -68,20 +74,21 @@ impl Deed {
             Self::ReadArtifact => Verb::Read,
             // Whoever only looks is not told secrets.
             Self::PutArtifact | Self::PutSecret | Self::RevealSecret => Verb::Work,
-            Self::ManageTokens => Verb::Administer,
+            Self::Export | Self::Import | Self::ManageTokens => Verb::Administer,
         }
     }
 
     pub(super) fn reaches_workspaces(self) -> bool {
-        match self {
-            Self::ManageTokens => true,
-            Self::PutArtifact | Self::ReadArtifact | Self::PutSecret | Self::RevealSecret => false,
-        }
+        self == Self::ManageTokens
     }
 
-    /// Artifacts and secrets are in no namespace, and named by ids that cannot be guessed.
+    /// Whether it shows every namespace. Artifacts and secrets are in none, and named by ids that
+    /// cannot be guessed.
     pub(super) fn sees_all(self) -> bool {
-        self.reaches_workspaces()
+        match self {
+            Self::Export | Self::Import | Self::ManageTokens => true,
+            Self::PutArtifact | Self::ReadArtifact | Self::PutSecret | Self::RevealSecret => false,
+        }
     }
 }
 
@@ -166,6 +173,7 @@ fn of_query(query: &Query) -> Verb {
             workspace::Query::Get
             | workspace::Query::List { .. }
             | workspace::Query::Diff(_)
+            | workspace::Query::Search(_)
             | workspace::Query::Why { .. } => Verb::Read,
         },
         Query::At(_, query) => of_query(query),
@@ -184,6 +192,19 @@ pub(super) fn reaches_workspaces(call: &Call) -> bool {
         | Call::Watch(_)
         | Call::Unwatch { .. }
         | Call::Ping => false,
+    }
+}
+
+/// The workspace that a call makes.
+pub(super) fn made(call: &Call) -> Option<&WorkspaceName> {
+    match call {
+        Call::Query(Query::Workspace(workspace::Query::Fork { to, .. })) => Some(to),
+        Call::Command(_)
+        | Call::Query(_)
+        | Call::Transaction(_)
+        | Call::Watch(_)
+        | Call::Unwatch { .. }
+        | Call::Ping => None,
     }
 }
 

@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use axum::http::{HeaderMap, header};
 use baton::clock::{Clock, SystemClock};
-use baton_core::access::{Deed, Denied, Grant};
+use baton_core::access::{CLOSED, Deed, Denied, Grant, is_closed};
 use baton_core::wire::{Call, Problem};
 use baton_core::{AgentId, Timestamp, WorkspaceName};
 use baton_handle::Caller;
@@ -38,8 +38,6 @@ pub use tokens::{Made, Record, TokenError, Tokens, Wanted};
 
 /// How every token begins, so that those who look for leaked ones find it.
 pub const PREFIX: &str = "baton_";
-/// The workspace of the tokens.
-pub(crate) const WORKSPACE: &str = "baton.access";
 /// How often it is looked whether a token's time is over.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
@@ -152,13 +150,17 @@ impl Authority {
         agent: &AgentId,
         call: &Call,
     ) -> Result<(), Problem> {
-        self.decide(workspace, |grant| grant.permits(workspace, agent, call))
+        self.decide(workspace, is_closed(workspace, call), |grant| {
+            grant.permits(workspace, agent, call)
+        })
     }
 
     /// Whether something may be done that is no call.
     pub(crate) fn permits_deed(&self, caller: &Caller, deed: Deed) -> Result<(), Problem> {
         let Caller { workspace, agent, .. } = caller;
-        self.decide(workspace, |grant| grant.permits_deed(workspace, agent, deed))
+        self.decide(workspace, workspace.as_str() == CLOSED, |grant| {
+            grant.permits_deed(workspace, agent, deed)
+        })
     }
 
     /// Whether tokens may be made, listed and revoked.
@@ -176,9 +178,10 @@ impl Authority {
     fn decide(
         &self,
         workspace: &WorkspaceName,
+        is_closed: bool,
         rule: impl FnOnce(&Grant) -> Result<(), Denied>,
     ) -> Result<(), Problem> {
-        if workspace.as_str() == WORKSPACE {
+        if is_closed {
             let denied = Denied::Workspace { workspace: workspace.clone() };
             return Err(denied_as_problem(&denied));
         }

@@ -1,7 +1,7 @@
 //! Tokens as they are kept: entries of a workspace of their own.
 
 use baton::{Baton, Error};
-use baton_core::access::Grant;
+use baton_core::access::{CLOSED, Grant};
 use baton_core::state::List;
 use baton_core::{Json, NamespaceName, Timestamp};
 use baton_handle::Workspace;
@@ -10,7 +10,7 @@ use rand::rngs::OsRng;
 use serde::{Deserialize, Serialize};
 use thiserror::Error as ThisError;
 
-use super::{PREFIX, TokenDigest, WORKSPACE, digest_of, now};
+use super::{PREFIX, TokenDigest, digest_of, now};
 
 /// Where a token's record is.
 const KEYS: &str = "tokens/";
@@ -161,7 +161,7 @@ pub struct Tokens {
 impl Tokens {
     /// Those of this engine.
     pub fn of(baton: &Baton) -> Result<Self, TokenError> {
-        Ok(Self { workspace: Workspace::new(baton.clone(), WORKSPACE)? })
+        Ok(Self { workspace: Workspace::new(baton.clone(), CLOSED)? })
     }
 
     /// Makes one.
