@@ -49,7 +49,11 @@ fn whoever_owns_the_data_makes_a_token_without_a_server() {
     create.args(["token", "create", "me", "--role", "reader", "--data", "data"]);
     let made = Ran::of(create, "").json();
     let server = Server::in_home(home, &["--tokens"]);
-    assert!(!server.banner.contains("BATON_TOKEN"), "there is one already: {}", server.banner);
+    assert!(
+        !server.banner.contains("export BATON_TOKEN"),
+        "there is one already: {}",
+        server.banner
+    );
     let token = made["token"].as_str().unwrap();
     assert_eq!(run(&server, token, "state ls").code, 0);
     let refused = run(&server, token, "state set plan 1");

@@ -100,7 +100,8 @@ impl Serve {
             ));
         }
         if !output.is_quiet() {
-            let shown = if self.tokens { "-H \"Authorization: Bearer $BATON_TOKEN\" " } else { "" };
+            let shown = "-H \"Authorization: Bearer $BATON_TOKEN\" ";
+            let shown = if self.tokens { shown } else { "" };
             output::say(&banner(&baton.description(), server.address(), &program(), shown));
         }
         drop(baton);
