@@ -68,7 +68,8 @@ async fn an_index_goes_along_and_is_the_same_after_opening_again() {
     assert_eq!(before[0].len(), 40);
     assert_eq!(before[1].len(), 20);
     assert_eq!(before[3].len(), 20);
-    assert_eq!(before[4], ["tasks/t-0000000024"]);
+    // A task, whose description says so, and the message whose body does.
+    assert_eq!(before[4].len(), 2);
     baton.close().await;
     let baton = on_memory(&log, &clock, calm());
     assert_eq!(all(&workspace(&baton)).await, before);
