@@ -5,8 +5,9 @@
 //! ```
 //!
 //! An import is a fork whose origin is a file: what is held, offered, awaited or kept alive by
-//! somebody ends with the founding, and revisions count on from there. The past does not come along,
-//! and no value of a secret: whoever follows a reference to one is told that it is not there.
+//! somebody ends with the founding, and revisions count on from there. The past does not come
+//! along, and no value of a secret: whoever follows a reference to one is told that it is not
+//! there.
 //!
 //! 1. Nothing appears before the parcel was read to its end and found whole: then the base is
 //!    written, which exists wholly or not at all, and with it the workspace.
@@ -211,8 +212,8 @@ impl<L: Log> Shard<L> {
     }
 }
 
-/// The space of a snapshot that came from elsewhere. What was never written by these rules may break
-/// one of their assertions, and is refused then.
+/// The space of a snapshot that came from elsewhere. What was never written by these rules may
+/// break one of their assertions, and is refused then.
 fn load(snapshot: Vec<u8>) -> Result<Space, Error> {
     let loaded = catch_unwind(AssertUnwindSafe(|| {
         let space = Snapshot::open(Arc::new(Gathered(snapshot)))?.load()?;

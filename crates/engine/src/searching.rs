@@ -6,8 +6,8 @@
 //! ```
 //!
 //! An index holds durable batches only, and is brought up to date before each search, off the
-//! machine's lock: nobody who writes pays for it, nobody who does not search pays for it, and nobody
-//! who searches sees what may yet be lost.
+//! machine's lock: nobody who writes pays for it, nobody who does not search pays for it, and
+//! nobody who searches sees what may yet be lost.
 //!
 //! 1. At most [`INDEXES_MAX`] workspaces have an index, of together about
 //!    [`INDEXES_BYTES_MAX`], each until nobody has searched it for [`INDEX_IDLE_MS`].

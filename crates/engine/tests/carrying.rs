@@ -1,5 +1,5 @@
-//! A workspace as one file: what comes back is what a fork would have, whatever is wrong with the file
-//! is refused, and nothing half done is ever there.
+//! A workspace as one file: what comes back is what a fork would have, whatever is wrong with the
+//! file is refused, and nothing half done is ever there.
 
 use std::io::{Cursor, Read, Write};
 use std::sync::{Arc, Mutex};

@@ -68,14 +68,14 @@ impl<C: Carrier> Workspace<C> {
 
 impl<C: ContentCarrier> Workspace<C> {
     /// Writes the workspace as one file, as it is or as it was at the moment that
-    /// [`at`](Self::at) names: everything but the past, and the values of secrets. Whether all of it
-    /// was written is seen by reading it.
+    /// [`at`](Self::at) names: everything but the past, and the values of secrets. Whether all of
+    /// it was written is seen by reading it.
     pub async fn export(&self, to: impl Write + Send + 'static) -> Result<(), C::Error> {
         self.carrier.export(&self.caller, self.moment(), Box::new(to)).await
     }
 
-    /// Makes this workspace, in which nothing may have happened yet, of such a file. Nothing is held
-    /// there, and nothing is there at all unless the file is whole.
+    /// Makes this workspace, in which nothing may have happened yet, of such a file. Nothing is
+    /// held there, and nothing is there at all unless the file is whole.
     pub async fn import(&self, from: impl Read + Send + 'static) -> Result<Forked, C::Error> {
         self.carrier.import(&self.caller, Box::new(from)).await
     }

@@ -7,11 +7,11 @@ use std::path::PathBuf;
 use baton::Baton;
 #[cfg(feature = "s3")]
 use baton::{Error, Options, clock::SystemClock};
+use baton_core::access::Grant;
 #[cfg(feature = "s3")]
 use baton_log::file::{FileLog, Options as FileOptions};
 #[cfg(feature = "s3")]
 use baton_s3::{BadPlace, Bucket, Divided, Place};
-use baton_core::access::Grant;
 use baton_server::access::{Tokens, Wanted};
 use baton_server::{Server, Settings, Webhooks};
 use clap::Args;
@@ -134,6 +134,7 @@ impl Serve {
         let closed = |_| Error::Closed;
         Ok(opened.await.map_err(closed)??)
     }
+}
 
 /// A token for whoever starts a server that has none.
 async fn first_token(baton: &Baton) -> Result<Option<String>, Failure> {

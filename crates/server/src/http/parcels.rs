@@ -1,7 +1,7 @@
 //! A workspace as one file: bytes that come and go as they are, a piece at a time.
 //!
 //! ```text
-//!   GET   space and blobs ──▶ a thread that packs ──▶ a few pieces ──▶ body, as the caller takes it
+//!   GET   space and blobs ──▶ a thread that packs ──▶ a few pieces ──▶ body, as it is taken
 //!   POST  body ──▶ a few pieces ──▶ a thread that unpacks ──▶ verified, then a workspace
 //! ```
 //!

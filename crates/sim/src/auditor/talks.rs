@@ -258,6 +258,8 @@ impl Ledger {
             redeliver_at: None,
             delivered_at: None,
             ended_at: None,
+            updated_at: batch.time,
+            revision: batch.revision,
             request: request.as_ref().map(|it| Box::new(asked(it))),
         };
         self.talks.set(batch, message);
@@ -274,7 +276,8 @@ impl Ledger {
         coverage: &mut Coverage,
     ) -> Audit<Message> {
         let (id, now) = (before.id.clone(), batch.time);
-        let mut after = Message { redeliver_at: None, ..before.clone() };
+        let (updated_at, revision) = (now, batch.revision);
+        let mut after = Message { redeliver_at: None, updated_at, revision, ..before.clone() };
         let is_requeued = matches!(event, Event::Requeued { .. } | Event::Acked { .. })
             && before.status == Status::Dead;
         demand!(is_open(before.status) || is_requeued, "`{id}` was {:?}", before.status);
