@@ -530,3 +530,88 @@ fn what_is_for_shells_and_programs() {
     let left = Ran::of(server.command(["--workspace", "baton-bench", "state", "ls"]), "");
     assert_eq!(left.json(), serde_json::json!([]), "it tidies up");
 }
+
+#[test]
+fn searching() {
+    story(
+        "search",
+        &[
+            "task add build --description 'the north wall'",
+            "task add paint --description 'north, then the wall'",
+            "task cancel t-0000000002 --reason 'no colour left'",
+            "state set plans/a '{\"who\": \"bob\"}' --agent bob",
+            "search '\"north wall\"'",
+            "search 'status:cancelled colour'",
+            "search 'kind:event by:bob'",
+            "search '-status:cancelled kind:task' --limit 1",
+            "search nothing",
+            "search 'wall kind:thing'",
+            "search 'created>yesterday'",
+        ],
+    );
+}
+
+#[test]
+fn carrying_a_workspace_elsewhere() {
+    story(
+        "carry",
+        &[
+            "state set plan '{\"step\": 1}'",
+            "workspace export default kept.baton",
+            "workspace import kept.baton --as copy",
+            "--workspace copy state get plan",
+            "--workspace copy workspace get",
+            "workspace import kept.baton --as copy",
+            "workspace import kept.baton",
+            "workspace import nowhere.baton",
+            "workspace export mistyped kept.baton",
+            "workspace export default kept.baton --at 99",
+        ],
+    );
+}
+
+#[test]
+fn mail_waits_and_is_acknowledged() {
+    story(
+        "mail",
+        &[
+            "message send bob '{\"text\": \"the draft is there\"}'",
+            "message send bob 2",
+            "--agent bob inbox ls",
+            "--agent bob inbox receive",
+            "--agent bob inbox ack m-0000000001",
+            "--agent bob inbox ack m-0000000001",
+            "--agent bob inbox receive --ack",
+            "--agent bob inbox receive",
+            "--agent bob inbox ls --status acked",
+            "message get m-0000000002",
+            "message get m-0000000099",
+            "message request handler:sum '[1,2]' --timeout 1s",
+            "message handlers",
+        ],
+    );
+}
+
+#[test]
+fn topics_and_streams() {
+    story(
+        "stream",
+        &[
+            "topic publish news/tech '{\"title\": \"tides\"}'",
+            "topic publish beat 1 --live",
+            "topic ls",
+            "stream create answer",
+            "stream create answer",
+            "stream send answer '\"to\"' '\"ken\"'",
+            "stream read answer",
+            "stream read answer --from 1 --limit 1",
+            "stream read nothing",
+            "stream close answer",
+            "stream send answer 3",
+            "stream tail answer",
+            "stream ls",
+            "stream delete answer",
+            "stream get answer",
+        ],
+    );
+}
