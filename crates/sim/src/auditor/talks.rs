@@ -165,6 +165,8 @@ impl Ledger {
                 demand!(self.talks.asker(message).is_none(), "two calls wait for `{message}`");
                 self.waits.begin(batch, requester, *wait, until)?;
                 self.talks.asking.insert(wait.0, message.clone());
+                let (updated_at, revision) = (batch.time, batch.revision);
+                self.talks.set(batch, Message { updated_at, revision, ..there });
                 coverage.met("message: a requester came back");
                 Ok(())
             }
