@@ -233,6 +233,9 @@ async fn a_token_that_was_made_over_http_works_and_is_shown_once() {
         assert_eq!(told["code"], code, "{wanted}: {told}");
     }
     let admin = [("authorization", bearers[0].as_str())];
+    let told = http.request("POST", "/v1/access/tokens", &admin, &" ".repeat(70_000)).await;
+    assert_eq!(told.problem(), (413, "request.too_large".to_owned()));
+    let mut http = stage.http().await;
     let listed = http.request("GET", "/v1/access/tokens", &admin, "").await.json().to_string();
     assert!(!listed.contains(made["token"].as_str().unwrap()), "it is shown once");
     stage.end().await;

@@ -224,13 +224,22 @@ impl Grant {
         deed: Deed,
     ) -> Result<(), Denied> {
         self.allows(workspace, agent, deed.verb())?;
-        if deed.reaches_workspaces() && !self.workspaces.is_empty() {
-            return Err(Denied::BeyondWorkspaces {});
-        }
         if deed.sees_all() && !self.namespaces.is_empty() {
             return Err(Denied::Beyond {});
         }
         Ok(())
+    }
+
+    /// Whether tokens may be made, listed and revoked: by an admin of everything, since a token
+    /// may be for anything.
+    pub fn permits_tokens(&self) -> Result<(), Denied> {
+        if !self.role.covers(Verb::Administer) {
+            return Err(Denied::Role { role: self.role.name(), needs: Verb::Administer });
+        }
+        if !self.workspaces.is_empty() {
+            return Err(Denied::BeyondWorkspaces {});
+        }
+        if self.namespaces.is_empty() { Ok(()) } else { Err(Denied::Beyond {}) }
     }
 
     fn allows(

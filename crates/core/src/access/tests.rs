@@ -146,11 +146,21 @@ fn deeds_have_their_roles() {
         let expected = match deed {
             Deed::ReadArtifact => Role::Reader,
             Deed::PutArtifact | Deed::PutSecret | Deed::RevealSecret => Role::Worker,
-            Deed::Export | Deed::Import | Deed::ManageTokens => Role::Admin,
+            Deed::Export | Deed::Import => Role::Admin,
         };
         assert_eq!(least, expected, "{deed:?}");
     }
-    let limited = Grant { workspaces: patterns(&["w"]), ..grant(Role::Admin) };
-    let denied = limited.permits_deed(&workspace("w"), &agent("ada"), Deed::ManageTokens);
-    assert_eq!(denied.map_err(|denied| denied.code()), Err("access.workspace"));
+}
+
+#[test]
+fn only_an_admin_of_everything_makes_tokens() {
+    let code = |grant: Grant| grant.permits_tokens().map_err(|denied| denied.code());
+    for role in Role::ALL {
+        let expected = if role == Role::Admin { Ok(()) } else { Err("access.role") };
+        assert_eq!(code(grant(role)), expected, "{role:?}");
+    }
+    let workspaces = Grant { workspaces: patterns(&["w"]), ..grant(Role::Admin) };
+    assert_eq!(code(workspaces), Err("access.workspace"));
+    let namespaces = Grant { namespaces: patterns(&["notes"]), ..grant(Role::Admin) };
+    assert_eq!(code(namespaces), Err("access.namespace"));
 }

@@ -52,20 +52,17 @@ pub enum Deed {
     Export,
     /// All of a workspace comes in.
     Import,
-    /// Tokens are made, listed or revoked.
-    ManageTokens,
 }
 
 impl Deed {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 6] = [
         Self::PutArtifact,
         Self::ReadArtifact,
         Self::PutSecret,
         Self::RevealSecret,
         Self::Export,
         Self::Import,
-        Self::ManageTokens,
     ];
 
     /// What it needs.
@@ -74,19 +71,15 @@ impl Deed {
             Self::ReadArtifact => Verb::Read,
             // Whoever only looks is not told secrets.
             Self::PutArtifact | Self::PutSecret | Self::RevealSecret => Verb::Work,
-            Self::Export | Self::Import | Self::ManageTokens => Verb::Administer,
+            Self::Export | Self::Import => Verb::Administer,
         }
-    }
-
-    pub(super) fn reaches_workspaces(self) -> bool {
-        self == Self::ManageTokens
     }
 
     /// Whether it shows every namespace. Artifacts and secrets are in none, and named by ids that
     /// cannot be guessed.
     pub(super) fn sees_all(self) -> bool {
         match self {
-            Self::Export | Self::Import | Self::ManageTokens => true,
+            Self::Export | Self::Import => true,
             Self::PutArtifact | Self::ReadArtifact | Self::PutSecret | Self::RevealSecret => false,
         }
     }

@@ -165,14 +165,9 @@ impl Authority {
 
     /// Whether tokens may be made, listed and revoked.
     pub(crate) fn manages_tokens(&self) -> Result<(), Problem> {
-        let everywhere = |grant: &Grant| {
-            let workspace = WorkspaceName::parse("default").expect("it is a good name");
-            let agent = grant.agent.clone().unwrap_or_else(AgentId::engine);
-            grant.permits_deed(&workspace, &agent, Deed::ManageTokens)
-        };
         let Some(known) = &self.0 else { return Ok(()) };
         Self::still(known)?;
-        everywhere(&known.grant).map_err(|denied| denied_as_problem(&denied))
+        known.grant.permits_tokens().map_err(|denied| denied_as_problem(&denied))
     }
 
     fn decide(

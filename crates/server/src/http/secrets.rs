@@ -9,13 +9,11 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::routing::{get, post, put};
 use baton_core::access::Deed;
-use baton_core::wire::Fault;
 use baton_core::{ContentName, SecretId, limits};
 use baton_handle::{Caller, ContentCarrier, SecretWishes};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::Deserialize;
 
-use super::visit::{Visit, json};
+use super::visit::{Visit, json, receive_up_to};
 use crate::problem::Refused;
 use crate::refusal::Refusal;
 use crate::shared::Shared;
@@ -50,7 +48,7 @@ async fn hide(
     let visit = Visit::without_body(parts, &shared).await?;
     visit.authority.permits_deed(&visit.caller, Deed::PutSecret)?;
     let Said { name, ttl_ms } = visit.fields().to()?;
-    let value = receive(&shared, body).await?;
+    let value = receive_up_to(&shared, body, limits::SECRET_BYTES_MAX).await?;
     let caller = Caller { idempotency_key: None, ..visit.caller.clone() };
     let (baton, wishes) = (shared.baton.clone(), SecretWishes { name, ttl_ms });
     // On a task of its own, so that it comes to its end even if the caller goes away.
@@ -59,23 +57,6 @@ async fn hide(
     let mut response = json(serde_json::to_vec(&secret).expect("secrets can be encoded"));
     *response.status_mut() = StatusCode::CREATED;
     Ok(response)
-}
-
-/// Receives a value, within its limits of size and time.
-async fn receive(shared: &Shared, body: Body) -> Result<Vec<u8>, Refused> {
-    let max = limits::SECRET_BYTES_MAX;
-    let whole = Limited::new(body, max).collect();
-    let deadline = shared.settings.body_deadline;
-    let received = tokio::time::timeout(deadline, whole).await;
-    let received = received.map_err(|_| Refusal::Timeout { deadline_ms: deadline.as_millis() })?;
-    match received {
-        Ok(value) => Ok(value.to_bytes().to_vec()),
-        Err(error) if error.is::<LengthLimitError>() => {
-            let fault = Fault::TooLarge { what: "bytes in its body", given: max + 1, max };
-            Err(fault.into())
-        }
-        Err(_) => Err(Fault::Malformed { reason: "the body was cut off".to_owned() }.into()),
-    }
 }
 
 #[derive(Deserialize)]

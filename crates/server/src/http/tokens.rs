@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::{Body, to_bytes};
+use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::routing::{delete, get};
 use baton_core::wire::{Fault, Problem};
 use serde_json::json;
 
-use super::visit::json as body;
+use super::visit::{json as body, receive_up_to};
 use crate::access::{Authority, Record, TokenError, Tokens, Wanted};
 use crate::problem::Refused;
 use crate::shared::Shared;
@@ -51,11 +51,9 @@ async fn create(
     request: Request,
 ) -> Result<Response<Body>, Refused> {
     admitted(&request)?;
-    let text = to_bytes(request.into_body(), BODY_BYTES_MAX).await;
-    let malformed = |reason: String| Refused::from(Fault::Malformed { reason });
-    let text = text.map_err(|error| malformed(error.to_string()))?;
-    let wanted: Wanted =
-        serde_json::from_slice(&text).map_err(|error| malformed(error.to_string()))?;
+    let text = receive_up_to(&shared, request.into_body(), BODY_BYTES_MAX).await?;
+    let wanted: Wanted = serde_json::from_slice(&text)
+        .map_err(|error| Fault::Malformed { reason: error.to_string() })?;
     let mut made = Tokens::of(&shared.baton)?.create(wanted).await?;
     shared.access.learn(&made.record);
     made.record = made.record.shown();

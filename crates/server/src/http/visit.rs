@@ -13,6 +13,7 @@ use baton_core::{AgentId, Answer, IdempotencyKey, Json, Reply, Wish, WorkspaceNa
 use baton_handle::{Caller, Carrier};
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
 use percent_encoding::percent_decode_str;
 
 use crate::access::Authority;
@@ -202,6 +203,26 @@ async fn receive(
     match tokio::time::timeout(deadline, whole).await {
         Ok(received) => received,
         Err(_) => Err(Refusal::Timeout { deadline_ms: deadline.as_millis() }.into()),
+    }
+}
+
+/// Receives a short body, within its limits of size and time.
+pub(super) async fn receive_up_to(
+    shared: &Shared,
+    body: Body,
+    max: usize,
+) -> Result<Vec<u8>, Refused> {
+    let whole = Limited::new(body, max).collect();
+    let deadline = shared.settings.body_deadline;
+    let received = tokio::time::timeout(deadline, whole).await;
+    let received = received.map_err(|_| Refusal::Timeout { deadline_ms: deadline.as_millis() })?;
+    match received {
+        Ok(value) => Ok(value.to_bytes().to_vec()),
+        Err(error) if error.is::<LengthLimitError>() => {
+            let fault = Fault::TooLarge { what: "bytes in its body", given: max + 1, max };
+            Err(fault.into())
+        }
+        Err(_) => Err(Fault::Malformed { reason: "the body was cut off".to_owned() }.into()),
     }
 }
 
