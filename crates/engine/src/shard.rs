@@ -30,6 +30,8 @@ mod tests;
 const READ_BYTES: usize = 4 << 20;
 /// How often a batch is looked for again when it moves from the log into a run meanwhile.
 const LOOKS: usize = 8;
+/// How often in a row time may cause what makes more due at once, before others have their turn.
+const EXPIRY_ROUNDS: usize = 8;
 
 /// A moment that has passed wherever there is a clock.
 const AT_ONCE: Timestamp = Timestamp(1);
@@ -172,12 +174,21 @@ impl<L: Log> Shard<L> {
         Flushed::Lost
     }
 
-    /// Lets time cause what is due. Answers with the workspaces that must be loaded for that.
+    /// Lets time cause what is due, and what becomes due by that: nobody sees a moment at which a
+    /// lease is over and its task not yet to be had. Answers with the workspaces that must be
+    /// loaded for that.
     pub fn expire(&self) -> Vec<WorkspaceName> {
         let now = self.clock.now();
         let mut machine = self.machine();
-        let due = machine.due(now);
-        due.into_iter().filter(|workspace| machine.expire(workspace, now).is_err()).collect()
+        let mut absent = Vec::new();
+        for _ in 0..EXPIRY_ROUNDS {
+            let due = machine.due(now);
+            if due.is_empty() {
+                break;
+            }
+            absent.extend(due.into_iter().filter(|name| machine.expire(name, now).is_err()));
+        }
+        absent
     }
 
     /// Whether a workspace is in memory.

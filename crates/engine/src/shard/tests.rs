@@ -8,6 +8,7 @@ use baton_core::{
     AgentId, Answer, Command, Json, Key, LockName, NamespaceName, Query, Rejection, Request,
     Revision, Rules, Timestamp, Wish, WorkspaceName, lock, namespace, workspace,
 };
+use baton_core::wire::{Call, Frame};
 use baton_log::faulty::{FaultyDisk, Operation};
 use baton_log::{FileLog, Log, MemoryLog, Options as LogOptions, Prepare};
 
@@ -259,4 +260,27 @@ fn nobody_wants_to_evict_a_workspace_in_which_somebody_waits() {
     shard.machine().give_up(&call, clock.now());
     do_everything();
     assert!(!shard.is_resident(&name()), "nobody waits any more");
+}
+
+/// A lease is over in one commit and its task ready in the next. Between the two others were
+/// answered, and whoever knew that the lease was over still could not have the task.
+#[test]
+fn what_is_due_by_what_was_due_is_done_with_it() {
+    let clock = ManualClock::at(Timestamp(1_000_000));
+    let shard = Shard::open(MemoryLog::default(), Arc::new(clock.clone()), Options::default());
+    let shard = shard.unwrap();
+    shard.load(&name()).unwrap();
+    let say = |text: &str| {
+        let Call::Command(command) = Frame::parse(text).unwrap().call().unwrap() else {
+            panic!("it is a command")
+        };
+        submit(&shard, command).open(u64::MAX).unwrap()
+    };
+    say(r#"{"command":"task.create","type":"write","task":"report","max_retries":3}"#);
+    say(r#"{"command":"task.claim","lease_ms":60000}"#);
+    clock.advance(120_000);
+    assert!(shard.expire().is_empty(), "it is in memory");
+    assert!(shard.machine().due(clock.now()).is_empty(), "nothing is left to do");
+    let answer = say(r#"{"command":"task.claim","task":"report"}"#);
+    assert_eq!(answer.revision, Revision(5), "created, claimed, expired, ready, claimed");
 }
