@@ -24,6 +24,7 @@ mod output;
 mod program;
 mod runs;
 mod settings;
+mod whole;
 
 use std::process::ExitCode;
 

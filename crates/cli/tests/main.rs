@@ -7,6 +7,7 @@
 //! | `serving` | starting, refusing to start, ending; the banner's lines work when pasted |
 //! | `settings` | option before environment before file before default |
 //! | `offline` | `baton log` on sound and damaged data |
+//! | `backups` | the whole server as one file, and a folder made of it |
 //! | `demo` | what is acted out for newcomers happens as it is told |
 //! | `locks` | a program runs while a lock is held, and no longer |
 //! | `tasks` | a program runs for each task while its lease is kept |
@@ -19,6 +20,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed, and this says where")]
 
+mod backups;
 mod demo;
 mod locks;
 mod offline;

@@ -88,6 +88,15 @@ impl Client {
         json(self.request(request).await?).await
     }
 
+    /// Takes a backup of the whole server, and writes it as it comes.
+    pub async fn backup(&self, to: impl Write + Send) -> Result<(), Error> {
+        let authority = self.address().authority();
+        let builder = Request::get(format!("http://{authority}/v1/access/backup"));
+        let builder = self.authorised(builder.header(header::HOST, authority));
+        let request = builder.body(Full::<Bytes>::default()).map_err(odd)?;
+        write_body(self.request(request).await?.into_body(), to).await
+    }
+
     fn authorised(&self, builder: hyper::http::request::Builder) -> hyper::http::request::Builder {
         match &self.desk().options().token {
             Some(token) => builder.header(header::AUTHORIZATION, format!("Bearer {token}")),
@@ -107,6 +116,18 @@ impl Client {
             .header("baton-agent", caller.agent.as_str());
         self.authorised(builder)
     }
+}
+
+/// Writes a body as it comes.
+async fn write_body(mut body: Incoming, mut to: impl Write) -> Result<(), Error> {
+    let early = |error: hyper::Error| odd(format!("it ends early: {error}"));
+    let unkept = |error: std::io::Error| odd(format!("it cannot be kept: {error}"));
+    while let Some(frame) = body.frame().await {
+        if let Ok(data) = frame.map_err(early)?.into_data() {
+            to.write_all(&data).map_err(unkept)?;
+        }
+    }
+    to.flush().map_err(unkept)
 }
 
 async fn refused(response: Response<Incoming>) -> Error {
@@ -245,19 +266,12 @@ impl ContentCarrier for Client {
         &self,
         caller: &Caller,
         at: Option<At>,
-        mut to: Box<dyn Write + Send>,
+        to: Box<dyn Write + Send>,
     ) -> Result<(), Error> {
         let said = query(&[("at", at.map(|at| at.to_string()))]);
         let request = self.begin(Method::GET, caller, &format!("export?{said}"));
         let request = request.body(Full::<Bytes>::default()).map_err(odd)?;
-        let mut body = self.request(request).await?.into_body();
-        let early = |error: hyper::Error| odd(format!("it ends early: {error}"));
-        while let Some(frame) = body.frame().await {
-            if let Ok(data) = frame.map_err(early)?.into_data() {
-                to.write_all(&data).map_err(|error| odd(format!("it cannot be kept: {error}")))?;
-            }
-        }
-        to.flush().map_err(|error| odd(format!("it cannot be kept: {error}")))
+        write_body(self.request(request).await?.into_body(), to).await
     }
 
     async fn import(&self, caller: &Caller, from: Box<dyn Read + Send>) -> Result<Forked, Error> {

@@ -141,6 +141,26 @@ pub enum Error {
         /// What is wrong with it.
         what: String,
     },
+    /// The backup was taken by a newer program.
+    #[error("the backup has format {format}, the newest that is known is {known}")]
+    BackupNewer {
+        /// Its format.
+        format: u16,
+        /// The newest that is known.
+        known: u16,
+    },
+    /// The backup is not what was written.
+    #[error("the backup is damaged: {what}")]
+    BackupDamaged {
+        /// What is wrong with it.
+        what: String,
+    },
+    /// Something is where a backup shall be restored to.
+    #[error("`{place}` is not empty")]
+    RestoreTaken {
+        /// Where.
+        place: String,
+    },
     /// The storage did not answer.
     #[error("the storage failed: {what}")]
     Storage {
@@ -179,6 +199,9 @@ impl Error {
             Self::Newer { .. } => "engine.newer",
             Self::ImportNewer { .. } => "import.newer",
             Self::ImportDamaged { .. } => "import.damaged",
+            Self::BackupNewer { .. } => "backup.newer",
+            Self::BackupDamaged { .. } => "backup.damaged",
+            Self::RestoreTaken { .. } => "restore.not_empty",
             Self::Storage { .. } => "engine.storage",
             Self::StoreAway { .. } => "artifact.store_unavailable",
             Self::Open(error) => error.code(),
@@ -190,9 +213,12 @@ impl Error {
         match self {
             Self::Rejected(rejection) => rejection.kind(),
             Self::Gone { .. } | Self::TimeGone { .. } => Kind::NotFound,
-            Self::NotYet { .. } | Self::ImportNewer { .. } | Self::ImportDamaged { .. } => {
-                Kind::Invalid
-            }
+            Self::NotYet { .. }
+            | Self::ImportNewer { .. }
+            | Self::ImportDamaged { .. }
+            | Self::BackupNewer { .. }
+            | Self::BackupDamaged { .. } => Kind::Invalid,
+            Self::RestoreTaken { .. } => Kind::Conflict,
             Self::Lagged { .. } => Kind::Exhausted,
             Self::SnapshotTooLarge { .. } | Self::DiffTooLarge { .. } | Self::TooFar { .. } => {
                 Kind::TooLarge
@@ -237,6 +263,11 @@ impl Error {
             Self::Newer { .. } => "use the program version that wrote the data, or a later one",
             Self::ImportNewer { .. } => "import it with the program that wrote it, or a later one",
             Self::ImportDamaged { .. } => "export it again, or use another copy",
+            Self::BackupNewer { .. } => {
+                "restore it with the version that took it, or a later one, then upgrade"
+            }
+            Self::BackupDamaged { .. } => "use another copy; nothing was restored",
+            Self::RestoreTaken { .. } => "name a folder that is empty or not there yet",
             Self::Storage { .. } => "look at the disk, then repeat",
             Self::StoreAway { .. } => "repeat; if it stays so, look at the bucket and the network",
             Self::Open(error) => error.hint(),
@@ -272,8 +303,11 @@ impl From<&Error> for Problem {
                 json!({"resume_from": resume_from})
             }
             Error::SnapshotTooLarge { max } => json!({"max": max}),
-            Error::ImportNewer { format, known } => json!({"format": format, "known": known}),
-            Error::ImportDamaged { what } => json!({"what": what}),
+            Error::ImportNewer { format, known } | Error::BackupNewer { format, known } => {
+                json!({"format": format, "known": known})
+            }
+            Error::ImportDamaged { what } | Error::BackupDamaged { what } => json!({"what": what}),
+            Error::RestoreTaken { place } => json!({"place": place}),
             Error::DiffTooLarge { from, to, max } => json!({"from": from, "to": to, "max": max}),
             Error::Full
             | Error::Unknown { .. }

@@ -117,6 +117,13 @@ pub struct Chain {
     pub runs: Vec<(u64, u64)>,
 }
 
+impl Chain {
+    /// The newest revision in it.
+    pub fn archived(&self) -> u64 {
+        self.runs.last().map_or(self.base.unwrap_or(0), |(_, last)| *last)
+    }
+}
+
 /// The base, and the runs that follow each other from it on; none if they do not. There may be
 /// others: an attempt that failed after its file was there has left it behind, and the next one
 /// may have cut otherwise.

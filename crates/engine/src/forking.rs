@@ -105,15 +105,8 @@ impl<L: Log> Shard<L> {
         }))
     }
 
-    /// `workspace.list`: those in which something has happened, by name.
-    pub fn list_workspaces(
-        &self,
-        limit: Option<u64>,
-        cursor: Option<&WorkspaceName>,
-    ) -> Result<Reply, Error> {
-        let range = (1, limits::PAGE_MAX as u64);
-        let limit = within("limit", limit, limits::PAGE_DEFAULT as u64, range);
-        let limit = limit.map_err(|wrong| Error::Rejected(Rejection::from(wrong).into()))?;
+    /// Workspaces in which something has happened, and how far each is durable.
+    pub(crate) fn newest_revisions(&self) -> Result<BTreeMap<WorkspaceName, Revision>, Error> {
         let mut newest: BTreeMap<WorkspaceName, Revision> = BTreeMap::new();
         for name in self.log.list_blobs(files::ROOT)? {
             if let Some((workspace, file)) = File::parse(&name) {
@@ -126,10 +119,22 @@ impl<L: Log> Shard<L> {
             let known = newest.entry(workspace).or_default();
             *known = revision.max(*known);
         }
-        let is_wanted = |(id, revision): &(WorkspaceName, Revision)| {
-            *revision > Revision(0) && cursor.is_none_or(|cursor| id > cursor)
-        };
-        let mut listed = newest.into_iter().filter(is_wanted);
+        newest.retain(|_, revision| *revision > Revision(0));
+        Ok(newest)
+    }
+
+    /// `workspace.list`: those in which something has happened, by name.
+    pub fn list_workspaces(
+        &self,
+        limit: Option<u64>,
+        cursor: Option<&WorkspaceName>,
+    ) -> Result<Reply, Error> {
+        let range = (1, limits::PAGE_MAX as u64);
+        let limit = within("limit", limit, limits::PAGE_DEFAULT as u64, range);
+        let limit = limit.map_err(|wrong| Error::Rejected(Rejection::from(wrong).into()))?;
+        let is_wanted =
+            |(id, _): &(WorkspaceName, Revision)| cursor.is_none_or(|cursor| id > cursor);
+        let mut listed = self.newest_revisions()?.into_iter().filter(is_wanted);
         let limit = usize::try_from(limit).expect("pages are small");
         let workspaces = listed.by_ref().take(limit);
         let workspaces: Vec<_> = workspaces.map(|(id, revision)| Listed { id, revision }).collect();

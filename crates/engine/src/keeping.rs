@@ -103,6 +103,9 @@ impl<L: Log> Shard<L> {
 
     /// Shortens a log that has become too long.
     fn relief(&self) -> Option<Chore> {
+        if self.backups.are_taken() {
+            return None;
+        }
         let log_bytes = self.log.tail().0 - self.log.start().0;
         if log_bytes <= self.options.log_bytes_max {
             return None;
@@ -143,7 +146,7 @@ impl<L: Log> Shard<L> {
         if first_run.is_some_and(|run| run.last() <= resident.history.floor.0) {
             return Some(Chore::Fold(workspace.clone()));
         }
-        if resident.swept != Some(contents::gone(resident)) {
+        if resident.swept != Some(contents::gone(resident)) && !self.backups.are_taken() {
             return Some(Chore::Sweep(workspace.clone()));
         }
         resident.watchers.sweep();
@@ -240,6 +243,9 @@ impl<L: Log> Shard<L> {
 
     /// Lets the log forget what nobody needs.
     fn truncate(&self) -> Result<(), Error> {
+        if self.backups.are_taken() {
+            return Ok(());
+        }
         let before = {
             let machine = self.machine();
             // A group in flight has a place but no tail yet; it lies at the machine's tail.

@@ -41,6 +41,7 @@
 //! callers' futures and a few threads. [`history`], [`snapshot`] and [`frames`] are the past and
 //! its files; [`keeping`] looks after them.
 
+pub mod backup;
 pub mod call;
 pub mod clock;
 pub mod codec;

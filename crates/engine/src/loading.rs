@@ -16,7 +16,7 @@ use crate::shard::Shard;
 use crate::snapshot::Snapshot;
 
 /// How many batches are looked up under one lock.
-const BATCHES_AT_ONCE: usize = 16_384;
+const BATCHES_AT_ONCE: u64 = 16_384;
 /// How much of the log is read at once where most of it is needed.
 const READ_BYTES: usize = 4 << 20;
 /// Below this many batches a second thread costs more than it brings.
@@ -211,24 +211,34 @@ impl<L: Log> Shard<L> {
     ) -> Result<(), Error> {
         let mut next = from;
         loop {
-            let places = self.places(workspace, next);
-            let Some((first, last)) = places.first().zip(places.last()) else { return Ok(()) };
+            let places = self.places(workspace, next, BATCHES_AT_ONCE);
             next = Revision(next.0 + places.len() as u64);
-            // Where a workspace has most of the log to itself, large reads are quicker.
-            let span = last.record.0 - first.record.0;
-            let dense = span <= 2_048 * places.len() as u64;
-            let more = if dense {
-                self.visit_records(&places, &mut visit)?
-            } else {
-                self.visit_places(&places, &mut visit)?
-            };
-            if !more {
+            if places.is_empty() || !self.visit(&places, &mut visit)? {
                 return Ok(());
             }
         }
     }
 
-    fn places(&self, workspace: &WorkspaceName, from: Revision) -> Vec<Place> {
+    /// Reads the frames at some places, in order, until the visitor has enough.
+    pub(crate) fn visit(
+        &self,
+        places: &[Place],
+        visit: &mut impl FnMut(&[u8]) -> bool,
+    ) -> Result<bool, Error> {
+        let Some((first, last)) = places.first().zip(places.last()) else { return Ok(true) };
+        // Where a workspace has most of the log to itself, large reads are quicker.
+        let span = last.record.0 - first.record.0;
+        let dense = span <= 2_048 * places.len() as u64;
+        if dense { self.visit_records(places, visit) } else { self.visit_places(places, visit) }
+    }
+
+    /// Where batches of a workspace are that only the log has, from a revision on.
+    pub(crate) fn places(
+        &self,
+        workspace: &WorkspaceName,
+        from: Revision,
+        count_max: u64,
+    ) -> Vec<Place> {
         let mut machine = self.machine();
         let tail = if machine.resident(workspace).is_some() {
             machine.resident(workspace).map(|resident| &mut resident.history.tail)
@@ -236,7 +246,7 @@ impl<L: Log> Shard<L> {
             machine.tail_of(workspace)
         };
         let Some(tail) = tail else { return Vec::new() };
-        let revisions = from.0..from.0 + BATCHES_AT_ONCE as u64;
+        let revisions = from.0..from.0.saturating_add(count_max);
         revisions.map_while(|revision| tail.find(Revision(revision))).collect()
     }
 

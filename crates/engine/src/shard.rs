@@ -10,6 +10,7 @@ use std::time::Duration;
 use baton_core::{AgentId, Entry, Pattern, Query, Request, Revision, Timestamp, WorkspaceName};
 use baton_log::{AppendError, Log, Position, ReadError};
 
+use crate::backup::Backups;
 use crate::clock::{Clock, Stopwatch};
 use crate::codec;
 use crate::contents::Pending;
@@ -49,6 +50,8 @@ pub struct Shard<L> {
     pub(crate) remembered: Remembered,
     /// What searches are answered from.
     pub(crate) indexes: Indexes,
+    /// Backups that are being taken.
+    pub(crate) backups: Backups,
 }
 
 /// Workspaces whose files somebody is working on, and how to wait for that.
@@ -96,7 +99,19 @@ impl<L: Log> Shard<L> {
         let (machine, settled) = (Mutex::new(machine), Settled::default());
         let (busy, pending) = (Busy::default(), Pending::default());
         let (remembered, indexes) = (Remembered::default(), Indexes::default());
-        Ok(Self { log, clock, options, machine, settled, busy, pending, remembered, indexes })
+        let backups = Backups::default();
+        Ok(Self {
+            log,
+            clock,
+            options,
+            machine,
+            settled,
+            busy,
+            pending,
+            remembered,
+            indexes,
+            backups,
+        })
     }
 
     /// The machine, locked. For the crank, and for the simulator to look inside.

@@ -32,6 +32,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed, and this says where")]
 
 mod agents;
+mod backups;
 mod bad_input;
 mod cancelling;
 mod carrying;

@@ -193,7 +193,7 @@ async fn a_revoked_token_is_worth_nothing_and_its_connections_end() {
 }
 
 #[tokio::test]
-async fn only_an_admin_of_everything_makes_tokens() {
+async fn only_an_admin_of_everything_makes_tokens_and_backups() {
     let limited = Grant { workspaces: patterns(&["w"]), ..grant(Role::Admin) };
     let roles = [Role::Reader, Role::Worker, Role::Operator].map(grant);
     let (stage, bearers) = guarded(roles.into_iter().chain([limited]).collect()).await;
@@ -202,7 +202,30 @@ async fn only_an_admin_of_everything_makes_tokens() {
     for bearer in &bearers {
         let (status, told) = ask(&mut http, bearer, "/v1/access/tokens", &wanted).await;
         assert_eq!(status, 403, "{told}");
+        let told = http.request("GET", "/v1/access/backup", &[("authorization", bearer)], "").await;
+        assert_eq!(told.status, 403);
     }
+    let told = http.request("GET", "/v1/access/backup", &[], "").await;
+    assert_eq!(told.status, 401);
+    stage.end().await;
+}
+
+#[tokio::test]
+async fn a_backup_over_http_is_whole_and_has_the_tokens() {
+    let (stage, bearers) = guarded(vec![grant(Role::Admin)]).await;
+    let mut http = stage.http().await;
+    let admin = [("authorization", bearers[0].as_str())];
+    let told = http.request("GET", "/v1/access/backup", &admin, "").await;
+    assert_eq!((told.status, told.header("cache-control")), (200, Some("no-store")));
+    let log = baton_log::MemoryLog::default();
+    let summary = baton::backup::restore(&told.body[..], log.clone()).unwrap();
+    assert_eq!(summary.workspaces.len(), 1, "{summary:?}");
+    let clock = baton::clock::SystemClock::default();
+    let restored = Baton::on(log, clock, Options::default()).unwrap();
+    let restored = Stage::on(restored, Settings { tokens: true, ..settings() }).await;
+    let told = restored.http().await.request("GET", "/v1/access/tokens", &admin, "").await;
+    assert_eq!(told.status, 200, "the token is known there, too");
+    restored.end().await;
     stage.end().await;
 }
 

@@ -2,6 +2,7 @@
 
 mod agent;
 mod artifact;
+mod backup;
 mod barrier;
 mod bench;
 mod checkpoint;
@@ -74,6 +75,8 @@ pub(crate) enum Command {
     Why(why::Why),
     Search(search::Search),
     Tx(tx::Tx),
+    Backup(backup::Backup),
+    Restore(backup::Restore),
     Log(log::Log),
     Bench(bench::Bench),
     Openapi(openapi::Openapi),
@@ -114,6 +117,8 @@ impl Command {
             Self::Why(why) => why.run(context, output).await,
             Self::Search(search) => search.run(context, output).await,
             Self::Tx(tx) => tx.run(context, output).await,
+            Self::Backup(backup) => backup.run(context, output).await,
+            Self::Restore(restore) => restore.run(output),
             Self::Log(log) => log.run(output),
             Self::Bench(bench) => bench.run(context, output).await,
             Self::Openapi(_) => openapi::Openapi::run(output),

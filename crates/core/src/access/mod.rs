@@ -14,7 +14,7 @@
 //! | `reader`   | ask and watch                                                          |
 //! | `worker`   | and take part: state, tasks, hand-offs, messages, locks                |
 //! | `operator` | and set up: namespaces, rules, reactions, retention                    |
-//! | `admin`    | and reach beyond the workspace: fork, export, tokens                   |
+//! | `admin`    | and reach beyond the workspace: fork, export, tokens, backups          |
 //!
 //! Invariants:
 //!
@@ -230,9 +230,9 @@ impl Grant {
         Ok(())
     }
 
-    /// Whether tokens may be made, listed and revoked: by an admin of everything, since a token
-    /// may be for anything.
-    pub fn permits_tokens(&self) -> Result<(), Denied> {
+    /// Whether what is of the whole server may be done, such as making tokens and backups: by an
+    /// admin of everything, since a token may be for anything, and a backup is of everything.
+    pub fn permits_server(&self) -> Result<(), Denied> {
         if !self.role.covers(Verb::Administer) {
             return Err(Denied::Role { role: self.role.name(), needs: Verb::Administer });
         }

@@ -5,6 +5,7 @@ mod contents;
 mod door;
 mod watch;
 
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -20,6 +21,7 @@ pub use baton_handle::Item;
 pub use contents::ReadingContent;
 pub use watch::Watch;
 
+use crate::backup::Summary;
 use crate::clock::{Clock, SystemClock};
 use crate::crank::{Crank, Submitted, Threads};
 use crate::error::Error;
@@ -201,6 +203,12 @@ impl Baton {
             crank.shard.snapshot(&name)
         })
         .await?
+    }
+
+    /// Writes all workspaces into one file while they are used; see [`backup`](crate::backup).
+    pub async fn backup(&self, to: Box<dyn Write + Send>) -> Result<Summary, Error> {
+        let crank = Arc::clone(&self.crank);
+        aside(move || crank.shard.backup(to)).await?
     }
 
     /// Workspaces in memory that have calls of webhooks to make, for whoever makes them.

@@ -29,10 +29,11 @@
 //! Deliberately absent: the past. A parcel holds what there is at one revision, as a fork does; its
 //! revisions count on from there.
 
+pub(crate) mod chunks;
 mod pack;
 mod unpack;
 
-pub(crate) use pack::{Packer, SnapshotSink};
+pub(crate) use pack::{Packer, SnapshotSink, write_blob};
 pub use unpack::verify;
 pub(crate) use unpack::{Piece, Unpacker};
 
@@ -40,11 +41,9 @@ use baton_core::{BlobPlace, Revision, Timestamp, WorkspaceName};
 use serde::{Deserialize, Serialize};
 
 /// What every parcel begins with.
-const LETTERS: &[u8; 8] = b"BATONEXP";
+const LETTERS: [u8; 8] = *b"BATONEXP";
 /// The newest format that is known.
 pub const FORMAT: u16 = 1;
-/// How much stands before what a chunk holds.
-const HEAD_BYTES: usize = 9;
 /// Longest chunk that is written, and read.
 pub(crate) const CHUNK_BYTES_MAX: usize = 256 << 10;
 

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use baton_core::state::{self, Delete, Diff, Get, History, Query as StateQuery, Set};
+use baton_core::wire::{Call, Frame};
 use baton_core::{
     AgentId, Answer, Command, Json, Key, LockName, NamespaceName, Query, Rejection, Request,
     Revision, Rules, Timestamp, Wish, WorkspaceName, lock, namespace, workspace,
 };
-use baton_core::wire::{Call, Frame};
 use baton_log::faulty::{FaultyDisk, Operation};
 use baton_log::{FileLog, Log, MemoryLog, Options as LogOptions, Prepare};
 

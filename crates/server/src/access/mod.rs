@@ -163,11 +163,11 @@ impl Authority {
         })
     }
 
-    /// Whether tokens may be made, listed and revoked.
-    pub(crate) fn manages_tokens(&self) -> Result<(), Problem> {
+    /// Whether what is of the whole server may be done: its tokens, and a backup of it.
+    pub(crate) fn administers(&self) -> Result<(), Problem> {
         let Some(known) = &self.0 else { return Ok(()) };
         Self::still(known)?;
-        known.grant.permits_tokens().map_err(|denied| denied_as_problem(&denied))
+        known.grant.permits_server().map_err(|denied| denied_as_problem(&denied))
     }
 
     fn decide(

@@ -13,6 +13,7 @@
 mod about;
 mod agents;
 mod artifacts;
+mod backups;
 mod barriers;
 mod checkpoints;
 mod commands;
@@ -85,6 +86,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .merge(handoffs::routes())
         .merge(pipelines::routes())
         .merge(tokens::routes())
+        .merge(backups::routes())
         .merge(watch::routes())
         .route("/v1/ws", get(ws::open))
         .fallback(not_found)

@@ -54,7 +54,7 @@ struct Said {
 #[serde(deny_unknown_fields)]
 struct Nothing {}
 
-fn crowded(shared: &Shared) -> Refused {
+pub(super) fn crowded(shared: &Shared) -> Refused {
     Refusal::TooManyUploads { max: shared.settings.uploads_max }.into()
 }
 
@@ -63,13 +63,25 @@ async fn export(visit: Visit) -> Result<Response<Body>, Refused> {
     visit.authority.permits_deed(&visit.caller, Deed::Export)?;
     let Said { at } = visit.fields().to()?;
     let (shared, caller) = (Arc::clone(&visit.shared), visit.caller.clone());
-    let (sender, mut receiver) = mpsc::channel::<Bytes>(PIECES_WAITING);
-    let name = format!("attachment; filename=\"{}.baton\"", caller.workspace);
-    let packing: JoinHandle<Result<(), Refused>> = tokio::spawn(async move {
+    let name = format!("{}.baton", caller.workspace);
+    let pack = |output| async move {
         let Ok(_place) = shared.uploads.try_acquire() else { return Err(crowded(&shared)) };
-        let output = BufWriter::with_capacity(PIECE_BYTES, Sending(sender));
-        Ok(shared.baton.export(&caller, at, Box::new(output)).await?)
-    });
+        Ok(shared.baton.export(&caller, at, output).await?)
+    };
+    streamed(&name, pack).await
+}
+
+/// Answers with a file while it is written. What is refused before its first byte is a refusal.
+pub(super) async fn streamed<F>(
+    name: &str,
+    pack: impl FnOnce(Box<dyn Write + Send>) -> F,
+) -> Result<Response<Body>, Refused>
+where
+    F: Future<Output = Result<(), Refused>> + Send + 'static,
+{
+    let (sender, mut receiver) = mpsc::channel::<Bytes>(PIECES_WAITING);
+    let output = BufWriter::with_capacity(PIECE_BYTES, Sending(sender));
+    let packing = tokio::spawn(pack(Box::new(output)));
     let Some(first) = receiver.recv().await else {
         // Nothing was sent, and nothing will be: why, is known by whoever packs.
         let packed = packing.await.map_err(|_| Refusal::Closing {})?;
@@ -79,7 +91,8 @@ async fn export(visit: Visit) -> Result<Response<Body>, Refused> {
     let headers = response.headers_mut();
     let kind = HeaderValue::from_static("application/octet-stream");
     headers.insert(header::CONTENT_TYPE, kind);
-    let name = HeaderValue::from_str(&name).expect("names of workspaces are plain");
+    let name = HeaderValue::from_str(&format!("attachment; filename=\"{name}\""));
+    let name = name.expect("names of workspaces are plain");
     headers.insert(header::CONTENT_DISPOSITION, name);
     Ok(response)
 }

@@ -31,9 +31,10 @@ impl From<TokenError> for Refused {
     }
 }
 
-fn admitted(request: &Request) -> Result<(), Refused> {
+/// Whether whoever asks may do what is for the whole server.
+pub(super) fn admitted(request: &Request) -> Result<(), Refused> {
     let authority = request.extensions().get::<Authority>().cloned().unwrap_or_default();
-    Ok(authority.manages_tokens()?)
+    Ok(authority.administers()?)
 }
 
 async fn list(

@@ -9,6 +9,7 @@ pub(super) fn add(paths: &mut Value) {
     paths["/v1/{workspace}/artifacts"]["put"] = upload();
     paths["/v1/{workspace}/artifacts/{artifact}"]["get"] = download();
     paths["/v1/{workspace}/export"]["get"] = export();
+    paths["/v1/access/backup"]["get"] = backup();
     paths["/v1/{workspace}/import"]["post"] = import();
     paths["/v1/{workspace}/secrets"]["put"] = hide();
     paths["/v1/{workspace}/secrets/{secret}/reveal"]["post"] = reveal();
@@ -96,6 +97,18 @@ fn export() -> Value {
         "responses": {"200": {"description": "The file.", "content": any_bytes()}},
     });
     refused(&mut described["responses"], &[400, 403, 404, 405, 413, 429, 503]);
+    described
+}
+
+fn backup() -> Value {
+    let mut described = json!({
+        "operationId": "server.backup",
+        "summary": "All workspaces as one file, with their past and the values of secrets",
+        "tags": ["server"],
+        "parameters": [],
+        "responses": {"200": {"description": "The file.", "content": any_bytes()}},
+    });
+    refused(&mut described["responses"], &[403, 405, 429, 503]);
     described
 }
 

@@ -2,15 +2,19 @@
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use baton_core::travel::{At, Origin};
 use baton_core::workspace::Forked;
 use clap::Args;
 
 use crate::context::Context;
-use crate::failure::{Failure, Fault};
+use crate::failure::Failure;
 use crate::output::Output;
+use crate::whole::{Partial, unreadable};
+
+/// As others may read it as the system lets them.
+const MODE: u32 = 0o666;
 
 /// Write a workspace into one file: everything but its past and the values of secrets
 #[derive(Args)]
@@ -34,37 +38,15 @@ pub(super) struct Import {
     name: Option<String>,
 }
 
-fn unreadable(path: &Path, error: impl std::fmt::Display) -> Failure {
-    let (given, reason) = (path.display().to_string(), error.to_string());
-    Fault::Unreadable { given, reason }.into()
-}
-
 impl Export {
     pub(super) async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
         let mut workspace = context.workspace_named(&self.name).await?;
         if let Some(at) = self.at {
             workspace = workspace.at(at);
         }
-        // Under another name until it is whole, so that nobody takes a part for it.
-        let mut partial = self.file.clone().into_os_string();
-        partial.push(".partial");
-        let partial = PathBuf::from(partial);
-        let failed = |error: std::io::Error| unreadable(&self.file, error);
-        let file = File::create(&partial).map_err(failed)?;
-        let written = async {
-            workspace.export(BufWriter::new(file)).await?;
-            let file = File::open(&partial).map_err(failed)?;
-            let about = baton::parcel::verify(BufReader::new(&file));
-            let about = about.map_err(|error| unreadable(&partial, error))?;
-            file.sync_all().map_err(failed)?;
-            std::fs::rename(&partial, &self.file).map_err(failed)?;
-            Ok(about)
-        };
-        let written: Result<_, Failure> = written.await;
-        if written.is_err() {
-            std::fs::remove_file(&partial).unwrap_or_default();
-        }
-        let about = written?;
+        let (partial, file) = Partial::create(&self.file, MODE)?;
+        workspace.export(BufWriter::new(file)).await?;
+        let about = partial.finish(baton::parcel::verify)?;
         let place = self.file.display();
         let sentence = format!("{} at revision {} is in {place}", about.workspace, about.revision);
         output.said(&about, &sentence)

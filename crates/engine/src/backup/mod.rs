@@ -1,0 +1,235 @@
+//! Backups: all workspaces as one file, taken while they are written to, and a folder made of it.
+//!
+//! ```text
+//!   every workspace, one after the other
+//!     its turn: which files, which batches of the log ──▶ revision R       a moment
+//!     base, runs, snapshot, contents, batches up to R ──▶ chunks           as long as it takes
+//!
+//!   chunks ──verify──▶ blobs and records of an empty log ──load each──▶ at R? ──▶ a folder
+//! ```
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 8 | the letters `BATONBAK` |
+//! | 2 | the format, which is 1; numbers have their low byte first |
+//! | any | chunks, made as those of a [parcel](crate::parcel) |
+//!
+//! | chunk | holds | how many |
+//! |---|---|---|
+//! | 1 about | JSON: when it was begun, and by which program | one, first |
+//! | 2 workspace | JSON: its name, and at which revision it is | one for each |
+//! | 3 blob | JSON: the name of one of its blobs, and how many bytes | after its workspace |
+//! | 4 bytes | a piece of that blob, or of batches | after a blob or batches |
+//! | 5 batches | JSON: the first and the last, as they stand in the log | at most one a workspace |
+//! | 6 end | the SHA-256 of everything before | one, last |
+//!
+//! 1. A workspace is in it as it was at one revision that was durable: with its past as far as that
+//!    is kept, its contents, the answers under idempotency keys, and the tokens it has given.
+//! 2. Writes go on meanwhile. While a backup is taken, the log is not shortened and no content is
+//!    removed: that is made up for afterwards.
+//! 3. A backup that is read to its end is the one that was written. Nothing appears in the place of
+//!    the new folder before that, and before every workspace in it was loaded and found to be at
+//!    its revision.
+//! 4. One chunk, and the batches of one record, are in memory at a time.
+//! 5. What is there already is never written to.
+//!
+//! A backup holds everything, the values of secrets and the digests of tokens included. Whoever has
+//! it has them.
+//!
+//! Deliberately absent: one moment for all workspaces together, since they share nothing; backups
+//! of what has changed since another; and what was committed after the backup: tokens that were
+//! given since then are given again.
+
+mod restoring;
+mod taking;
+
+use std::io::Read;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use baton_core::{Revision, Timestamp, WorkspaceName};
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+use crate::parcel::chunks::{self, ChunkError, ChunkReader};
+
+pub use restoring::{restore, restore_to};
+pub use taking::of_folder;
+
+/// What every backup begins with.
+const LETTERS: [u8; 8] = *b"BATONBAK";
+/// The newest format that is known.
+pub const FORMAT: u16 = 1;
+
+const ABOUT: u8 = 1;
+const WORKSPACE: u8 = 2;
+const BLOB: u8 = 3;
+const BYTES: u8 = 4;
+const BATCHES: u8 = 5;
+const END: u8 = 6;
+
+/// What a backup says of itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct About {
+    time: Timestamp,
+    program: String,
+}
+
+/// A workspace in a backup.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kept {
+    /// Which.
+    pub workspace: WorkspaceName,
+    /// As it was after this revision.
+    pub revision: Revision,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct BlobAbout {
+    name: String,
+    bytes: u64,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct BatchesAbout {
+    first: Revision,
+    last: Revision,
+}
+
+/// What is in a backup.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Summary {
+    /// When it was begun.
+    pub time: Timestamp,
+    /// The version of the program that took it.
+    pub program: String,
+    /// The workspaces, by name.
+    pub workspaces: Vec<Kept>,
+}
+
+/// Backups that are being taken.
+#[derive(Default)]
+pub(crate) struct Backups(Arc<AtomicUsize>);
+
+/// While it lives, what a backup has yet to read stays where it is.
+pub(crate) struct Holding(Arc<AtomicUsize>);
+
+impl Backups {
+    fn begin(&self) -> Holding {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        Holding(Arc::clone(&self.0))
+    }
+
+    /// Whether one is being taken.
+    pub(crate) fn are_taken(&self) -> bool {
+        self.0.load(Ordering::SeqCst) > 0
+    }
+}
+
+impl Drop for Holding {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// What comes next in a backup.
+#[derive(Debug)]
+enum Piece {
+    Workspace(Kept),
+    Blob(BlobAbout),
+    Batches(BatchesAbout),
+    Bytes(Vec<u8>),
+}
+
+/// Reads a backup, a chunk at a time.
+struct Reader<R> {
+    chunks: ChunkReader<R>,
+    summary: Summary,
+    last: u8,
+    /// How many bytes of the blob are still to come; any number of batches.
+    left: Option<u64>,
+}
+
+impl<R: Read> Reader<R> {
+    fn begin(input: R) -> Result<Self, Error> {
+        let mut chunks = ChunkReader::begin(input, LETTERS, FORMAT).map_err(refused)?;
+        match chunks.chunk().map_err(refused)? {
+            (ABOUT, bytes) => {
+                let About { time, program } = chunks::json(&bytes).map_err(refused)?;
+                let summary = Summary { time, program, workspaces: Vec::new() };
+                Ok(Self { chunks, summary, last: ABOUT, left: Some(0) })
+            }
+            (kind, _) => Err(damaged(format!("it begins with a chunk of kind {kind}"))),
+        }
+    }
+
+    /// The next piece; none at the end, when all that came is known to be what was written.
+    fn next(&mut self) -> Result<Option<Piece>, Error> {
+        let (kind, bytes) = self.chunks.chunk().map_err(refused)?;
+        let last = std::mem::replace(&mut self.last, kind);
+        let is_whole = self.left.is_none_or(|left| left == 0);
+        let fits = match kind {
+            WORKSPACE | END => is_whole,
+            BLOB | BATCHES => is_whole && last != ABOUT,
+            BYTES => matches!(last, BLOB | BATCHES | BYTES),
+            _ => false,
+        };
+        if !fits {
+            let what = format!("a chunk of kind {kind} comes after one of kind {last}");
+            return Err(damaged(what));
+        }
+        self.piece(kind, bytes).map_err(refused)
+    }
+
+    fn piece(&mut self, kind: u8, bytes: Vec<u8>) -> Result<Option<Piece>, ChunkError> {
+        match kind {
+            WORKSPACE => {
+                let kept: Kept = chunks::json(&bytes)?;
+                let before = self.summary.workspaces.last();
+                if before.is_some_and(|before| before.workspace >= kept.workspace) {
+                    return Err(chunks::damaged("its workspaces are not in order"));
+                }
+                self.summary.workspaces.push(kept.clone());
+                Ok(Some(Piece::Workspace(kept)))
+            }
+            BLOB => {
+                let blob: BlobAbout = chunks::json(&bytes)?;
+                self.left = Some(blob.bytes);
+                Ok(Some(Piece::Blob(blob)))
+            }
+            BATCHES => {
+                self.left = None;
+                Ok(Some(Piece::Batches(chunks::json(&bytes)?)))
+            }
+            BYTES => {
+                if let Some(left) = &mut self.left {
+                    let rest = left.checked_sub(bytes.len() as u64);
+                    *left = rest.ok_or_else(|| chunks::damaged("a blob is longer than it says"))?;
+                }
+                Ok(Some(Piece::Bytes(bytes)))
+            }
+            _ => self.chunks.end(&bytes).map(|()| None),
+        }
+    }
+}
+
+/// Reads a backup to its end, and says what is in it. Nothing is restored.
+pub fn verify(input: impl Read) -> Result<Summary, Error> {
+    let mut reader = Reader::begin(input)?;
+    while reader.next()?.is_some() {}
+    Ok(reader.summary)
+}
+
+fn damaged(what: impl Into<String>) -> Error {
+    Error::BackupDamaged { what: what.into() }
+}
+
+fn refused(error: ChunkError) -> Error {
+    match error {
+        ChunkError::Damaged(what) => Error::BackupDamaged { what },
+        ChunkError::Newer(format) => Error::BackupNewer { format, known: FORMAT },
+        ChunkError::Unreadable(reason) => {
+            Error::Storage { what: format!("the backup could not be read: {reason}") }
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! All workspaces as one file: taken while they are written to, it is each of them at one revision;
+//! whatever is wrong with it is refused, and nothing half done is ever there.
+
+use std::io::{Cursor, Write};
+use std::path::Path;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+
+use baton::core::Kind;
+use baton::core::task::List;
+use baton::log::{FileLog, Log, MemoryLog, Options as FileOptions};
+use baton::{Baton, Error, Workspace, backup};
+use serde_json::json;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use crate::stage::{everything, folder, in_memory, on_small_segments, open, restless};
+use crate::travelling::{live, named};
+
+/// Names that differ in what a file system may not tell apart.
+const WORKSPACES: [&str; 3] = ["research", "Research", "team-7.b"];
+
+/// Pieces that are written before the first workspace has its turn.
+const HEAD_PIECES: u64 = 4;
+
+/// Somewhere to write to, which lets others work between two pieces.
+#[derive(Clone, Default)]
+struct Kept {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    interlude: Arc<Mutex<Option<(UnboundedSender<()>, Receiver<()>)>>>,
+}
+
+impl Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.bytes.lock().unwrap().extend_from_slice(bytes);
+        if let Some((ask, done)) = &*self.interlude.lock().unwrap() {
+            ask.send(()).expect("somebody works");
+            done.recv().expect("somebody has worked");
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Kept {
+    /// One that asks before it goes on, and where that is heard and answered.
+    fn with_interludes() -> (Self, UnboundedReceiver<()>, Sender<()>) {
+        let ((ask, asked), (answer, done)) = (unbounded_channel(), channel());
+        let interlude = Arc::new(Mutex::new(Some((ask, done))));
+        (Self { interlude, ..Self::default() }, asked, answer)
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        self.bytes.lock().unwrap().clone()
+    }
+}
+
+async fn backed_up(baton: &Baton) -> Vec<u8> {
+    let kept = Kept::default();
+    let summary = baton.backup(Box::new(kept.clone())).await.unwrap();
+    assert_eq!(backup::verify(&kept.bytes()[..]).unwrap(), summary);
+    kept.bytes()
+}
+
+fn restored(bytes: &[u8], folder: &Path) -> Result<backup::Summary, Error> {
+    backup::restore_to(bytes, folder)
+}
+
+/// Something of every kind in each workspace.
+async fn lived_in(baton: &Baton) {
+    for name in WORKSPACES {
+        let ada = named(baton, name);
+        for round in 0..20 {
+            live(&ada, round).await;
+        }
+        ada.artifacts().put(Cursor::new(vec![b'a'; 300_000])).name("report").await.unwrap();
+        ada.secrets().put("hunter2").name("key").await.unwrap();
+    }
+}
+
+/// What somebody does while a backup is taken.
+async fn work(baton: &Baton, round: u64) {
+    for name in WORKSPACES {
+        let ada = named(baton, name);
+        ada.state("shared").set(&format!("key-{}", round % 7), json!(round)).await.unwrap();
+        ada.state("shared").set("filling", json!("x".repeat(2_000))).await.unwrap();
+        if round >= HEAD_PIECES
+            && let Some(artifact) = ada.artifacts().list().await.unwrap().first()
+        {
+            ada.artifacts().delete(artifact.artifact.as_str()).await.unwrap();
+        }
+        baton.compact(&ada).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_backup_under_load_is_every_workspace_at_its_revision() {
+    let (here, there) = (folder(), folder());
+    let origin = on_small_segments(here.path(), restless()).unwrap();
+    lived_in(&origin).await;
+    let artifact = named(&origin, "research").artifacts().list().await.unwrap()[0].artifact.clone();
+    let (kept, mut asked, answer) = Kept::with_interludes();
+    let working = async {
+        let mut round = 0;
+        while asked.recv().await.is_some() {
+            // Often enough to come between any two files, seldom enough to be done soon.
+            if round < 8 || round % 8 == 0 {
+                work(&origin, round).await;
+            }
+            round += 1;
+            let _ = answer.send(());
+        }
+        round
+    };
+    let taken = async {
+        let summary = origin.backup(Box::new(kept.clone())).await;
+        kept.interlude.lock().unwrap().take();
+        summary
+    };
+    let (summary, rounds) = tokio::join!(taken, working);
+    assert!(rounds > 20, "it was taken in {rounds} pieces");
+    let summary = summary.unwrap();
+    work(&origin, rounds).await;
+    let target = there.path().join("restored");
+    assert_eq!(restored(&kept.bytes(), &target).unwrap(), summary);
+    let restored = open(&target).await;
+    assert_eq!(summary.workspaces.len(), WORKSPACES.len());
+    for backup::Kept { workspace, revision } in summary.workspaces {
+        let (one, other) =
+            (named(&origin, workspace.as_str()), named(&restored, workspace.as_str()));
+        assert!(one.revision().await.unwrap() > revision, "work went on");
+        let at = Some(revision);
+        let expected = everything(&one, at, 100).await.unwrap();
+        assert!(!expected.is_empty());
+        assert_eq!(everything(&other, at, 100).await.unwrap(), expected, "{workspace}");
+        assert_eq!(
+            one.at(revision).tasks().list(List::default()).await.unwrap(),
+            other.at(revision).tasks().list(List::default()).await.unwrap()
+        );
+        // The past came along.
+        let early = other.state("shared").get_at("plan", baton::core::Revision(1)).await.unwrap();
+        assert_eq!(early.value(), br#"{"round":0}"#);
+    }
+    // What the first one by name had when its turn came is there, although the origin has let go of
+    // it before its bytes were read.
+    let first = named(&restored, "Research");
+    assert_eq!(first.artifacts().list().await.unwrap().len(), 1);
+    let bytes = first.artifacts().read(artifact.as_str()).await.unwrap().rest().await.unwrap();
+    assert_eq!(bytes.len(), 300_000);
+    assert!(named(&origin, "Research").artifacts().list().await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn what_is_restored_goes_on_where_it_was() {
+    let there = folder();
+    let (origin, ..) = in_memory();
+    let ada = named(&origin, "research");
+    let held = ada.locks().acquire("door").await.unwrap().unwrap();
+    let secret = ada.secrets().put("hunter2").await.unwrap();
+    let once = ada.once("only-once").unwrap();
+    let first = once.state("shared").increment("count", 1).await.unwrap();
+    let bytes = backed_up(&origin).await;
+    let target = there.path().join("data");
+    restored(&bytes, &target).unwrap();
+    let baton = open(&target).await;
+    let ada = named(&baton, "research");
+    let again = ada.once("only-once").unwrap().state("shared").increment("count", 1).await.unwrap();
+    assert_eq!(again.version(), first.version(), "the answer under the key was kept");
+    assert_eq!(ada.secrets().reveal(secret.secret.as_str()).await.unwrap(), b"hunter2");
+    let bob = ada.as_agent("bob").unwrap();
+    assert_eq!(bob.locks().acquire("door").await.unwrap(), None, "ada holds it still");
+    let other = bob.locks().acquire("window").await.unwrap().unwrap();
+    assert!(other.token > held.token, "tokens grow");
+}
+
+/// An engine that was backed up, and a folder for what is made of it.
+async fn small() -> (Vec<u8>, tempfile::TempDir) {
+    let (origin, ..) = in_memory();
+    named(&origin, "one").state("shared").set("plan", json!(1)).await.unwrap();
+    let two: Workspace = named(&origin, "two");
+    two.artifacts().put(&b"a report"[..]).await.unwrap();
+    origin.compact(&two).await.unwrap();
+    two.state("shared").set("plan", json!(2)).await.unwrap();
+    (backed_up(&origin).await, folder())
+}
+
+#[tokio::test]
+async fn a_flipped_or_cut_backup_is_refused_and_leaves_nothing() {
+    let (bytes, there) = small().await;
+    let target = there.path().join("data");
+    let in_memory = |bytes: &[u8], what: &str| {
+        let error = backup::restore(bytes, MemoryLog::default()).expect_err(what);
+        assert_eq!(error.kind(), Kind::Invalid, "{what}: {error}");
+    };
+    for end in (0..bytes.len()).step_by(97).chain([bytes.len() - 1]) {
+        in_memory(&bytes[..end], &format!("cut at {end}"));
+    }
+    for place in (0..bytes.len()).step_by(61) {
+        let mut flipped = bytes.clone();
+        flipped[place] ^= 4;
+        in_memory(&flipped, &format!("byte {place}"));
+    }
+    let refused = |bytes: &[u8], what: &str| {
+        let error = restored(bytes, &target).expect_err(what);
+        let left = std::fs::read_dir(there.path()).unwrap().count();
+        assert_eq!(left, 0, "{what} leaves something");
+        error.code()
+    };
+    assert_eq!(refused(&bytes[..bytes.len() / 2], "a cut"), "backup.damaged");
+    let mut flipped = bytes.clone();
+    flipped[bytes.len() / 2] ^= 4;
+    assert_eq!(refused(&flipped, "a flipped bit"), "backup.damaged");
+    let mut newer = bytes.clone();
+    newer[8] = 2;
+    assert_eq!(refused(&newer, "a newer one"), "backup.newer");
+    let longer = [&bytes[..], b"!"].concat();
+    assert_eq!(refused(&longer, "more than its end"), "backup.damaged");
+    assert_eq!(refused(b"BATONEXP\x01\x00", "an export"), "backup.damaged");
+    restored(&bytes, &target).unwrap();
+}
+
+#[tokio::test]
+async fn what_is_there_is_never_written_to() {
+    let (bytes, there) = small().await;
+    let target = there.path().join("data");
+    std::fs::create_dir(&target).unwrap();
+    std::fs::write(target.join("mine"), "mine").unwrap();
+    assert_eq!(restored(&bytes, &target).unwrap_err().code(), "restore.not_empty");
+    assert_eq!(std::fs::read_dir(&target).unwrap().count(), 1);
+    std::fs::remove_file(target.join("mine")).unwrap();
+    // One that was killed has left this behind, or one is at it.
+    let staging = there.path().join("data.restoring");
+    std::fs::create_dir(&staging).unwrap();
+    assert_eq!(restored(&bytes, &target).unwrap_err().code(), "restore.not_empty");
+    std::fs::remove_dir(&staging).unwrap();
+    restored(&bytes, &target).unwrap();
+    let log = FileLog::open(FileOptions::new(&target)).unwrap();
+    assert_eq!(backup::restore(&bytes[..], log).unwrap_err().code(), "restore.not_empty");
+}
+
+#[tokio::test]
+async fn a_folder_is_backed_up_without_an_engine() {
+    let (here, there) = (folder(), folder());
+    let baton = open(here.path()).await;
+    lived_in(&baton).await;
+    let running = backup::of_folder(here.path(), Box::new(Kept::default())).unwrap_err();
+    assert_eq!(running.code(), "log.in_use");
+    let revision = named(&baton, "research").revision().await.unwrap();
+    baton.close().await;
+    let kept = Kept::default();
+    let summary = backup::of_folder(here.path(), Box::new(kept.clone())).unwrap();
+    let found = summary.workspaces.iter().find(|kept| kept.workspace.as_str() == "research");
+    assert_eq!(found.map(|kept| kept.revision), Some(revision));
+    assert_eq!(restored(&kept.bytes(), &there.path().join("data")).unwrap(), summary);
+    let missing = backup::of_folder(&there.path().join("missing"), Box::new(Kept::default()));
+    assert_eq!(missing.unwrap_err().code(), "log.failed");
+}
+
+#[tokio::test]
+async fn an_empty_engine_has_an_empty_backup_and_one_that_cannot_be_written_is_told() {
+    let (origin, ..) = in_memory();
+    let bytes = backed_up(&origin).await;
+    let log = MemoryLog::default();
+    assert!(backup::restore(&bytes[..], log.clone()).unwrap().workspaces.is_empty());
+    assert_eq!(log.start(), log.tail());
+    let nowhere = origin.backup(Box::new(&mut [][..])).await.unwrap_err();
+    assert_eq!(nowhere.code(), "engine.storage");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_log_is_not_shortened_during_a_backup_and_is_again_after_it() {
+    let (origin, log, _) = in_memory();
+    let ada = named(&origin, "research");
+    ada.state("shared").set("plan", json!(1)).await.unwrap();
+    let (kept, mut asked, answer) = Kept::with_interludes();
+    let working = async {
+        asked.recv().await.unwrap();
+        origin.compact(&ada).await.unwrap();
+        kept.interlude.try_lock().expect_err("it is being written");
+        assert!(log.start() < log.tail());
+        answer.send(()).unwrap();
+        while asked.recv().await.is_some() {
+            answer.send(()).unwrap();
+        }
+    };
+    let taken = async {
+        origin.backup(Box::new(kept.clone())).await.unwrap();
+        kept.interlude.lock().unwrap().take();
+    };
+    tokio::join!(taken, working);
+    ada.state("shared").set("plan", json!(2)).await.unwrap();
+    origin.compact(&ada).await.unwrap();
+    assert_eq!(log.start(), log.tail());
+}

@@ -1,0 +1,35 @@
+//! A backup of the whole server, for an admin. Beside the workspaces, since it is of all of them.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{HeaderValue, Response, header};
+use axum::routing::get;
+
+use super::parcels::{crowded, streamed};
+use super::tokens::admitted;
+use crate::problem::Refused;
+use crate::shared::Shared;
+
+pub(super) fn routes() -> Router<Arc<Shared>> {
+    Router::new().route("/v1/access/backup", get(backup))
+}
+
+async fn backup(
+    State(shared): State<Arc<Shared>>,
+    request: Request,
+) -> Result<Response<Body>, Refused> {
+    admitted(&request)?;
+    let pack = |output| async move {
+        let Ok(_place) = shared.uploads.try_acquire() else { return Err(crowded(&shared)) };
+        shared.baton.backup(output).await?;
+        Ok(())
+    };
+    let mut response = streamed("server.backup", pack).await?;
+    // There are secrets in it: nobody on the way may keep it.
+    let no_store = HeaderValue::from_static("no-store");
+    response.headers_mut().insert(header::CACHE_CONTROL, no_store);
+    Ok(response)
+}
