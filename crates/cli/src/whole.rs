@@ -35,13 +35,13 @@ impl Partial {
     /// Reads it again, and lets it appear if that finds nothing wrong.
     pub(crate) fn finish<T>(
         self,
-        verify: impl FnOnce(BufReader<&File>) -> Result<T, baton::Error>,
+        verify: impl FnOnce(BufReader<File>) -> Result<T, baton::Error>,
     ) -> Result<T, Failure> {
         let failed = |error: std::io::Error| unreadable(&self.path, error);
-        let file = File::open(&self.partial).map_err(failed)?;
-        let verified = verify(BufReader::new(&file));
+        let open = || File::open(&self.partial).map_err(failed);
+        let verified = verify(BufReader::new(open()?));
         let verified = verified.map_err(|error| unreadable(&self.partial, error))?;
-        file.sync_all().map_err(failed)?;
+        open()?.sync_all().map_err(failed)?;
         std::fs::rename(&self.partial, &self.path).map_err(failed)?;
         Ok(verified)
     }

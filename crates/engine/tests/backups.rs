@@ -22,11 +22,14 @@ const WORKSPACES: [&str; 3] = ["research", "Research", "team-7.b"];
 /// Pieces that are written before the first workspace has its turn.
 const HEAD_PIECES: u64 = 4;
 
+/// Who is asked to work, and who says that it is done.
+type Interlude = (UnboundedSender<()>, Receiver<()>);
+
 /// Somewhere to write to, which lets others work between two pieces.
 #[derive(Clone, Default)]
 struct Kept {
     bytes: Arc<Mutex<Vec<u8>>>,
-    interlude: Arc<Mutex<Option<(UnboundedSender<()>, Receiver<()>)>>>,
+    interlude: Arc<Mutex<Option<Interlude>>>,
 }
 
 impl Write for Kept {
