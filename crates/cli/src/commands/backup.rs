@@ -20,7 +20,7 @@ const MODE: u32 = 0o600;
 const BACKUP_HELP: &str = "\
 Examples:
   baton backup --to /var/backups                   a file named after the moment, from the server
-  baton backup --to today.backup                   a file of this name; one that is there is replaced
+  baton backup --to today.backup                   a file of this name, in place of any before
   baton backup --to today.backup --data ./.baton   without a server, as whoever owns the data
 
 It has every workspace at one revision, with its past, its artifacts, the tokens of those who may
@@ -32,7 +32,7 @@ Examples:
   baton restore today.backup --data ./restored     make a folder of it, then: baton serve --data …
   baton restore today.backup --check               read it to its end, restore nothing
 
-All of it is verified before the folder appears. Stop the server whose data it was first: two servers
+All of it is verified before the folder appears. Stop the server whose data it was: two servers
 that go on from the same backup do not know of each other.";
 
 /// Back up the whole server into one file, while it works
