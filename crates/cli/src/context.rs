@@ -7,6 +7,9 @@ use serde_json::Value;
 use crate::failure::Failure;
 use crate::settings::Settings;
 
+/// Where one works who did not say where.
+const WORKSPACE: &str = "default";
+
 /// The settings, and the way to the server they lead to.
 pub(crate) struct Context {
     settings: Settings,
@@ -36,14 +39,23 @@ impl Context {
 
     /// The workspace that is meant, with the agent that is meant, for as many changes as it takes.
     pub(crate) async fn workplace(&self) -> Result<Workspace, Failure> {
-        let client = self.connect(Options::default()).await?;
-        let workspace = client.workspace(&self.settings.workspace)?;
-        Ok(workspace.as_agent(&self.settings.agent)?)
+        self.workspace_or(WORKSPACE).await
+    }
+
+    /// The same; this workspace if nobody said which.
+    pub(crate) async fn workspace_or(&self, name: &str) -> Result<Workspace, Failure> {
+        self.workspace_named(self.workspace_said().unwrap_or(name)).await
+    }
+
+    /// The workspace that is meant, if anybody said so.
+    pub(crate) fn workspace_said(&self) -> Option<&str> {
+        self.settings.workspace.as_deref()
     }
 
     /// What a program that is run needs in its environment to mean the same.
     pub(crate) fn around(&self) -> Vec<(&'static str, &str)> {
-        let Settings { url, workspace, agent, token, .. } = &self.settings;
+        let Settings { url, agent, token, .. } = &self.settings;
+        let workspace = self.workspace_said().unwrap_or(WORKSPACE);
         let mut around: Vec<(&str, &str)> =
             vec![("BATON_URL", url), ("BATON_WORKSPACE", workspace), ("BATON_AGENT", agent)];
         around.extend(token.as_deref().map(|token| ("BATON_TOKEN", token)));

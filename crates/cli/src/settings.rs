@@ -24,7 +24,8 @@ use crate::output::Mode;
 #[derive(Debug, PartialEq)]
 pub(crate) struct Settings {
     pub(crate) url: String,
-    pub(crate) workspace: String,
+    /// None if nobody said which: it is for the command to choose then.
+    pub(crate) workspace: Option<String>,
     pub(crate) agent: String,
     pub(crate) token: Option<String>,
     pub(crate) idempotency_key: Option<String>,
@@ -56,15 +57,15 @@ impl Settings {
     }
 
     fn combined(globals: &Globals, file: File) -> Self {
-        let choose = |said: &Option<String>, file: Option<String>, default: &str| {
-            let said = said.clone().filter(|text| !text.is_empty());
-            said.or(file).unwrap_or_else(|| default.to_owned())
+        let said = |said: &Option<String>| said.clone().filter(|text| !text.is_empty());
+        let choose = |by: &Option<String>, file: Option<String>, default: &str| {
+            said(by).or(file).unwrap_or_else(|| default.to_owned())
         };
         Self {
             url: choose(&globals.url, file.url, "http://127.0.0.1:4747"),
-            workspace: choose(&globals.workspace, file.workspace, "default"),
+            workspace: said(&globals.workspace).or(file.workspace),
             agent: choose(&globals.agent, file.agent, "cli"),
-            token: globals.access_token.clone().filter(|text| !text.is_empty()).or(file.token),
+            token: said(&globals.access_token).or(file.token),
             idempotency_key: globals.idempotency_key.clone(),
             mode: globals.output.or(file.output).unwrap_or_else(Mode::usual),
             quiet: globals.quiet,
@@ -110,13 +111,13 @@ mod tests {
         let text = "url = 'http://b'\nagent = 'ada'\noutput = 'yaml'";
         let settings = Settings::combined(&globals, toml::from_str(text).unwrap());
         assert_eq!((&*settings.url, &*settings.agent), ("http://a", "ada"));
-        assert_eq!((&*settings.workspace, settings.mode), ("default", Mode::Yaml));
+        assert_eq!((settings.workspace, settings.mode), (None, Mode::Yaml));
     }
 
     #[test]
     fn an_empty_variable_is_none() {
         let globals = Globals { workspace: Some(String::new()), ..Globals::default() };
         let file = File { workspace: Some("research".to_owned()), ..File::default() };
-        assert_eq!(Settings::combined(&globals, file).workspace, "research");
+        assert_eq!(Settings::combined(&globals, file).workspace.as_deref(), Some("research"));
     }
 }

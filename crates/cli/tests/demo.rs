@@ -2,7 +2,7 @@
 
 use tempfile::TempDir;
 
-use crate::process::{Ran, baton};
+use crate::process::{Ran, Server, baton};
 
 #[test]
 fn a_task_goes_from_hand_to_hand_and_survives_the_server() {
@@ -26,4 +26,50 @@ fn a_task_goes_from_hand_to_hand_and_survives_the_server() {
         rest = &rest[at + part.len()..];
     }
     assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0, "nothing is left behind");
+}
+
+#[test]
+fn a_fleet_survives_what_goes_wrong_and_loses_nothing() {
+    let server = Server::start();
+    let Ran { code, stdout, stderr } = server.run("demo --rounds 4 --pace fast --seed 7");
+    assert_eq!((code, stderr.as_str()), (0, ""), "{stdout}");
+    // In four rounds every misfortune comes once.
+    let told = [
+        "writes articles in the workspace demo: 4 articles, seed 7",
+        "joins as researcher",
+        "the archive does not answer; it is tried again",
+        "has been silent for too long",
+        "goes on with",
+        "it needs a title",
+        " over from ",
+        "lost: the server has all 12 tasks as completed",
+    ];
+    for part in told {
+        assert!(stdout.contains(part), "`{part}` is not in {stdout}");
+    }
+    assert!(!stdout.contains('\u{1b}'), "colour is for terminals");
+    let tasks = server.run("task stats --workspace demo").json();
+    assert_eq!(tasks["tasks"]["completed"], 12, "{tasks}");
+    for left in ["pending", "in_progress", "handed_off", "waiting_review", "failed", "cancelled"] {
+        assert_eq!(tasks["tasks"][left], 0, "{left} in {tasks}");
+    }
+    let handoffs = server.run("handoff stats --workspace demo").json();
+    assert_eq!((&handoffs["completed"], &handoffs["open"]), (&4.into(), &0.into()), "{handoffs}");
+    assert!(handoffs["rejected"].as_u64() >= Some(1), "{handoffs}");
+    // It works beside what others do, and again where it was.
+    assert_eq!(server.run("task stats").json()["tasks"]["completed"], 0);
+    let again = server.run("demo --rounds 1 --pace fast --agents 4");
+    assert!(again.stdout.contains("the server has all 3 tasks as completed"), "{again:?}");
+}
+
+#[test]
+fn a_fleet_needs_a_server_and_one_of_each_kind() {
+    let server = Server::start();
+    let small = server.run("demo --agents 3");
+    assert_eq!((small.code, &small.error()["code"]), (2, &"cli.usage".into()), "{small:?}");
+    let home = TempDir::new().unwrap();
+    let mut command = baton(home.path());
+    command.args(["demo", "--url", "http://127.0.0.1:1"]);
+    let away = Ran::of(command, "");
+    assert_eq!((away.code, away.stdout.as_str()), (8, ""), "{away:?}");
 }

@@ -103,7 +103,7 @@ impl Command {
             Self::Task(task) => task.run(context, output).await,
             Self::Join(join) => join.run(context, output).await,
             Self::Handoff(handoff) => handoff.run(context, output).await,
-            Self::Demo(demo) => demo.run(output).await,
+            Self::Demo(demo) => demo.run(context, output).await,
             Self::Pipeline(pipeline) => pipeline.run(context, output).await,
             Self::Checkpoint(checkpoint) => checkpoint.run(context, output).await,
             Self::Artifact(artifact) => artifact.run(context, output).await,
@@ -130,6 +130,7 @@ impl Command {
     pub(crate) fn ends_itself(&self) -> bool {
         match self {
             Self::Serve(_) => true,
+            Self::Demo(demo) => demo.ends_itself(),
             Self::Message(message) => message.ends_itself(),
             Self::Task(task) => task.ends_itself(),
             Self::Lock(lock) => lock.ends_itself(),

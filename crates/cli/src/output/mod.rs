@@ -59,10 +59,14 @@ impl Mode {
 }
 
 /// A colour, on terminals.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Colour {
+    Bold,
+    Dim,
     Red,
     Green,
+    Yellow,
+    Magenta,
     Cyan,
 }
 
@@ -193,11 +197,23 @@ impl<W: Write> Output<W> {
     /// The text in a colour, if this is a terminal.
     pub(crate) fn coloured(&self, colour: Colour, text: &str) -> String {
         let code = match colour {
+            Colour::Bold => 1,
+            Colour::Dim => 2,
             Colour::Red => 31,
             Colour::Green => 32,
+            Colour::Yellow => 33,
+            Colour::Magenta => 35,
             Colour::Cyan => 36,
         };
         if self.is_coloured { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+    }
+
+    /// The text, as far as there is room for it after so many characters.
+    pub(crate) fn cut(&self, text: &str, used: usize) -> String {
+        match self.columns_max {
+            Some(columns_max) => table::cut(text, columns_max.saturating_sub(used).max(1)),
+            None => text.to_owned(),
+        }
     }
 
     /// The line, as far as the terminal is wide.

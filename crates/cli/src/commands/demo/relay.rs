@@ -1,4 +1,5 @@
-//! `baton demo`: what Baton is for, acted out by a real server in a temporary folder.
+//! `baton demo handoff`: one task goes from hand to hand, on a server of its own in a temporary
+//! folder, which is really killed in the middle.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -8,45 +9,10 @@ use std::time::Duration;
 use baton_client::{Client, Workspace, connect};
 use baton_core::task::Task;
 use baton_core::{Json, Token};
-use clap::{Args, Subcommand};
 
-use super::handoff::story;
+use crate::commands::handoff::story;
 use crate::failure::Failure;
-use crate::input::milliseconds;
 use crate::output::Output;
-
-const AFTER_HELP: &str = "\
-Examples:
-  baton demo handoff                 researcher, writer and reviewer pass a task on
-  baton demo handoff --pace 0ms      without pauses
-
-The server is a process of its own, and is really killed in the middle. Its folder is removed.";
-
-/// Watch a small fleet at work
-#[derive(Args)]
-#[command(after_help = AFTER_HELP)]
-pub(crate) struct Demo {
-    #[command(subcommand)]
-    verb: Verb,
-}
-
-#[derive(Subcommand)]
-enum Verb {
-    /// A task goes from hand to hand: a rejection, a crash, an approval, a return
-    Handoff {
-        /// How long to pause after each line
-        #[arg(long, value_name = "DURATION", value_parser = milliseconds, default_value = "900ms")]
-        pace: u64,
-    },
-}
-
-impl Demo {
-    pub(crate) async fn run(self, output: &mut Output) -> Result<(), Failure> {
-        let Verb::Handoff { pace } = self.verb;
-        let mut stage = Stage::open(output, Duration::from_millis(pace)).await?;
-        stage.relay().await
-    }
-}
 
 /// A server in a folder of its own; both go when the demo does.
 struct Stage<'a> {
@@ -81,6 +47,11 @@ fn serve(folder: &Path, listen: &str) -> std::io::Result<(Child, String)> {
     }
     let code = server.wait()?;
     Err(std::io::Error::other(format!("the server ended at once: {code}")))
+}
+
+/// Acts it out, with a pause after each line.
+pub(super) async fn act(output: &mut Output, pace: Duration) -> Result<(), Failure> {
+    Stage::open(output, pace).await?.relay().await
 }
 
 fn value(text: &str) -> Json {
