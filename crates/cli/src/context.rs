@@ -47,6 +47,11 @@ impl Context {
         self.workspace_named(self.workspace_said().unwrap_or(name)).await
     }
 
+    /// Who acts.
+    pub(crate) fn agent(&self) -> &str {
+        &self.settings.agent
+    }
+
     /// The workspace that is meant, if anybody said so.
     pub(crate) fn workspace_said(&self) -> Option<&str> {
         self.settings.workspace.as_deref()

@@ -30,6 +30,7 @@ mod state;
 mod stream;
 mod task;
 mod token;
+mod top;
 mod topic;
 mod tx;
 mod watch;
@@ -62,6 +63,7 @@ pub(crate) enum Command {
     Join(join::Join),
     Handoff(handoff::Handoff),
     Demo(demo::Demo),
+    Top(top::Top),
     Pipeline(pipeline::Pipeline),
     Checkpoint(checkpoint::Checkpoint),
     Artifact(artifact::Artifact),
@@ -104,6 +106,7 @@ impl Command {
             Self::Join(join) => join.run(context, output).await,
             Self::Handoff(handoff) => handoff.run(context, output).await,
             Self::Demo(demo) => demo.run(context, output).await,
+            Self::Top(_) => top::Top::run(context, output).await,
             Self::Pipeline(pipeline) => pipeline.run(context, output).await,
             Self::Checkpoint(checkpoint) => checkpoint.run(context, output).await,
             Self::Artifact(artifact) => artifact.run(context, output).await,

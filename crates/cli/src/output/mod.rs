@@ -194,6 +194,11 @@ impl<W: Write> Output<W> {
         self.quiet
     }
 
+    /// Whether colours are wanted.
+    pub(crate) fn is_coloured(&self) -> bool {
+        self.is_coloured
+    }
+
     /// The text in a colour, if this is a terminal.
     pub(crate) fn coloured(&self, colour: Colour, text: &str) -> String {
         let code = match colour {

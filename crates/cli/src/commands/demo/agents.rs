@@ -26,7 +26,7 @@ use tokio::time::sleep;
 use super::plan::{Fate, Pace, REVIEWER, Role, Round};
 
 /// How long one call waits before the next one does.
-const WAIT_MS: u64 = 30_000;
+const WAIT_MS: u64 = 5_000;
 /// More than anybody needs who is not out of luck with the machine.
 const RETRIES_MAX: u64 = 50;
 /// Notes are read soon, or not at all.
@@ -96,7 +96,11 @@ impl Member {
             sleep(step).await;
             Ok::<_, Setback>(json!("the field notes of 1912, page 47"))
         };
-        service.run(answer, stopped(stop.clone())).await.map(drop)
+        // Ends well only when told to stop; what else it ends of happens to everybody.
+        while let Err(error) = service.clone().run(answer, stopped(stop.clone())).await {
+            self.bear(Err(error)).await?;
+        }
+        Ok(())
     }
 
     /// Works on research, and dies of it where that is the plan.
@@ -104,14 +108,14 @@ impl Member {
         let (doom, pace) = (Arc::clone(doom), self.pace);
         let worker = Worker::new(self.workspace.clone()).of_type("research");
         let worker = worker.lease_ms(pace.patience_ms());
-        let worked = worker.run(
-            move |job| {
-                let (doom, workspace) = (Arc::clone(&doom), job.workspace());
-                async move { Research { job, workspace, pace, doom }.run().await }
-            },
-            stopped(stop.clone()),
-        );
-        worked.await.map(drop)
+        let handler = move |job: Job<Client>| {
+            let (doom, workspace) = (Arc::clone(&doom), job.workspace());
+            async move { Research { job, workspace, pace, doom }.run().await }
+        };
+        while let Err(error) = worker.clone().run(handler.clone(), stopped(stop.clone())).await {
+            self.bear(Err(error)).await?;
+        }
+        Ok(())
     }
 
     /// Takes articles, one after the other.
@@ -170,7 +174,7 @@ impl Member {
         let Some(task) = accepted.task else { return Ok(()) };
         let token = token_of(&task);
         let read = async {
-            self.progress(&task.id.to_string(), token, 0.9, "reads every word twice").await?;
+            self.progress(task.id.as_str(), token, 0.9, "reads every word twice").await?;
             sleep(self.pace.step()).await;
             handoffs.complete(id, Some(value("print it"))).await.map(drop)
         };
@@ -202,18 +206,24 @@ impl Member {
         creating.after(&facts).after(&figures).await?;
         let joins = self.workspace.joins();
         let join = joins.of_tasks(&[&article]).await?;
-        while joins.wait(join.id.as_str(), WAIT_MS).await?.is_none() {}
+        loop {
+            match joins.wait(join.id.as_str(), WAIT_MS).await {
+                Ok(Some(_)) => break,
+                Ok(None) => {}
+                Err(error) => self.bear(Err(error)).await?,
+            }
+        }
         let news = format!("the article about {subject} is out");
         self.workspace.topics().publish("news", news).await.map(drop)
     }
 
-    /// Goes on after what happens to everybody: another was faster, the server is away.
+    /// Goes on after what happens to everybody: another was faster, the session was lost because
+    /// the machine is busy, the server is away.
     async fn bear(&self, outcome: Result<(), Error>) -> Result<(), Error> {
         let Err(error) = outcome else { return Ok(()) };
         match error.kind() {
-            Kind::Stale | Kind::Conflict | Kind::NotFound => Ok(()),
-            Kind::Exhausted | Kind::Unavailable => {
-                sleep(self.patience() / 4).await;
+            Kind::Stale | Kind::Conflict | Kind::NotFound | Kind::Exhausted | Kind::Unavailable => {
+                sleep(self.pace.step()).await;
                 Ok(())
             }
             Kind::Invalid | Kind::Denied | Kind::TooLarge => Err(error),

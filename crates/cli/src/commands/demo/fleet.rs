@@ -88,7 +88,8 @@ impl Fleet {
             (None, None) => "until ctrl-c".to_owned(),
         };
         format!(
-            "A fleet of {agents} writes articles in the workspace {workspace}: {until}, seed {seed}.\n\
+            "A fleet of {agents} writes articles in the workspace {workspace}: {until}, \
+             seed {seed}.\n\
              See it from outside: baton top --workspace {workspace}\n\n"
         )
     }

@@ -30,7 +30,12 @@ pub(super) struct Line {
 }
 
 impl Line {
-    fn new(mark: char, colour: Colour, who: impl ToString, what: impl Into<String>) -> Self {
+    fn new(
+        mark: char,
+        colour: Colour,
+        who: &(impl ToString + ?Sized),
+        what: impl Into<String>,
+    ) -> Self {
         Self { mark, colour, who: who.to_string(), what: what.into() }
     }
 
@@ -164,7 +169,7 @@ impl Narrator {
                 // That it is free again is told with the death itself.
                 let gone = matches!(cause, Cause::AgentGone);
                 let what = format!("fails at {task}: {}; {then}", words(error));
-                (!gone).then(|| Line::new('✗', Colour::Red, holder, what))
+                (!gone).then(|| Line::new('✗', Colour::Red, &holder, what))
             }
             task::Event::Cancelled { task, .. } => {
                 self.tasks.remove(task.as_str());
@@ -201,7 +206,7 @@ impl Narrator {
             }
             handoff::Event::Expired { handoff, .. } | handoff::Event::Cancelled { handoff, .. } => {
                 let (from, task) = self.offers.remove(handoff.as_str())?;
-                Some(Line::new('↩', Colour::Red, from, format!("has {task} back, nobody took it")))
+                Some(Line::new('↩', Colour::Red, &from, format!("has {task} back, nobody took it")))
             }
             _ => None,
         }
