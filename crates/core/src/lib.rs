@@ -110,6 +110,6 @@ pub use pattern::Pattern;
 pub use rejection::Rejection;
 pub use reply::{Answer, Reply};
 pub use rules::Rules;
-pub use space::{Committed, Ended, Outcome, Space};
+pub use space::{Committed, Ended, Outcome, PlainSet, Space};
 pub use time::Timestamp;
 pub use transaction::Precondition;

@@ -404,6 +404,13 @@ name!(
     }
 );
 
+impl Key {
+    /// Whether a text may be a key.
+    pub fn is_valid(text: &str) -> bool {
+        (1..=limits::KEY_BYTES_MAX).contains(&text.len()) && text.bytes().all(|byte| byte >= 0x20)
+    }
+}
+
 impl NamespaceName {
     /// The namespace that every workspace has from the beginning.
     pub fn shared() -> Self {

@@ -12,6 +12,11 @@ pub fn set(name: Option<&'static str>) {
     ACTIVE.set(name);
 }
 
+/// Whether any is switched on.
+pub fn any() -> bool {
+    ACTIVE.get().is_some()
+}
+
 /// Whether this bug is switched on.
 pub fn is(name: &str) -> bool {
     ACTIVE.get() == Some(name)

@@ -62,6 +62,13 @@ impl Rules {
         special.map_or(self, |special| &special.rules)
     }
 
+    /// Whether nothing at all is demanded.
+    pub fn is_plain(&self) -> bool {
+        let Self { append_only, schema, merge, ttl_ms, value_bytes_max, flat, keys, .. } = self;
+        let demands = [schema.is_some(), merge.is_some(), ttl_ms.is_some(), !keys.is_empty()];
+        !append_only && !flat && value_bytes_max.is_none() && !demands.contains(&true)
+    }
+
     /// About how many bytes they take in the log, and never fewer.
     pub(crate) fn weight(&self) -> usize {
         const FRAME: usize = 128;

@@ -22,6 +22,7 @@ mod handing;
 mod head;
 mod naming;
 mod pipelines;
+mod plainly;
 mod plan;
 mod reacting;
 mod tables;
@@ -31,6 +32,7 @@ mod tests;
 mod timing;
 
 pub use head::Head;
+pub use plainly::PlainSet;
 use plan::Plan;
 use tables::Undo;
 

@@ -20,12 +20,14 @@
 //! version stays until something is added that an old program must not ignore. A frame that is
 //! newer than the program is refused, not guessed.
 
-use baton_core::{AgentId, Batch, Event, Revision, Timestamp, WorkspaceName};
+use baton_core::{AgentId, Batch, Entry, Event, Revision, Timestamp, WorkspaceName};
 use serde::Deserialize;
 use thiserror::Error;
 
 mod packing;
 mod unpacking;
+
+use packing::Written;
 
 /// MessagePack with named fields.
 const CODEC: u8 = 1;
@@ -116,18 +118,51 @@ pub fn encode(
     batch: &Batch,
     deadline: Option<Timestamp>,
 ) {
+    frame(group, workspace, (batch.revision, batch.time), deadline, |group| {
+        packing::body(group, &batch.agent, &batch.events);
+    });
+}
+
+/// Appends a batch whose one event is that an entry was set, and that does not end by itself.
+pub fn encode_set(
+    group: &mut Vec<u8>,
+    workspace: &WorkspaceName,
+    entry: &Entry,
+    deadline: Option<Timestamp>,
+) {
+    let written = Written {
+        namespace: entry.namespace().as_str(),
+        key: entry.key(),
+        value: entry.value(),
+        version: entry.version().0,
+        how: None,
+        expires_at: None,
+        bound_to: None,
+    };
+    frame(group, workspace, (entry.revision(), entry.updated_at()), deadline, |group| {
+        packing::one_set(group, entry.updated_by(), &written);
+    });
+}
+
+fn frame(
+    group: &mut Vec<u8>,
+    workspace: &WorkspaceName,
+    (revision, time): (Revision, Timestamp),
+    deadline: Option<Timestamp>,
+    body: impl FnOnce(&mut Vec<u8>),
+) {
     let start = group.len();
     let name = workspace.as_str().as_bytes();
     let mut fixed = [0; PREFIX + FIXED];
     fixed[8] = CODEC;
     fixed[9..11].copy_from_slice(&SCHEMA.to_le_bytes());
-    fixed[11..19].copy_from_slice(&batch.revision.0.to_le_bytes());
-    fixed[19..27].copy_from_slice(&batch.time.0.to_le_bytes());
+    fixed[11..19].copy_from_slice(&revision.0.to_le_bytes());
+    fixed[19..27].copy_from_slice(&time.0.to_le_bytes());
     fixed[27..35].copy_from_slice(&deadline.map_or(0, |moment| moment.0).to_le_bytes());
     fixed[35] = u8::try_from(name.len()).expect("names are shorter than 256 bytes");
     group.extend_from_slice(&fixed);
     group.extend_from_slice(name);
-    packing::body(group, &batch.agent, &batch.events);
+    body(group);
     let length = u32::try_from(group.len() - start - PREFIX).expect("batches are limited");
     let checksum = crc32fast::hash(&group[start + PREFIX..]);
     group[start..start + 4].copy_from_slice(&length.to_le_bytes());
@@ -215,6 +250,7 @@ pub fn outlines(record: &[u8]) -> impl Iterator<Item = Result<(u32, Outline<'_>)
 
 #[cfg(test)]
 mod tests {
+    use baton_core::entries::Head;
     use baton_core::{Json, Key, NamespaceName, Version, state, workspace};
 
     use super::*;
@@ -246,6 +282,32 @@ mod tests {
         assert_eq!(found[1].1.revision, Revision(7));
         assert_eq!(found[1].1.deadline, Some(Timestamp(99)));
         assert_eq!(decode(&record[second as usize..]), Ok(batch));
+    }
+
+    #[test]
+    fn an_entry_is_written_as_the_batch_that_set_it() {
+        let (name, batch) = example();
+        let (namespace, key) = (NamespaceName::shared(), Key::parse("plan").unwrap());
+        let (value, version) = (Json::parse(r#"{"a":[1]}"#).unwrap(), Version(3));
+        let event = state::Event::Set {
+            namespace: namespace.clone(),
+            key: key.clone(),
+            value: value.clone(),
+            version,
+            operation: state::Operation::Set,
+            expires_at: None,
+            bound_to: None,
+            source: None,
+        };
+        let head =
+            Head { revision: batch.revision.0, time_ms: batch.time.0, version: 3, author: 0 };
+        let packed = baton_core::entries::Entry::new(head, key.as_str(), value.as_bytes());
+        let entry = Entry::new(packed, namespace, batch.agent.clone());
+        let batch = Batch { events: vec![Event::State(event)], ..batch };
+        let (mut general, mut short) = (Vec::new(), Vec::new());
+        encode(&mut general, &name, &batch, Some(Timestamp(99)));
+        encode_set(&mut short, &name, &entry, Some(Timestamp(99)));
+        assert_eq!(general, short);
     }
 
     #[test]

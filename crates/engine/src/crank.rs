@@ -24,7 +24,7 @@ use std::task::{Context, Poll};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use baton_core::{AgentId, Answer, Rejection, Request, WorkspaceName};
+use baton_core::{AgentId, Answer, PlainSet, Rejection, Request, WorkspaceName};
 use baton_log::Log;
 
 use crate::call::{Call, Waiting};
@@ -359,6 +359,26 @@ impl Crank {
         })
     }
 
+    /// Sets an entry at once, if that is plain: see [`Machine::set_plainly`].
+    ///
+    /// [`Machine::set_plainly`]: crate::machine::Machine::set_plainly
+    pub(crate) fn set_plainly(
+        &self,
+        workspace: &WorkspaceName,
+        set: &PlainSet<'_>,
+        agent: &AgentId,
+    ) -> Option<Held<Result<Answer, Rejection>>> {
+        if self.shard.settled().stopped().is_some() {
+            return None;
+        }
+        let now = self.shard.clock.now();
+        let mut machine = self.shard.machine();
+        if machine.gathered().1 >= self.shard.options.group_bytes_max {
+            return None;
+        }
+        machine.set_plainly(workspace, set, agent, now)
+    }
+
     /// The caller of a waiting call is gone.
     pub(crate) fn give_up(&self, call: &Arc<Call>) {
         self.shard.machine().give_up(call, self.shard.clock.now());
@@ -394,6 +414,7 @@ impl Crank {
             return;
         }
         self.write();
+        self.shard.settled().pass_on();
         if self.shard.machine().gathered().0 > 0 {
             // Not one of those who gathered it: a future may be held and not polled for long.
             self.sync.ring();

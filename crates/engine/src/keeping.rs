@@ -168,7 +168,9 @@ impl<L: Log> Shard<L> {
                 return Ok(());
             }
             let bytes = history.tail.bytes();
-            let replaced = self.to_merge(&history.runs, bytes);
+            // A run of full length is as good as a longer one, and need not be written twice.
+            let is_full = count == RUN_BATCHES_MAX;
+            let replaced = if is_full { Vec::new() } else { self.to_merge(&history.runs, bytes) };
             (history.tail.first(), count, replaced)
         };
         let begin = replaced.first().map_or(first.0, |run| run.first());

@@ -29,8 +29,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use baton_core::{
-    AgentId, Answer, Ended, Outcome, Query, Rejection, Reply, Request, Revision, Space, Timestamp,
-    WaitId, Wish, WorkspaceName, limits, state,
+    AgentId, Answer, Ended, Outcome, PlainSet, Query, Rejection, Reply, Request, Revision, Space,
+    Timestamp, WaitId, Wish, WorkspaceName, limits, state,
 };
 use baton_log::Position;
 
@@ -180,6 +180,11 @@ impl Machine {
         agent: &AgentId,
         now: Timestamp,
     ) -> Result<Taken, Absent<Request>> {
+        if let Some(set) = PlainSet::of(&request)
+            && let Some(held) = self.set_plainly(workspace, &set, agent, now)
+        {
+            return Ok(Taken::Decided(held));
+        }
         let Some(resident) = self.residents.get_mut(workspace) else {
             return Err(Absent(request));
         };
@@ -210,11 +215,7 @@ impl Machine {
             }
             return Ok(resident.taken(workspace, committed.outcome, group));
         };
-        if resident.newest.group != self.open.number {
-            resident.earlier = resident.newest;
-            resident.newest = Mark { group: self.open.number, before };
-            resident.place_in_group = self.open.join(workspace);
-        }
+        resident.enter(&mut self.open, workspace, before);
         let deadline = resident.space.next_deadline();
         let bytes = self.open.add(resident.place_in_group, &batch, deadline);
         resident.bytes_since_snapshot += u64::from(bytes);
@@ -240,6 +241,44 @@ impl Machine {
             }
         }
         Ok(taken)
+    }
+
+    /// Sets an entry, if that is plain and nobody watches; if not, nothing has happened.
+    pub fn set_plainly(
+        &mut self,
+        workspace: &WorkspaceName,
+        set: &PlainSet<'_>,
+        agent: &AgentId,
+        now: Timestamp,
+    ) -> Option<Held<Result<Answer, Rejection>>> {
+        let resident = self.residents.get_mut(workspace)?;
+        if !resident.watchers.is_empty() {
+            return None;
+        }
+        let before = resident.space.revision();
+        let entry = resident.space.set_plainly(set, agent, now)?;
+        resident.used_at = now;
+        resident.enter(&mut self.open, workspace, before);
+        // It ends no wait and begins none: what time causes next is what it was.
+        let bytes = self.open.add_set(resident.place_in_group, &entry, resident.deadline);
+        resident.bytes_since_snapshot += u64::from(bytes);
+        let (revision, reply) = (entry.revision(), Reply::State(state::Reply::Entry(entry)));
+        Some(Held::new(Ok(Answer { revision, reply }), self.open.number))
+    }
+
+    /// Reads an entry as it is, if it is there and nothing about it is unusual.
+    pub fn get_plainly(
+        &mut self,
+        workspace: &WorkspaceName,
+        namespace: &str,
+        key: &str,
+        now: Timestamp,
+    ) -> Option<Held<Result<Answer, Rejection>>> {
+        let resident = self.residents.get_mut(workspace)?;
+        let entry = resident.space.get_plainly(namespace, key)?;
+        resident.used_at = now;
+        let touched = entry.revision();
+        Some(resident.seen(Ok(Reply::State(state::Reply::Entry(entry))), touched, self.durable))
     }
 
     /// Who must be woken, once no lock is held, because of what was told and not written down.
@@ -318,15 +357,7 @@ impl Machine {
             }
             (_, Ok(_) | Err(_)) => revision,
         };
-        let group = resident.undurable(touched, durable);
-        // What was touched may be durable while later changes are not: nobody hears of those.
-        let seen = group.max(durable);
-        #[cfg(feature = "planted")]
-        let seen = if baton_core::planted::is("machine.tells_too_much") { u64::MAX } else { seen };
-        let revision = resident.revision_after(seen);
-        #[cfg(feature = "planted")]
-        let group = if baton_core::planted::is("machine.dirty_read") { 0 } else { group };
-        Ok(Asked::Present(Held::new(reply.map(|reply| Answer { revision, reply }), group)))
+        Ok(Asked::Present(resident.seen(reply, touched, durable)))
     }
 
     /// Whether the group that is being gathered has anything in it, and how much.
@@ -607,6 +638,33 @@ impl Resident {
             before.settle(Err(Error::Unknown { reason }));
         }
         Taken::Waits(call, group)
+    }
+
+    /// Joins the group that is being gathered, with the revision before its first change there.
+    fn enter(&mut self, open: &mut Group, workspace: &WorkspaceName, before: Revision) {
+        if self.newest.group != open.number {
+            self.earlier = self.newest;
+            self.newest = Mark { group: open.number, before };
+            self.place_in_group = open.join(workspace);
+        }
+    }
+
+    /// An answer that rests on what this revision made, for when that is durable.
+    fn seen(
+        &self,
+        reply: Result<Reply, Rejection>,
+        touched: Revision,
+        durable: u64,
+    ) -> Held<Result<Answer, Rejection>> {
+        let group = self.undurable(touched, durable);
+        // What was touched may be durable while later changes are not: nobody hears of those.
+        let seen = group.max(durable);
+        #[cfg(feature = "planted")]
+        let seen = if baton_core::planted::is("machine.tells_too_much") { u64::MAX } else { seen };
+        let revision = self.revision_after(seen);
+        #[cfg(feature = "planted")]
+        let group = if baton_core::planted::is("machine.dirty_read") { 0 } else { group };
+        Held::new(reply.map(|reply| Answer { revision, reply }), group)
     }
 
     /// Whether anybody watches, or waits for something here, or is to be called.

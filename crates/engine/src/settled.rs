@@ -123,6 +123,16 @@ impl Settled {
         }
     }
 
+    /// Wakes these, most of them by the first of them.
+    pub fn wake(&self, mut wakers: Vec<Waker>) {
+        if wakers.len() > HERALD_FROM {
+            let mut inner = self.lock();
+            inner.heralded.extend(wakers.drain(HERALD_FROM..));
+            self.heralds.store(true, Ordering::SeqCst);
+        }
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
     fn release(&self, mut inner: MutexGuard<'_, Inner>) {
         let Inner { upto, closed, waiting, spare, heralded, .. } = &mut *inner;
         let ready = waiting.partition_point(|(group, _)| *closed || group <= upto);

@@ -174,7 +174,7 @@ impl<L: Log> Shard<L> {
                 let durable = machine.durable();
                 drop(machine);
                 self.settled.reach(durable);
-                wakers.wake();
+                self.settled.wake(wakers.answer());
                 return Flushed::Durable(watch.elapsed());
             }
             Err(AppendError::Full) => Error::Full,

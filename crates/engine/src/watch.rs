@@ -59,10 +59,15 @@ pub struct Wakers {
 }
 
 impl Wakers {
+    /// Answers the calls; whoever is left must be woken.
+    pub fn answer(self) -> Vec<Waker> {
+        self.calls.into_iter().for_each(|(call, told)| call.settle(told));
+        self.wakers
+    }
+
     /// Wakes and answers them.
     pub fn wake(self) {
-        self.calls.into_iter().for_each(|(call, told)| call.settle(told));
-        self.wakers.into_iter().for_each(Waker::wake);
+        self.answer().into_iter().for_each(Waker::wake);
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use baton::machine::{Absent, Asked, Held};
 use baton::{Baton, Error, Submitted, Waiting};
+use baton_core::wire::Plain;
 use baton_core::{AgentId, Answer, Query, Rejection, Request, WorkspaceName};
 use baton_handle::{Caller, Carrier};
 
@@ -81,6 +82,24 @@ impl<T> Turn<T> {
         })
     }
 
+    /// Does what is plain at once; false if it is not, and nothing has happened.
+    pub(crate) fn do_plainly(
+        &mut self,
+        baton: &Baton,
+        workspace: &WorkspaceName,
+        agent: &AgentId,
+        plain: &Plain<'_>,
+        mark: T,
+    ) -> bool {
+        let held = match plain {
+            Plain::Set(set) => baton.set_plainly(workspace, set, agent),
+            Plain::Get { namespace, key } => baton.get_plainly(workspace, namespace, key),
+        };
+        let Some(held) = held else { return false };
+        self.waiting.push_back((mark, held));
+        true
+    }
+
     /// Hands in a question.
     pub(crate) fn look_up(
         &mut self,
@@ -117,9 +136,9 @@ impl<T> Turn<T> {
     }
 
     /// The next answer, after that.
-    pub(crate) async fn next(&mut self, baton: &Baton) -> Option<(T, Result<Answer, Error>)> {
+    pub(crate) fn next(&mut self, baton: &Baton) -> Option<(T, Result<Answer, Error>)> {
         let (mark, held) = self.waiting.pop_front()?;
-        let fate = baton.settled(held.group()).await;
+        let fate = baton.fate(held.group()).expect("it was waited for");
         Some((mark, fate.and_then(|durable| held.open(durable).map_err(Error::Rejected))))
     }
 }

@@ -218,7 +218,7 @@ fn string_end(text: &[u8], mut at: usize) -> Result<usize, Fault> {
 
 /// Where a quote, a backslash or a control character stands, or the text ends: eight bytes a step.
 #[inline]
-fn plain_end(text: &[u8], mut at: usize) -> usize {
+pub(crate) fn plain_end(text: &[u8], mut at: usize) -> usize {
     while let Some(eight) = text.get(at..).and_then(<[u8]>::first_chunk::<8>) {
         let word = u64::from_le_bytes(*eight);
         let found = stops(word);

@@ -76,6 +76,11 @@ impl Table {
         self.by_name.get(name)
     }
 
+    /// A namespace, by what may be the text of its name.
+    pub fn get_by(&self, name: &str) -> Option<&Namespace> {
+        self.by_name.get(name)
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.by_name.len()

@@ -174,6 +174,37 @@ impl Table {
         }
     }
 
+    /// The version of an entry, 0 if there is none; nothing if any entry ends by itself, or if the
+    /// namespace has never had one.
+    pub(crate) fn plain_version(&self, namespace: &NamespaceName, key: &str) -> Option<u32> {
+        let shelf = self.by_namespace.get(namespace).filter(|_| self.endings.is_empty())?;
+        Some(shelf.get(key).map_or(0, entries::Entry::version))
+    }
+
+    /// Puts an entry of which [`Table::plain_version`] has told the version before.
+    pub(crate) fn put_plainly(
+        &mut self,
+        namespace: &NamespaceName,
+        key: &str,
+        value: &str,
+        version: u32,
+        moment: &Moment<'_>,
+    ) -> Entry {
+        let author = self.authors.number(moment.agent);
+        let head = Head { revision: moment.revision.0, time_ms: moment.time.0, version, author };
+        let packed = entries::Entry::new(head, key, value.as_bytes());
+        let shelf = self.by_namespace.get_mut(namespace).expect("it was looked into");
+        shelf.put(packed.clone());
+        Entry::new(packed, namespace.clone(), moment.agent.clone())
+    }
+
+    /// An entry, if it is there and no entry ends by itself.
+    pub(crate) fn get_plainly(&self, namespace: &str, key: &str) -> Option<Entry> {
+        let (namespace, shelf) =
+            self.by_namespace.get_key_value(namespace).filter(|_| self.endings.is_empty())?;
+        shelf.get(key).map(|packed| self.shown(namespace, packed))
+    }
+
     fn shelf(&mut self, namespace: &NamespaceName) -> &mut Entries {
         self.by_namespace.entry(namespace.clone()).or_default()
     }

@@ -78,6 +78,12 @@ impl Set {
             ephemeral: false,
         }
     }
+
+    /// Whether nothing but a version is expected, and nothing but the value is given.
+    pub fn is_plain(&self) -> bool {
+        let Self { if_absent, expected_value, ttl_ms, ephemeral, .. } = self;
+        !if_absent && expected_value.is_none() && ttl_ms.is_none() && !ephemeral
+    }
 }
 
 /// Removes an entry.

@@ -4,13 +4,13 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use super::call::{Call, Watch};
+use super::call::{Call, Plain, Watch};
 use super::fault::Fault;
 use super::fields::{FIELDS_MAX, Fields, Value};
 use super::operations::{Effect, Operation, operation};
 use super::usual;
 use crate::command::{Command, Query, Wish};
-use crate::json::scan::{blank_end, value_end};
+use crate::json::scan::{blank_end, plain_end, value_end};
 use crate::limits;
 use crate::numbers::Token;
 use crate::travel::At;
@@ -108,6 +108,21 @@ impl<'a> Frame<'a> {
                 Some(operation) => self.operation(operation),
                 None => Err(Fault::UnknownCommand { command: name.to_owned() }),
             },
+        }
+    }
+
+    /// What is wanted, if it is plain: borrowed, and its names not checked yet.
+    pub fn plain(&self) -> Option<Plain<'_>> {
+        if self.idempotency_key.is_some() {
+            return None;
+        }
+        match self.command.as_deref()? {
+            "state.set" => usual::plain_set(&self.fields).map(Plain::Set),
+            "state.get" => {
+                let (namespace, key) = usual::plain_get(&self.fields)?;
+                Some(Plain::Get { namespace, key })
+            }
+            _ => None,
         }
     }
 
@@ -308,22 +323,19 @@ fn malformed(reason: &str) -> Fault {
     Fault::Malformed { reason: reason.to_owned() }
 }
 
-/// Where a short string without escapes ends, which nearly every name and many a value is. The
-/// general scan is made for long ones.
-fn plain_end(bytes: &[u8], at: usize) -> Option<usize> {
-    const SHORT: usize = 32;
+/// Where a string without escapes ends, which nearly every name and many a value is.
+#[inline]
+fn plain_string_end(bytes: &[u8], at: usize) -> Option<usize> {
     if bytes.get(at) != Some(&b'"') {
         return None;
     }
-    let rest = &bytes[at + 1..];
-    let rest = &rest[..rest.len().min(SHORT)];
-    let place = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1F))?;
-    (rest[place] == b'"').then_some(at + place + 2)
+    let end = plain_end(bytes, at + 1);
+    (bytes.get(end) == Some(&b'"')).then_some(end + 1)
 }
 
 /// Where the value that begins here ends, and the text between.
 fn scanned(text: &str, at: usize) -> Result<(&str, usize), Fault> {
-    let end = match plain_end(text.as_bytes(), at) {
+    let end = match plain_string_end(text.as_bytes(), at) {
         Some(end) => end,
         None => value_end(text.as_bytes(), at).map_err(Fault::Json)?,
     };

@@ -34,7 +34,7 @@ mod tests;
 mod usual;
 
 pub use answer::{write_answer, write_number, write_reply, write_text};
-pub use call::{Call, Watch};
+pub use call::{Call, Plain, Watch};
 pub use fault::Fault;
 pub use fields::Fields;
 pub(crate) use frame::command_of;

@@ -12,7 +12,7 @@
 //! a comparison of arbitrary ones hold it.
 
 use baton_core::state::{self, Operation};
-use baton_core::{AgentId, Event};
+use baton_core::{AgentId, Event, Timestamp};
 
 #[cfg(test)]
 mod tests;
@@ -20,45 +20,90 @@ mod tests;
 /// What an event by hand takes besides its names and its value: more, and the buffer grows.
 const FRAME_BYTES: usize = 128;
 
+/// A value that was set and did not come from another namespace.
+pub(super) struct Written<'a> {
+    /// In this namespace.
+    pub namespace: &'a str,
+    /// Under this key.
+    pub key: &'a str,
+    /// The JSON text.
+    pub value: &'a [u8],
+    /// The version it made.
+    pub version: u64,
+    /// How it came to be, if not by being set.
+    pub how: Option<&'static str>,
+    /// When it goes by itself.
+    pub expires_at: Option<Timestamp>,
+    /// With whose session it goes.
+    pub bound_to: Option<&'a str>,
+}
+
 /// Appends `{agent, events}`.
 pub(super) fn body(output: &mut Vec<u8>, agent: &AgentId, events: &[Event]) {
-    output.extend_from_slice(b"\x82\xa5agent");
-    text(output, agent.as_str());
-    output.extend_from_slice(b"\xa6events");
+    begin(output, agent);
     match u32::try_from(events.len()).expect("batches are limited") {
         count @ 0..16 => output.push(0x90 | low_byte(count)),
         count @ 16..0x1_0000 => sized::<2>(output, 0xdc, count),
         count => sized::<4>(output, 0xdd, count),
     }
     for event in events {
-        if !set(output, event) {
-            rmp_serde::encode::write_named(output, event).expect("events can be encoded");
+        match Written::of(event) {
+            Some(written) => set(output, &written),
+            None => {
+                rmp_serde::encode::write_named(output, event).expect("events can be encoded");
+            }
         }
     }
 }
 
-/// Appends a value that was set and did not come from another namespace; false if it is not that.
-fn set(output: &mut Vec<u8>, event: &Event) -> bool {
-    let Event::State(state::Event::Set {
-        namespace,
-        key,
-        value,
-        version,
-        operation,
-        expires_at,
-        bound_to,
-        source: None,
-    }) = event
-    else {
-        return false;
-    };
-    let how = match operation {
-        Operation::Set => None,
-        Operation::Patched => Some("patched"),
-        Operation::Transferred => Some("transferred"),
-    };
+/// Appends `{agent, events}` where the one event is that a value was set.
+pub(super) fn one_set(output: &mut Vec<u8>, agent: &AgentId, written: &Written<'_>) {
+    begin(output, agent);
+    output.push(0x91);
+    set(output, written);
+}
+
+fn begin(output: &mut Vec<u8>, agent: &AgentId) {
+    output.extend_from_slice(b"\x82\xa5agent");
+    text(output, agent.as_str());
+    output.extend_from_slice(b"\xa6events");
+}
+
+impl<'a> Written<'a> {
+    fn of(event: &'a Event) -> Option<Self> {
+        let Event::State(state::Event::Set {
+            namespace,
+            key,
+            value,
+            version,
+            operation,
+            expires_at,
+            bound_to,
+            source: None,
+        }) = event
+        else {
+            return None;
+        };
+        let how = match operation {
+            Operation::Set => None,
+            Operation::Patched => Some("patched"),
+            Operation::Transferred => Some("transferred"),
+        };
+        Some(Self {
+            namespace: namespace.as_str(),
+            key: key.as_str(),
+            value: value.as_bytes(),
+            version: version.0,
+            how,
+            expires_at: *expires_at,
+            bound_to: bound_to.as_ref().map(AgentId::as_str),
+        })
+    }
+}
+
+fn set(output: &mut Vec<u8>, written: &Written<'_>) {
+    let Written { namespace, key, value, version, how, expires_at, bound_to } = *written;
     let more = [how.is_some(), expires_at.is_some(), bound_to.is_some()];
-    let (namespace, key, value) = (namespace.as_str(), key.as_str(), value.as_bytes());
     output.reserve(FRAME_BYTES + namespace.len() + key.len() + value.len());
     // What never differs is copied in one piece: heads of maps, then names with their heads.
     let fields = 4 + more.into_iter().map(u8::from).sum::<u8>();
@@ -71,7 +116,7 @@ fn set(output: &mut Vec<u8>, event: &Event) -> bool {
     output.extend_from_slice(b"\xa5value");
     binary(output, value);
     output.extend_from_slice(b"\xa7version");
-    number(output, version.0);
+    number(output, version);
     if let Some(how) = how {
         text(output, "operation");
         text(output, how);
@@ -82,9 +127,8 @@ fn set(output: &mut Vec<u8>, event: &Event) -> bool {
     }
     if let Some(agent) = bound_to {
         text(output, "bound_to");
-        text(output, agent.as_str());
+        text(output, agent);
     }
-    true
 }
 
 #[inline]

@@ -8,12 +8,12 @@
 //! The handles of [`baton_handle`] wait for each answer by itself, which is what most programs want
 //! and costs a server a wait for every request instead of one for every turn.
 
-use baton_core::{AgentId, Query, Request, WorkspaceName};
+use baton_core::{AgentId, Answer, PlainSet, Query, Rejection, Request, WorkspaceName};
 
 use super::Baton;
 use crate::crank::Submitted;
 use crate::error::Error;
-use crate::machine::{Absent, Asked};
+use crate::machine::{Absent, Asked, Held};
 
 impl Baton {
     /// Decides a request at once. What was answered may be told when its group is settled.
@@ -38,9 +38,41 @@ impl Baton {
         }
     }
 
+    /// Sets an entry at once, if nothing about that is unusual. If something is, nothing has
+    /// happened: hand it in as a request.
+    pub fn set_plainly(
+        &self,
+        workspace: &WorkspaceName,
+        set: &PlainSet<'_>,
+        agent: &AgentId,
+    ) -> Option<Held<Result<Answer, Rejection>>> {
+        self.crank.set_plainly(workspace, set, agent)
+    }
+
+    /// Reads an entry at once, if it is there and nothing about that is unusual. If something is,
+    /// ask for it.
+    pub fn get_plainly(
+        &self,
+        workspace: &WorkspaceName,
+        namespace: &str,
+        key: &str,
+    ) -> Option<Held<Result<Answer, Rejection>>> {
+        let shard = &self.crank.shard;
+        if shard.settled().stopped().is_some() {
+            return None;
+        }
+        let now = shard.clock.now();
+        shard.machine().get_plainly(workspace, namespace, key, now)
+    }
+
     /// Waits until a group is durable, and helps to write it; answers with how far all is durable.
     pub async fn settled(&self, group: u64) -> Result<u64, Error> {
         self.crank.durable(group).await
+    }
+
+    /// What became of a group, if that is known.
+    pub fn fate(&self, group: u64) -> Option<Result<u64, Error>> {
+        self.crank.shard.settled().fate(group)
     }
 
     /// Waits until a workspace is in memory.

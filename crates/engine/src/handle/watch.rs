@@ -136,7 +136,12 @@ impl Stream for Watch {
                 }
                 continue;
             }
-            match self.queue.poll_next(context) {
+            let arrived = self.queue.poll_next(context);
+            if arrived.is_ready() {
+                // Of many who watch, the first that are woken wake the others.
+                self.baton.crank.shard.settled().pass_on();
+            }
+            match arrived {
                 Poll::Pending => return Poll::Pending,
                 // It is no part of a commit, and comes after all that there was before it.
                 Poll::Ready(Arrival::Notice(notice)) if notice.is_live() => {

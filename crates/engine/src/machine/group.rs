@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use baton_core::{Batch, Timestamp, WorkspaceName};
+use baton_core::{Batch, Entry, Timestamp, WorkspaceName};
 
 use crate::call::{Call, Told};
 use crate::codec;
@@ -43,14 +43,34 @@ impl Group {
         batch: &Batch,
         deadline: Option<Timestamp>,
     ) -> u32 {
-        let offset = u32::try_from(self.bytes.len()).expect("groups are limited");
+        let offset = self.bytes.len();
         let name = &self.workspaces[workspace as usize];
         codec::encode(&mut self.bytes, name, batch, deadline);
-        let bytes = u32::try_from(self.bytes.len()).expect("groups are limited") - offset;
         for event in &batch.events {
             self.hashes.push(subject_hash(&event.subject_parts()));
         }
-        let hashes = u32::try_from(batch.events.len()).expect("batches are limited");
+        self.added(workspace, offset, batch.events.len())
+    }
+
+    /// Adds a batch whose one event is that an entry was set.
+    pub(super) fn add_set(
+        &mut self,
+        workspace: u32,
+        entry: &Entry,
+        deadline: Option<Timestamp>,
+    ) -> u32 {
+        let offset = self.bytes.len();
+        let name = &self.workspaces[workspace as usize];
+        codec::encode_set(&mut self.bytes, name, entry, deadline);
+        let parts = ["state/", entry.namespace().as_str(), "/", entry.key()];
+        self.hashes.push(subject_hash(&parts));
+        self.added(workspace, offset, 1)
+    }
+
+    fn added(&mut self, workspace: u32, offset: usize, events: usize) -> u32 {
+        let offset = u32::try_from(offset).expect("groups are limited");
+        let bytes = u32::try_from(self.bytes.len()).expect("groups are limited") - offset;
+        let hashes = u32::try_from(events).expect("batches are limited");
         self.batches.push(Grouped { workspace, offset, bytes, hashes });
         bytes
     }

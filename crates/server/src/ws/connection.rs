@@ -454,7 +454,7 @@ impl Connection {
         if !self.turn.is_empty() {
             let shared = Arc::clone(&self.shared);
             self.turn.settle(&shared.baton).await;
-            while let Some((id, outcome)) = self.turn.next(&shared.baton).await {
+            while let Some((id, outcome)) = self.turn.next(&shared.baton) {
                 self.outbox.answer(id, &outcome);
                 if self.outbox.bytes.len() >= shared.settings.unsent_bytes_max {
                     self.flush().await?;

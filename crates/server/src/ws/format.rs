@@ -25,31 +25,30 @@ impl Format {
         if offered.is_empty() { Some((Self::Json, None)) } else { offered.iter().find_map(known) }
     }
 
-    /// The JSON text of a message, if it is of this format; what has to be translated is put into
-    /// the scratch.
-    pub(super) fn read<'a>(
-        self,
-        is_text: bool,
-        payload: &'a [u8],
-        scratch: &'a mut Vec<u8>,
-    ) -> Result<&'a str, Fault> {
-        let text = match (self, is_text) {
-            (Self::Json, true) => payload,
-            (Self::MessagePack, false) => {
-                scratch.clear();
-                messagepack::to_json(payload, scratch)?;
-                &*scratch
-            }
-            (Self::Json, false) => {
-                let reason = "send text, or choose the sub-protocol `baton.v1.msgpack`".to_owned();
-                return Err(Fault::Malformed { reason });
-            }
-            (Self::MessagePack, true) => {
+    /// The JSON in a message of text, if that is this format.
+    pub(super) fn read_text(self, text: &str) -> Result<&str, Fault> {
+        match self {
+            Self::Json => Ok(text),
+            Self::MessagePack => {
                 let reason = "send bytes, or choose the sub-protocol `baton.v1.json`".to_owned();
-                return Err(Fault::Malformed { reason });
+                Err(Fault::Malformed { reason })
             }
-        };
-        Ok(str::from_utf8(text).expect("text was checked, and the translation writes text"))
+        }
+    }
+
+    /// The JSON in a message of bytes, if that is this format.
+    pub(super) fn read_bytes(self, bytes: &[u8]) -> Result<String, Fault> {
+        match self {
+            Self::MessagePack => {
+                let mut text = Vec::new();
+                messagepack::to_json(bytes, &mut text)?;
+                Ok(String::from_utf8(text).expect("the translation writes text"))
+            }
+            Self::Json => {
+                let reason = "send text, or choose the sub-protocol `baton.v1.msgpack`".to_owned();
+                Err(Fault::Malformed { reason })
+            }
+        }
     }
 
     /// Appends a document, which is written as JSON, as a frame.

@@ -157,13 +157,10 @@ fn unmask(payload: &mut [u8], mask: [u8; 4]) {
 /// Something whole that came.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Message<'a> {
-    /// A message; text if so, checked to be UTF-8.
-    Data {
-        /// Whether it is text.
-        is_text: bool,
-        /// The bytes.
-        payload: &'a [u8],
-    },
+    /// A message of text.
+    Text(&'a str),
+    /// A message of bytes.
+    Binary(&'a [u8]),
     /// A sign of life is wanted, with this in it.
     Ping(&'a [u8]),
     /// A sign of life.
@@ -251,10 +248,10 @@ impl Decoder {
 }
 
 fn data(is_text: bool, payload: &[u8]) -> Result<Message<'_>, Broken> {
-    if is_text && str::from_utf8(payload).is_err() {
-        return Err(Broken::not_text());
+    if !is_text {
+        return Ok(Message::Binary(payload));
     }
-    Ok(Message::Data { is_text, payload })
+    str::from_utf8(payload).map(Message::Text).map_err(|_| Broken::not_text())
 }
 
 fn close_code(payload: &[u8]) -> Result<Option<u16>, Broken> {

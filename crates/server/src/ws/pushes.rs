@@ -63,12 +63,16 @@ impl Stream for Pushing {
     }
 }
 
-/// The watches of one connection; only those that have something are looked at.
+/// The watches of one connection. Most have none, many have one, and few have more: the first is
+/// asked itself, and of the others only those that have something.
 #[derive(Default)]
 pub(super) struct Pushes {
-    // Most connections watch nothing, and ten thousand of them should cost little.
-    watches: Option<Box<SelectAll<Pushing>>>,
+    // In boxes, so that ten thousand connections that watch nothing cost little.
+    first: Option<Box<Pushing>>,
+    others: Option<Box<SelectAll<Pushing>>>,
     count: usize,
+    /// The first had something last: the others are asked before it.
+    others_next: bool,
 }
 
 impl Pushes {
@@ -78,21 +82,31 @@ impl Pushes {
 
     /// Whether there is a watch of this number.
     pub(super) fn has(&self, watch: u64) -> bool {
-        let mut all = self.watches.iter().flat_map(|watches| watches.iter());
+        let others = self.others.iter().flat_map(|others| others.iter());
+        let mut all = self.first.as_deref().into_iter().chain(others);
         all.any(|pushing| pushing.watch == watch && pushing.stream.is_some())
     }
 
     /// Adds a watch, whose place was taken.
     pub(super) fn add(&mut self, watch: u64, stream: Watch, place: Watching) {
         let pushing = Pushing { watch, stream: Some((stream, place)), waker: None };
-        self.watches.get_or_insert_default().push(pushing);
+        if self.first.is_none() {
+            self.first = Some(Box::new(pushing));
+        } else {
+            self.others.get_or_insert_default().push(pushing);
+        }
         self.count += 1;
     }
 
     /// Ends a watch; whether there was one.
     pub(super) fn end(&mut self, watch: u64) -> bool {
-        let Some(watches) = &mut self.watches else { return false };
-        let mut all = watches.iter_mut();
+        if self.first.as_ref().is_some_and(|first| first.watch == watch) {
+            self.first = None;
+            self.count -= 1;
+            return true;
+        }
+        let Some(others) = &mut self.others else { return false };
+        let mut all = others.iter_mut();
         let Some(pushing) = all.find(|one| one.watch == watch && one.stream.is_some()) else {
             return false;
         };
@@ -106,8 +120,34 @@ impl Pushes {
     }
 
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Push> {
-        let Some(watches) = &mut self.watches else { return Poll::Pending };
-        match Pin::new(&mut **watches).poll_next(context) {
+        let others_first = std::mem::take(&mut self.others_next);
+        if others_first && let Poll::Ready(push) = self.poll_others(context) {
+            return Poll::Ready(push);
+        }
+        if let Poll::Ready(push) = self.poll_first(context) {
+            self.others_next = true;
+            return Poll::Ready(push);
+        }
+        if others_first { Poll::Pending } else { self.poll_others(context) }
+    }
+
+    fn poll_first(&mut self, context: &mut Context<'_>) -> Poll<Push> {
+        let Some(first) = &mut self.first else { return Poll::Pending };
+        match Pin::new(&mut **first).poll_next(context) {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(push) => {
+                if push.as_ref().is_none_or(|push| push.item.is_err()) {
+                    self.first = None;
+                    self.count -= 1;
+                }
+                push.map_or(Poll::Pending, Poll::Ready)
+            }
+        }
+    }
+
+    fn poll_others(&mut self, context: &mut Context<'_>) -> Poll<Push> {
+        let Some(others) = &mut self.others else { return Poll::Pending };
+        match Pin::new(&mut **others).poll_next(context) {
             Poll::Ready(Some(push)) => {
                 if push.item.is_err() {
                     self.count -= 1;

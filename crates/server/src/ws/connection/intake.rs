@@ -14,15 +14,10 @@ use crate::ws::framing::{Message, Opcode, write};
 impl Connection {
     pub(super) fn take(&mut self, message: &Message<'_>) -> Result<Option<Stop>, End> {
         match message {
-            Message::Data { is_text, payload } => {
-                let mut scratch = Vec::new();
-                match self.outbox.format.read(*is_text, payload, &mut scratch) {
-                    Ok(text) => Ok(self.take_frame(text)),
-                    Err(fault) => {
-                        self.outbox.refuse(None, &Problem::from(&fault));
-                        Ok(None)
-                    }
-                }
+            Message::Text(text) => Ok(self.take_document(self.outbox.format.read_text(text))),
+            Message::Binary(bytes) => {
+                let text = self.outbox.format.read_bytes(bytes);
+                Ok(self.take_document(text.as_deref().map_err(Fault::clone)))
             }
             Message::Ping(payload) => {
                 write(&mut self.outbox.bytes, Opcode::Pong, payload);
@@ -30,6 +25,16 @@ impl Connection {
             }
             Message::Pong => Ok(None),
             Message::Close(code) => Err(End::Close(code.unwrap_or(1000), "")),
+        }
+    }
+
+    fn take_document(&mut self, text: Result<&str, Fault>) -> Option<Stop> {
+        match text {
+            Ok(text) => self.take_frame(text),
+            Err(fault) => {
+                self.outbox.refuse(None, &Problem::from(&fault));
+                None
+            }
         }
     }
 
@@ -56,8 +61,11 @@ impl Connection {
     }
 
     fn hand_in(&mut self, id: u64, mut frame: Frame<'_>) -> Result<Option<Stop>, Problem> {
-        let key = frame.idempotency_key.take();
         self.remember_names(&frame)?;
+        if self.do_plainly(id, &frame) {
+            return Ok(None);
+        }
+        let key = frame.idempotency_key.take();
         let call = frame.call().map_err(|fault| Problem::from(&fault))?;
         if let Some(workspace) = &self.workspace {
             self.authority.permits(workspace, &self.agent, &call)?;
@@ -95,6 +103,26 @@ impl Connection {
         self.submit(&workspace.clone(), &self.agent.clone(), request, id)
     }
 
+    /// Does what nearly everybody wants the short way; false if it is not that.
+    fn do_plainly(&mut self, id: u64, frame: &Frame<'_>) -> bool {
+        let Some(workspace) = &self.workspace else { return false };
+        let Some(plain) = frame.plain() else { return false };
+        if !self.authority.permits_all(workspace)
+            || !self.turn.do_plainly(&self.shared.baton, workspace, &self.agent, &plain, id)
+        {
+            return false;
+        }
+        self.answer_what_is_ready();
+        true
+    }
+
+    /// What is durable already needs no turn, unless others wait before it.
+    fn answer_what_is_ready(&mut self) {
+        while let Some((id, outcome)) = self.turn.ready() {
+            self.outbox.answer(id, &outcome);
+        }
+    }
+
     pub(super) fn submit(
         &mut self,
         workspace: &WorkspaceName,
@@ -125,10 +153,7 @@ impl Connection {
         let workspace = named(self.workspace.as_ref())?;
         match self.turn.look_up(&self.shared.baton, workspace, &query, id) {
             Ok(Looked::Handed) => {
-                // What is durable already needs no turn, unless others wait before it.
-                while let Some((id, outcome)) = self.turn.ready() {
-                    self.outbox.answer(id, &outcome);
-                }
+                self.answer_what_is_ready();
                 Ok(None)
             }
             Ok(Looked::Past) => {

@@ -18,7 +18,8 @@ enum Kept {
 impl From<Message<'_>> for Kept {
     fn from(message: Message<'_>) -> Self {
         match message {
-            Message::Data { is_text, payload } => Self::Data(is_text, payload.to_vec()),
+            Message::Text(text) => Self::Data(true, text.as_bytes().to_vec()),
+            Message::Binary(bytes) => Self::Data(false, bytes.to_vec()),
             Message::Ping(payload) => Self::Ping(payload.to_vec()),
             Message::Pong => Self::Pong,
             Message::Close(code) => Self::Close(code),
@@ -248,7 +249,7 @@ fn a_message_in_parts_is_forgotten_when_the_next_is_asked_for() {
     assert_eq!(message, None);
     assert_eq!((decoder.begun_bytes(), decoder.has_begun()), (1, true));
     let (_, message) = decoder.next(&mut bytes[used..]).unwrap();
-    assert_eq!(message, Some(Message::Data { is_text: true, payload: b"ab" }));
+    assert_eq!(message, Some(Message::Text("ab")));
     assert!(!decoder.has_begun());
     assert_eq!(decoder.next(&mut []), Ok((0, None)));
     assert_eq!(decoder.whole.capacity(), 0, "an idle connection holds no buffer");

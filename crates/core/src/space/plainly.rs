@@ -1,0 +1,116 @@
+//! The short way for what is done most: setting and reading one plain entry.
+//!
+//! ```text
+//!   a request ──▶ is it plain, here and now? ──yes──▶ one look-up, one entry, the next revision
+//!                             │
+//!                             └──no───▶ the general way: command, decision, events, policies
+//! ```
+//!
+//! What is plain is borrowed from where it was received: no command is made of it, no event and no
+//! undo. It is plain if nothing but last write wins is asked of it, and if nobody else in the space
+//! has a say: no rule of its namespace, no reaction, no artifact, no entry that ends by itself.
+//!
+//! Invariants:
+//!
+//! 1. A space is the same whichever way was taken, and so are the answers; the tests hold the two
+//!    against each other.
+//! 2. Nothing is refused here: whatever is unusual is left to the general way, untouched, which
+//!    also finds the words for what is wrong.
+
+use super::Space;
+use crate::artifacts::mentions;
+use crate::batch::Moment;
+use crate::command::{Command, Request, Wish};
+use crate::entry::Entry;
+use crate::limits;
+use crate::names::{AgentId, Key, NamespaceName};
+use crate::numbers::Version;
+use crate::state;
+use crate::time::Timestamp;
+
+#[cfg(test)]
+mod tests;
+
+/// A set as nearly all are: this value under this key, whatever was there before, or this version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlainSet<'a> {
+    /// In this namespace.
+    pub namespace: &'a str,
+    /// Under this key; not yet checked.
+    pub key: &'a str,
+    /// This value: the text of a [`Json`](crate::Json).
+    pub value: &'a str,
+    /// Only if this version is there; 0 if nothing is.
+    pub expected_version: Option<Version>,
+}
+
+impl<'a> PlainSet<'a> {
+    /// What a request wants, if it is as plain as this.
+    pub fn of(request: &'a Request) -> Option<Self> {
+        let Request { wish: Wish::Command(Command::State(state::Command::Set(set))), .. } = request
+        else {
+            return None;
+        };
+        let state::Set { namespace, key, value, expected_version, .. } = set;
+        let is_plain = request.idempotency_key.is_none() && set.is_plain();
+        is_plain.then(|| Self {
+            namespace: namespace.as_str(),
+            key: key.as_str(),
+            value: value.as_str(),
+            expected_version: *expected_version,
+        })
+    }
+}
+
+impl Space {
+    /// Sets an entry, if it is plain here and now, and tells it as it is then; if not, nothing has
+    /// happened.
+    pub fn set_plainly(
+        &mut self,
+        set: &PlainSet<'_>,
+        agent: &AgentId,
+        now: Timestamp,
+    ) -> Option<Entry> {
+        #[cfg(feature = "planted")]
+        if crate::planted::any() {
+            // The bugs are planted along the general way.
+            return None;
+        }
+        let is_quiet = self.reaction.is_idle() && self.artifact.is_idle();
+        let fits = set.value.len() <= limits::VALUE_BYTES_MAX;
+        if !is_quiet || !fits || mentions(set.value).next().is_some() || !Key::is_valid(set.key) {
+            return None;
+        }
+        let namespace = self.namespace.get_by(set.namespace)?;
+        if !namespace.rules.is_plain() {
+            return None;
+        }
+        let revision = self.revision.next();
+        // A clock that was set back must not make time run backwards in the log.
+        let moment = Moment { revision, time: now.max(self.time), agent };
+        let entry = self.state.set_plainly(&namespace.name, set, &moment)?;
+        self.advance(revision, entry.updated_at());
+        Some(entry)
+    }
+
+    /// An entry, if it is there and nothing about it is unusual.
+    pub fn get_plainly(&self, namespace: &str, key: &str) -> Option<Entry> {
+        self.state.get_plainly(namespace, key)
+    }
+}
+
+impl state::Table {
+    /// Puts an entry that does not end by itself into a table in which none does.
+    fn set_plainly(
+        &mut self,
+        namespace: &NamespaceName,
+        set: &PlainSet<'_>,
+        moment: &Moment<'_>,
+    ) -> Option<Entry> {
+        let before = self.plain_version(namespace, set.key)?;
+        if set.expected_version.is_some_and(|expected| expected.0 != u64::from(before)) {
+            return None;
+        }
+        Some(self.put_plainly(namespace, set.key, set.value, before.checked_add(1)?, moment))
+    }
+}
