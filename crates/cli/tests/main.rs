@@ -9,6 +9,7 @@
 //! | `offline` | `baton log` on sound and damaged data |
 //! | `backups` | the whole server as one file, and a folder made of it |
 //! | `demo` | what is acted out for newcomers happens as it is told |
+//! | `guide` | every line of `docs/guide.md` does what it says |
 //! | `locks` | a program runs while a lock is held, and no longer |
 //! | `tasks` | a program runs for each task while its lease is kept |
 //! | `surviving` | a watch outlives `kill -9` of the server, without gap or duplicate |
@@ -22,6 +23,7 @@
 
 mod backups;
 mod demo;
+mod guide;
 mod locks;
 mod offline;
 mod process;

@@ -24,13 +24,15 @@
 //!    is durable: it waits for a group, and never makes one.
 
 mod group;
+mod plainly;
+mod resident;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use baton_core::{
-    AgentId, Answer, Ended, Outcome, PlainSet, Query, Rejection, Reply, Request, Revision, Space,
-    Timestamp, WaitId, Wish, WorkspaceName, limits, state,
+    AgentId, Answer, Ended, PlainSet, Query, Rejection, Reply, Request, Revision, Space, Timestamp,
+    WaitId, Wish, WorkspaceName, limits, state,
 };
 use baton_log::Position;
 
@@ -241,44 +243,6 @@ impl Machine {
             }
         }
         Ok(taken)
-    }
-
-    /// Sets an entry, if that is plain and nobody watches; if not, nothing has happened.
-    pub fn set_plainly(
-        &mut self,
-        workspace: &WorkspaceName,
-        set: &PlainSet<'_>,
-        agent: &AgentId,
-        now: Timestamp,
-    ) -> Option<Held<Result<Answer, Rejection>>> {
-        let resident = self.residents.get_mut(workspace)?;
-        if !resident.watchers.is_empty() {
-            return None;
-        }
-        let before = resident.space.revision();
-        let entry = resident.space.set_plainly(set, agent, now)?;
-        resident.used_at = now;
-        resident.enter(&mut self.open, workspace, before);
-        // It ends no wait and begins none: what time causes next is what it was.
-        let bytes = self.open.add_set(resident.place_in_group, &entry, resident.deadline);
-        resident.bytes_since_snapshot += u64::from(bytes);
-        let (revision, reply) = (entry.revision(), Reply::State(state::Reply::Entry(entry)));
-        Some(Held::new(Ok(Answer { revision, reply }), self.open.number))
-    }
-
-    /// Reads an entry as it is, if it is there and nothing about it is unusual.
-    pub fn get_plainly(
-        &mut self,
-        workspace: &WorkspaceName,
-        namespace: &str,
-        key: &str,
-        now: Timestamp,
-    ) -> Option<Held<Result<Answer, Rejection>>> {
-        let resident = self.residents.get_mut(workspace)?;
-        let entry = resident.space.get_plainly(namespace, key)?;
-        resident.used_at = now;
-        let touched = entry.revision();
-        Some(resident.seen(Ok(Reply::State(state::Reply::Entry(entry))), touched, self.durable))
     }
 
     /// Who must be woken, once no lock is held, because of what was told and not written down.
@@ -622,71 +586,6 @@ pub struct Loaded {
     pub snapshot: Revision,
     /// Log bytes since then.
     pub bytes_since_snapshot: u64,
-}
-
-impl Resident {
-    /// What becomes of a request. Whoever has to wait is registered; if somebody waits already, it
-    /// was the same request under the same key, and its place is taken.
-    fn taken(&mut self, workspace: &WorkspaceName, outcome: Outcome, group: u64) -> Taken {
-        let wait = match outcome {
-            Outcome::Answered(answer) => return Taken::Decided(Held::new(Ok(answer), group)),
-            Outcome::Waits(wait) => wait,
-        };
-        let call = Call::new(workspace.clone(), wait);
-        if let Some(before) = self.calls.insert(wait, Arc::clone(&call)) {
-            let reason = "the same request came again and waits in its place".to_owned();
-            before.settle(Err(Error::Unknown { reason }));
-        }
-        Taken::Waits(call, group)
-    }
-
-    /// Joins the group that is being gathered, with the revision before its first change there.
-    fn enter(&mut self, open: &mut Group, workspace: &WorkspaceName, before: Revision) {
-        if self.newest.group != open.number {
-            self.earlier = self.newest;
-            self.newest = Mark { group: open.number, before };
-            self.place_in_group = open.join(workspace);
-        }
-    }
-
-    /// An answer that rests on what this revision made, for when that is durable.
-    fn seen(
-        &self,
-        reply: Result<Reply, Rejection>,
-        touched: Revision,
-        durable: u64,
-    ) -> Held<Result<Answer, Rejection>> {
-        let group = self.undurable(touched, durable);
-        // What was touched may be durable while later changes are not: nobody hears of those.
-        let seen = group.max(durable);
-        #[cfg(feature = "planted")]
-        let seen = if baton_core::planted::is("machine.tells_too_much") { u64::MAX } else { seen };
-        let revision = self.revision_after(seen);
-        #[cfg(feature = "planted")]
-        let group = if baton_core::planted::is("machine.dirty_read") { 0 } else { group };
-        Held::new(reply.map(|reply| Answer { revision, reply }), group)
-    }
-
-    /// Whether anybody watches, or waits for something here, or is to be called.
-    pub fn is_awaited(&self) -> bool {
-        !self.watchers.is_empty() || !self.calls.is_empty() || self.space.reaction.is_calling()
-    }
-
-    /// The newest revision that is durable once this group is.
-    fn revision_after(&self, group: u64) -> Revision {
-        let later = [self.earlier, self.newest].into_iter().find(|mark| mark.group > group);
-        later.map_or(self.space.revision(), |mark| mark.before)
-    }
-
-    /// The group that must be durable before anyone may see this revision; 0 if it is already.
-    pub fn undurable(&self, revision: Revision, durable: u64) -> u64 {
-        for mark in [self.newest, self.earlier] {
-            if mark.group > durable && revision > mark.before {
-                return mark.group;
-            }
-        }
-        0
-    }
 }
 
 fn move_deadline(

@@ -20,6 +20,8 @@
 
 mod contents;
 mod examples;
+#[cfg(test)]
+mod handbook;
 mod paths;
 mod routes;
 #[cfg(test)]

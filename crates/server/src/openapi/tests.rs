@@ -5,10 +5,10 @@ use std::{env, fs};
 use baton_core::wire::{Call, Frame, OPERATIONS};
 use serde_json::Value;
 
-use super::document;
 use super::routes::ROUTES;
+use super::{document, handbook};
 
-const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../spec/openapi.json");
+const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 #[test]
 fn every_operation_is_described_and_has_an_example_that_can_be_read() {
@@ -96,18 +96,34 @@ fn every_reference_leads_somewhere() {
     }
 }
 
-#[test]
-fn the_document_is_what_it_was() {
-    let text = serde_json::to_string_pretty(&document()).unwrap() + "\n";
+/// Holds a file of the repository against what it should be.
+fn compare(path: &str, text: &str) {
+    let file = format!("{REPOSITORY}/{path}");
     if env::var("BATON_GOLDEN").is_ok_and(|wish| wish == "write") {
-        fs::write(GOLDEN, &text).unwrap();
+        fs::write(&file, text).unwrap();
     }
-    let golden = fs::read_to_string(GOLDEN).unwrap_or_default();
+    let golden = fs::read_to_string(&file).unwrap_or_default();
     let differs = golden.lines().zip(text.lines()).position(|(was, is)| was != is);
     assert!(
         golden == text,
-        "spec/openapi.json differs from line {} on: run with BATON_GOLDEN=write and review the \
+        "{path} differs from line {} on: run with BATON_GOLDEN=write and review the \
          difference as a change of the interface",
         differs.map_or(golden.lines().count(), |line| line + 1)
     );
+}
+
+#[test]
+fn the_document_is_what_it_was() {
+    let text = serde_json::to_string_pretty(&document()).unwrap() + "\n";
+    compare("spec/openapi.json", &text);
+}
+
+#[test]
+fn the_reference_for_people_says_the_same() {
+    let events = fs::read(format!("{REPOSITORY}/spec/events.json")).unwrap();
+    let page = handbook::page(&serde_json::from_slice(&events).unwrap());
+    for operation in OPERATIONS {
+        assert!(page.contains(&format!("\n### {}\n", operation.name)), "{}", operation.name);
+    }
+    compare("docs/reference.md", &page);
 }

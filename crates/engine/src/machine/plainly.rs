@@ -1,0 +1,45 @@
+//! The short way for what is done most; see [`Space::set_plainly`](baton_core::Space::set_plainly).
+
+use baton_core::{AgentId, Answer, PlainSet, Rejection, Reply, Timestamp, WorkspaceName, state};
+
+use super::{Held, Machine};
+
+impl Machine {
+    /// Sets an entry, if that is plain and nobody watches; if not, nothing has happened.
+    pub fn set_plainly(
+        &mut self,
+        workspace: &WorkspaceName,
+        set: &PlainSet<'_>,
+        agent: &AgentId,
+        now: Timestamp,
+    ) -> Option<Held<Result<Answer, Rejection>>> {
+        let resident = self.residents.get_mut(workspace)?;
+        if !resident.watchers.is_empty() {
+            return None;
+        }
+        let before = resident.space.revision();
+        let entry = resident.space.set_plainly(set, agent, now)?;
+        resident.used_at = now;
+        resident.enter(&mut self.open, workspace, before);
+        // It ends no wait and begins none: what time causes next is what it was.
+        let bytes = self.open.add_set(resident.place_in_group, &entry, resident.deadline);
+        resident.bytes_since_snapshot += u64::from(bytes);
+        let (revision, reply) = (entry.revision(), Reply::State(state::Reply::Entry(entry)));
+        Some(Held::new(Ok(Answer { revision, reply }), self.open.number))
+    }
+
+    /// Reads an entry as it is, if it is there and nothing about it is unusual.
+    pub fn get_plainly(
+        &mut self,
+        workspace: &WorkspaceName,
+        namespace: &str,
+        key: &str,
+        now: Timestamp,
+    ) -> Option<Held<Result<Answer, Rejection>>> {
+        let resident = self.residents.get_mut(workspace)?;
+        let entry = resident.space.get_plainly(namespace, key)?;
+        resident.used_at = now;
+        let touched = entry.revision();
+        Some(resident.seen(Ok(Reply::State(state::Reply::Entry(entry))), touched, self.durable))
+    }
+}

@@ -1,0 +1,80 @@
+//! What one workspace in memory knows of the groups that have changed it, and of who waits in it.
+
+use std::sync::Arc;
+
+use baton_core::{Answer, Outcome, Rejection, Reply, Revision, WorkspaceName};
+
+use super::group::Group;
+use super::{Held, Mark, Resident, Taken};
+use crate::call::Call;
+use crate::error::Error;
+
+impl Resident {
+    /// What becomes of a request. Whoever has to wait is registered; if somebody waits already, it
+    /// was the same request under the same key, and its place is taken.
+    pub(super) fn taken(
+        &mut self,
+        workspace: &WorkspaceName,
+        outcome: Outcome,
+        group: u64,
+    ) -> Taken {
+        let wait = match outcome {
+            Outcome::Answered(answer) => return Taken::Decided(Held::new(Ok(answer), group)),
+            Outcome::Waits(wait) => wait,
+        };
+        let call = Call::new(workspace.clone(), wait);
+        if let Some(before) = self.calls.insert(wait, Arc::clone(&call)) {
+            let reason = "the same request came again and waits in its place".to_owned();
+            before.settle(Err(Error::Unknown { reason }));
+        }
+        Taken::Waits(call, group)
+    }
+
+    /// Joins the group that is being gathered, with the revision before its first change there.
+    pub(super) fn enter(&mut self, open: &mut Group, workspace: &WorkspaceName, before: Revision) {
+        if self.newest.group != open.number {
+            self.earlier = self.newest;
+            self.newest = Mark { group: open.number, before };
+            self.place_in_group = open.join(workspace);
+        }
+    }
+
+    /// An answer that rests on what this revision made, for when that is durable.
+    pub(super) fn seen(
+        &self,
+        reply: Result<Reply, Rejection>,
+        touched: Revision,
+        durable: u64,
+    ) -> Held<Result<Answer, Rejection>> {
+        let group = self.undurable(touched, durable);
+        // What was touched may be durable while later changes are not: nobody hears of those.
+        let seen = group.max(durable);
+        #[cfg(feature = "planted")]
+        let seen = if baton_core::planted::is("machine.tells_too_much") { u64::MAX } else { seen };
+        let revision = self.revision_after(seen);
+        #[cfg(feature = "planted")]
+        let group = if baton_core::planted::is("machine.dirty_read") { 0 } else { group };
+        Held::new(reply.map(|reply| Answer { revision, reply }), group)
+    }
+
+    /// Whether anybody watches, or waits for something here, or is to be called.
+    pub fn is_awaited(&self) -> bool {
+        !self.watchers.is_empty() || !self.calls.is_empty() || self.space.reaction.is_calling()
+    }
+
+    /// The newest revision that is durable once this group is.
+    pub(super) fn revision_after(&self, group: u64) -> Revision {
+        let later = [self.earlier, self.newest].into_iter().find(|mark| mark.group > group);
+        later.map_or(self.space.revision(), |mark| mark.before)
+    }
+
+    /// The group that must be durable before anyone may see this revision; 0 if it is already.
+    pub fn undurable(&self, revision: Revision, durable: u64) -> u64 {
+        for mark in [self.newest, self.earlier] {
+            if mark.group > durable && revision > mark.before {
+                return mark.group;
+            }
+        }
+        0
+    }
+}
