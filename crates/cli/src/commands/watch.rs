@@ -1,9 +1,12 @@
 //! `baton watch`: every change as it happens.
 
+use std::time::Duration;
+
 use baton_client::Item;
 use baton_core::state::Page;
 use baton_core::{Entry, Notice};
 use clap::Args;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -23,6 +26,8 @@ Examples:
 A watch outlives the server: when that comes back, it goes on where it was, without gap or
 duplicate. It ends with ctrl-c, or when nobody reads its output any more.";
 
+/// How often a watch looks whether it is read.
+const LOOKS_EVERY: Duration = Duration::from_millis(500);
 /// What every event has; the rest is its own.
 const AROUND: [&str; 8] =
     ["revision", "index", "time", "agent", "type", "subject", "namespace", "key"];
@@ -61,12 +66,19 @@ impl Watch {
     }
 }
 
-/// Prints what a watch brings, until it ends.
+/// Prints what a watch brings, until it ends or nobody reads it any more.
 pub(super) async fn follow(
     mut watch: baton_client::Watch,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    while let Some(item) = watch.next().await {
+    let mut unread = std::pin::pin!(unread());
+    loop {
+        let item = tokio::select! {
+            biased;
+            () = &mut unread => return Ok(()),
+            item = watch.next() => item,
+        };
+        let Some(item) = item else { return Ok(()) };
         match item? {
             Item::Snapshot { revision, entries } => {
                 let snapshot = Snapshot { snapshot: Page { revision, entries, cursor: None } };
@@ -79,7 +91,21 @@ pub(super) async fn follow(
             }
         }
     }
-    Ok(())
+}
+
+/// Waits until the reader of our output has gone. Whoever only waits for the next write to fail may
+/// wait for the next event for ever.
+async fn unread() {
+    loop {
+        tokio::time::sleep(LOOKS_EVERY).await;
+        let stdout = std::io::stdout();
+        let mut asked = [PollFd::new(&stdout, PollFlags::empty())];
+        // Nothing is asked for: what went wrong is told all the same.
+        let looked = poll(&mut asked, Some(&Timespec::default()));
+        if looked.is_ok() && asked[0].revents().intersects(PollFlags::ERR | PollFlags::HUP) {
+            return;
+        }
+    }
 }
 
 /// What a watch begins with, as it is on the wire.
