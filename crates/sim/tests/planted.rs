@@ -12,9 +12,10 @@ const SEEDS_MAX: u64 = 300;
 const SEEDS_CLEAN: u64 = 100;
 
 /// Every planted bug, and what goes wrong with it.
-const PLANTED: [(&str, &str); 85] = [
+const PLANTED: [(&str, &str); 86] = [
     ("state.version_stands_still", "a write does not raise the version"),
     ("state.ignore_expected_version", "a stale write wins"),
+    ("plainly.ignores_version", "a stale write wins the short way"),
     ("state.expire_early", "entries go ten seconds too early"),
     ("space.forget_undo", "a refused transaction stays in part"),
     ("space.receipt_not_kept", "a repeated request takes effect again"),

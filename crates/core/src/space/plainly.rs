@@ -31,6 +31,9 @@ use crate::time::Timestamp;
 #[cfg(test)]
 mod tests;
 
+#[cfg(feature = "planted")]
+const IGNORES_VERSION: &str = "plainly.ignores_version";
+
 /// A set as nearly all are: this value under this key, whatever was there before, or this version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlainSet<'a> {
@@ -72,8 +75,8 @@ impl Space {
         now: Timestamp,
     ) -> Option<Entry> {
         #[cfg(feature = "planted")]
-        if crate::planted::any() {
-            // The bugs are planted along the general way.
+        if crate::planted::any() && !crate::planted::is(IGNORES_VERSION) {
+            // The other bugs are planted along the general way.
             return None;
         }
         let is_quiet = self.reaction.is_idle() && self.artifact.is_idle();
@@ -108,7 +111,10 @@ impl state::Table {
         moment: &Moment<'_>,
     ) -> Option<Entry> {
         let before = self.plain_version(namespace, set.key)?;
-        if set.expected_version.is_some_and(|expected| expected.0 != u64::from(before)) {
+        let is_other = set.expected_version.is_some_and(|it| it.0 != u64::from(before));
+        #[cfg(feature = "planted")]
+        let is_other = is_other && !crate::planted::is(IGNORES_VERSION);
+        if is_other {
             return None;
         }
         Some(self.put_plainly(namespace, set.key, set.value, before.checked_add(1)?, moment))
