@@ -1,0 +1,97 @@
+//! An article goes through stages: outlined, drafted section by section, edited.
+//!
+//! ```text
+//!   topics ──▶ outline ──▶ draft (one task for each heading, two writers) ──▶ edit
+//! ```
+//!
+//! The pipeline makes a task for a stage when the one before is done, in the same commit, and hands
+//! it what came of that. The workers know nothing of the pipeline: they take tasks of their kind.
+
+use baton_client::core::pipeline::{Design, Status};
+use baton_client::core::{Json, StageName};
+use baton_client::{Job, Setback, Workplace};
+use baton_handle::{Carrier, Workspace};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+use crate::{Ending, Story, WAIT_MS, tell};
+
+/// The story of the pipeline.
+pub struct ContentPipeline;
+
+impl Story for ContentPipeline {
+    const NAME: &str = "content-pipeline";
+
+    async fn happens<C: Carrier>(workspace: Workspace<C>) -> Ending {
+        let (told, is_told) = watch::channel(false);
+        let publishing = async {
+            let ending = publish(workspace.as_agent("publisher")?).await;
+            told.send_replace(true);
+            ending
+        };
+        tokio::try_join!(
+            publishing,
+            work(workspace.as_agent("outliner")?, "outline", is_told.clone()),
+            work(workspace.as_agent("writer-1")?, "draft", is_told.clone()),
+            work(workspace.as_agent("writer-2")?, "draft", is_told.clone()),
+            work(workspace.as_agent("editor")?, "edit", is_told.clone()),
+        )?;
+        Ok(())
+    }
+}
+
+async fn publish<C: Carrier>(publisher: Workspace<C>) -> Ending {
+    let pipelines = publisher.pipelines();
+    // Its input is a list, and each element a task of its own.
+    let draft = Design { each: true, ..Design::new(StageName::parse("draft")?) };
+    let creating = pipelines.create("tides").stage("outline").design(draft).stage("edit");
+    creating.input(Json::of("tides")?).automatic().await?;
+    tell("publisher", "wants an article about tides: outline, draft, edit");
+    // Nobody knows the last task yet: whoever waits for it waits where its worker comes by.
+    let met = publisher.barriers().arrive("printed", 2).wait_ms(WAIT_MS).await?;
+    assert!(met.opened, "the editor is there");
+    let article = publisher.state("shared").get("article").await?;
+    let article = String::from_utf8_lossy(article.value()).into_owned();
+    tell("publisher", &format!("prints {article}"));
+    let headings = ["moon", "sun", "shore"].map(|heading| article.find(heading));
+    assert!(headings.iter().all(Option::is_some) && headings.is_sorted(), "in order: {article}");
+    Ok(())
+}
+
+async fn work<C: Carrier>(
+    worker: Workspace<C>,
+    stage: &str,
+    mut stop: watch::Receiver<bool>,
+) -> Ending {
+    let stopped = async move { drop(stop.wait_for(|is_told| *is_told).await) };
+    worker.worker(&[stage]).run(craft, stopped).await?;
+    if stage == "edit" {
+        let pipeline = worker.pipelines().get("tides").await?;
+        assert_eq!(pipeline.status, Status::Completed, "with its last stage it is done");
+    }
+    Ok(())
+}
+
+/// Whatever the stage wants.
+async fn craft<C: Carrier>(job: Job<C>) -> Result<Value, Setback> {
+    let (task, workspace) = (job.task(), job.workspace());
+    let given = task.definition.as_ref().map(Json::to::<Value>);
+    let given = given.transpose()?.unwrap_or_default()["input"].take();
+    let who = workspace.agent().as_str();
+    Ok(match task.task_type.as_str() {
+        "outline" => {
+            tell(who, &format!("outlines {given}"));
+            json!(["moon", "sun", "shore"])
+        }
+        "draft" => {
+            tell(who, &format!("writes about {given}"));
+            json!(format!("all about the {}", given.as_str().unwrap_or("rest")))
+        }
+        _ => {
+            tell(who, "joins the sections, which are in order whoever wrote them");
+            workspace.state("shared").set("article", &given).await?;
+            workspace.barriers().arrive("printed", 2).wait_ms(WAIT_MS).await?;
+            given
+        }
+    })
+}

@@ -1,0 +1,102 @@
+//! A long job, and a worker that dies in the middle of it.
+//!
+//! ```text
+//!   first   1 2 3 4 … ✗              saves how far it is after each part, then dies
+//!   second          4 5 6 … 10 ✓     waits until the lease is over, and goes on from there
+//!   first           ✋ stale          comes back from the dead, and is refused
+//! ```
+
+use baton_client::core::task::Status;
+use baton_client::core::{Json, Key, NamespaceName, TaskId, Token, checkpoint, state};
+use baton_handle::{Carrier, Failure, Workspace};
+
+use crate::{Ending, Story, WAIT_MS, tell};
+
+const PARTS: u64 = 10;
+/// The shortest there is, because the story waits for its end.
+const LAST_LEASE_MS: u64 = 100;
+
+/// The story of the job.
+pub struct LongJob;
+
+impl Story for LongJob {
+    const NAME: &str = "long-job";
+
+    async fn happens<C: Carrier>(workspace: Workspace<C>) -> Ending {
+        let [first, second] = ["first", "second"].map(|name| workspace.as_agent(name));
+        let (first, second) = (first?, second?);
+        workspace.tasks().create("index").id("library").max_retries(5).await?;
+        tell("", "somebody wants the library indexed, in ten parts");
+        let old = work(&first, 3).await?.ok_or("the task was free")?;
+        // Its last sign of life. Whoever dies without one is only waited for longer.
+        first.tasks().heartbeat_for("library", old, LAST_LEASE_MS).await?;
+        tell("first", "dies after three parts; nobody is told");
+        // Waits until the lease is over, however long that takes.
+        work(&second, PARTS).await?;
+        late(&first, old).await?;
+        let job = workspace.tasks().get("library").await?;
+        assert_eq!((job.status, job.attempts), (Status::Completed, 2));
+        for part in 1..=PARTS {
+            let entry = workspace.state("shared").get(&format!("index/{part}")).await?;
+            assert_eq!(entry.version().0, 1, "part {part} was written once");
+        }
+        Ok(())
+    }
+}
+
+/// Works from where the work is, up to a part; the token it worked under, if the job is not done.
+async fn work<C: Carrier>(
+    worker: &Workspace<C>,
+    up_to: u64,
+) -> Result<Option<Token>, Box<dyn std::error::Error>> {
+    let name = worker.agent().to_string();
+    let claimed = worker.tasks().claim().of_type("index").wait_ms(WAIT_MS).await?;
+    let Some(task) = claimed else { return Ok(None) };
+    let token = task.lease.ok_or("it was claimed")?.token;
+    let under = worker.under(token);
+    let latest = under.checkpoints().latest("library").await?;
+    let done: u64 = match latest.and_then(|checkpoint| checkpoint.state) {
+        Some(state) => state.to()?,
+        None => 0,
+    };
+    tell(&name, &format!("begins after part {done}, under token {token}"));
+    for part in done + 1..=up_to {
+        done_with(&under, token, part).await?;
+        tell(&name, &format!("has done part {part} of {PARTS}"));
+    }
+    if up_to < PARTS {
+        return Ok(Some(token));
+    }
+    worker.tasks().complete("library", token).result(PARTS).await?;
+    tell(&name, "has done all of it");
+    Ok(None)
+}
+
+/// Writes a part down, and how far the work is: both or neither, no crash can come between.
+async fn done_with<C: Carrier>(under: &Workspace<C>, token: Token, part: u64) -> Ending {
+    let (key, name) = (Key::parse(&format!("index/{part}"))?, Json::of(under.agent().as_str())?);
+    let set = state::Set::new(NamespaceName::parse("shared")?, key, name);
+    let save = checkpoint::Save {
+        task: TaskId::parse("library")?,
+        state: Json::of(&part)?,
+        description: Some(format!("part {part} of {PARTS}")),
+        parent: None,
+        label: None,
+        metadata: None,
+        token: Some(token),
+    };
+    let both = under.transaction().command(state::Command::Set(set));
+    both.command(checkpoint::Command::Save(save)).commit().await?;
+    Ok(())
+}
+
+/// Goes on as if nothing had happened, and is refused.
+async fn late<C: Carrier>(worker: &Workspace<C>, old: Token) -> Ending {
+    let written = worker.under(old).state("shared").set("index/4", "by a dead man").await;
+    let refused = written.err().ok_or("its token is stale")?;
+    assert_eq!(refused.code(), "request.stale_token");
+    tell("first", &format!("comes back from the dead: {refused}"));
+    let completed = worker.tasks().complete("library", old).await;
+    assert!(completed.is_err(), "and can complete nothing");
+    Ok(())
+}

@@ -1,0 +1,71 @@
+//! Three peers, and nobody in charge.
+//!
+//! They share out a pile of parcels by writing their names on them: whoever is first has it, and
+//! the others are told who was. They weigh what they have, meet at a barrier, and then see the
+//! same total. The last thing they do together is to find out who writes the report.
+
+use baton_handle::{Carrier, Failure, Workspace};
+
+use crate::{Ending, Story, WAIT_MS, tell};
+
+const PARCELS: u64 = 9;
+const PEERS: [&str; 3] = ["ada", "bob", "cyd"];
+
+/// The story of the peers.
+pub struct PeerToPeer;
+
+impl Story for PeerToPeer {
+    const NAME: &str = "peer-to-peer";
+
+    async fn happens<C: Carrier>(workspace: Workspace<C>) -> Ending {
+        let [ada, bob, cyd] = PEERS.map(|name| workspace.as_agent(name));
+        let (a, b, c) = tokio::try_join!(peer(ada?), peer(bob?), peer(cyd?))?;
+        assert_eq!(a.parcels + b.parcels + c.parcels, PARCELS, "every parcel has one owner");
+        // Parcel n weighs n, whoever carries it.
+        let all = PARCELS * (PARCELS + 1) / 2;
+        assert_eq!((a.total, b.total, c.total), (all, all, all), "they all see the same");
+        let writers = [a.writes, b.writes, c.writes].into_iter().filter(|writes| *writes).count();
+        assert_eq!(writers, 1, "one of them writes the report");
+        Ok(())
+    }
+}
+
+struct Seen {
+    parcels: u64,
+    total: u64,
+    writes: bool,
+}
+
+async fn peer<C: Carrier>(me: Workspace<C>) -> Result<Seen, C::Error> {
+    let (name, shared) = (me.agent().to_string(), me.state("shared"));
+    let mut parcels = 0;
+    for parcel in 1..=PARCELS {
+        if !first(&me, &format!("parcels/{parcel}")).await? {
+            continue;
+        }
+        // The server adds, so nobody has to read first.
+        let weight = i64::try_from(parcel).expect("parcels are few");
+        shared.increment("weight", weight).await?;
+        parcels += 1;
+    }
+    tell(&name, &format!("has {parcels} parcels, and waits for the others"));
+    let met = me.barriers().arrive("weighed", PEERS.len() as u64).wait_ms(WAIT_MS).await?;
+    assert!(met.opened, "all have come");
+    let weight = shared.get("weight").await?;
+    let total = String::from_utf8_lossy(weight.value()).parse().expect("it is a number");
+    let writes = first(&me, "reporter").await?;
+    let what = if writes { "sees the total, and writes the report" } else { "sees the total" };
+    tell(&name, &format!("{what}: {total}"));
+    Ok(Seen { parcels, total, writes })
+}
+
+/// Writes its name on something; whether it was the first to do so.
+async fn first<C: Carrier>(me: &Workspace<C>, key: &str) -> Result<bool, C::Error> {
+    let written = me.state("shared").set(key, me.agent().as_str()).if_absent().await;
+    match written {
+        Ok(_) => Ok(true),
+        // The refusal says who was faster; here it is enough that somebody was.
+        Err(error) if error.code() == "state.exists" => Ok(false),
+        Err(error) => Err(error),
+    }
+}

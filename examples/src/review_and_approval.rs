@@ -1,0 +1,92 @@
+//! A change is handed over for review, and passes only with approval.
+//!
+//! The author offers the change to a reviewer, who rejects it: the author still has it. The second
+//! offer needs a lead's approval. Before that nobody can take it; the approval is for exactly what
+//! was offered. The reviewer takes it over, with all that is to be known, and completes it.
+
+use baton_client::core::task::Status;
+use baton_client::core::{Json, handoffs};
+use baton_handle::{Carrier, Failure, Workspace};
+
+use crate::{Ending, Story, WAIT_MS, tell};
+
+/// The story of the change.
+pub struct ReviewAndApproval;
+
+impl Story for ReviewAndApproval {
+    const NAME: &str = "review-and-approval";
+
+    async fn happens<C: Carrier>(workspace: Workspace<C>) -> Ending {
+        let [author, reviewer, lead] =
+            ["author", "reviewer", "lead"].map(|name| workspace.as_agent(name));
+        let (author, reviewer, lead) = (author?, reviewer?, lead?);
+        author.agents().register().await?;
+        reviewer.agents().register().await?;
+        author.tasks().create("change").id("change-7").await?;
+        tokio::try_join!(write(&author), review(&reviewer), approve(&author, &lead, &reviewer))?;
+        let change = lead.tasks().get("change-7").await?;
+        assert_eq!(change.status, Status::Completed);
+        let told = lead.handoffs().history("change-7").await?;
+        let ends: Vec<&str> = told.iter().map(|handoff| handoff.status.word()).collect();
+        assert_eq!(ends, ["rejected", "completed"], "and all of it is on record");
+        Ok(())
+    }
+}
+
+/// Writes the change, and offers it until somebody takes it.
+async fn write<C: Carrier>(author: &Workspace<C>) -> Ending {
+    let claimed = author.tasks().claim().task("change-7").await?;
+    let token = claimed.and_then(|task| task.lease).ok_or("nobody else wants it")?.token;
+    let first = author.handoffs().offer("reviewer").task("change-7", token);
+    first.reason("please review").await?;
+    tell("author", "offers change-7 to the reviewer");
+    // The reviewer says in a message why not.
+    let said = author.messages().receive().wait_ms(WAIT_MS).limit(1).await?;
+    let why: String = said.first().ok_or("the reviewer says something")?.body.to()?;
+    tell("author", &format!("still has it, and reads: {why}"));
+    author.tasks().heartbeat("change-7", token).await?;
+    let second = author.handoffs().offer("reviewer").task("change-7", token);
+    let second = second.state("tests", Json::of("42 of 42")?).approved_by(&["lead"]);
+    let offered = second.reason("with tests").await?;
+    tell("author", "offers it again, with tests, if the lead approves");
+    author.messages().send("lead", offered.id.as_str()).await?;
+    Ok(())
+}
+
+/// Rejects what has no tests, and takes what has.
+async fn review<C: Carrier>(reviewer: &Workspace<C>) -> Ending {
+    let handoffs = reviewer.handoffs();
+    let offer = handoffs.receive(WAIT_MS).await?.ok_or("there is an offer")?;
+    assert!(!offer.state.contains_key("tests"));
+    handoffs.reject(offer.id.as_str(), Some("where are the tests?")).await?;
+    tell("reviewer", "rejects it");
+    reviewer.messages().send("author", "where are the tests?").await?;
+    // What needs approval is not delivered before it has that.
+    let offer = handoffs.receive(WAIT_MS).await?.ok_or("there is another offer")?;
+    assert_eq!(offer.status, handoffs::Status::Delivered);
+    let accepted = handoffs.accept(offer.id.as_str()).await?;
+    let tests = accepted.handoff.state.get("tests").ok_or("the tests came along")?;
+    tell("reviewer", &format!("takes it over, with what came along: {}", tests.as_str()));
+    handoffs.complete(offer.id.as_str(), Some(Json::of("merged")?)).await?;
+    tell("reviewer", "completes it");
+    Ok(())
+}
+
+/// Looks at what is offered, and lets exactly that pass.
+async fn approve<C: Carrier>(
+    author: &Workspace<C>,
+    lead: &Workspace<C>,
+    reviewer: &Workspace<C>,
+) -> Ending {
+    let mail = lead.messages().receive().wait_ms(WAIT_MS).limit(1).await?;
+    let offer: String = mail.first().ok_or("there is something to approve")?.body.to()?;
+    let early = reviewer.handoffs().accept(&offer).await;
+    let early = early.err().ok_or("it must be approved first")?;
+    tell("reviewer", &format!("cannot have it yet: {early}"));
+    let own = author.handoffs().approve(&offer, None).await;
+    assert!(own.is_err_and(|error| !error.is_unknown()), "nobody approves what is their own");
+    let proposed = lead.handoffs().get(&offer).await?;
+    lead.handoffs().approve(&offer, Some(&proposed.digest)).await?;
+    tell("lead", "approves exactly this");
+    Ok(())
+}

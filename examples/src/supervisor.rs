@@ -1,0 +1,82 @@
+//! A supervisor wants things done, and does none of them.
+//!
+//! It puts tasks into the workspace and waits for all of them at once. Three workers take what
+//! they can get. One try fails, and the task goes to whoever is free next: the supervisor learns
+//! of it only if it asks.
+
+use baton_client::core::task::{Backoff, Status};
+use baton_client::{Job, Setback, Workplace};
+use baton_handle::{Carrier, Workspace};
+use serde_json::json;
+use tokio::sync::watch;
+
+use crate::{Ending, Story, WAIT_MS, tell};
+
+const LANGUAGES: [&str; 6] = ["da", "de", "fr", "is", "it", "pl"];
+
+/// The story of the supervisor.
+pub struct Supervisor;
+
+impl Story for Supervisor {
+    const NAME: &str = "supervisor";
+
+    async fn happens<C: Carrier>(workspace: Workspace<C>) -> Ending {
+        let (told, is_told) = watch::channel(false);
+        let supervising = async {
+            let ending = supervise(workspace.as_agent("supervisor")?).await;
+            // Whoever works is told that there is no more, however it ended.
+            told.send_replace(true);
+            ending
+        };
+        let ((), a, b, c) = tokio::try_join!(
+            supervising,
+            work(workspace.as_agent("ana")?, is_told.clone()),
+            work(workspace.as_agent("ben")?, is_told.clone()),
+            work(workspace.as_agent("cyd")?, is_told.clone()),
+        )?;
+        assert_eq!(a + b + c, LANGUAGES.len() as u64, "every task was completed once");
+        Ok(())
+    }
+}
+
+async fn supervise<C: Carrier>(supervisor: Workspace<C>) -> Ending {
+    let tasks = supervisor.tasks();
+    for language in LANGUAGES {
+        let backoff = Backoff { initial_ms: 10, ..Backoff::default() };
+        let creating = tasks.create("translate").id(language).group("manual");
+        creating.definition(json!({"into": language})).max_retries(3).backoff(backoff).await?;
+    }
+    tell("supervisor", "wants the manual in six languages, and waits for all of them");
+    let join = supervisor.joins().of_group("manual").await?;
+    let settled = supervisor.joins().wait(join.id.as_str(), WAIT_MS).await?;
+    assert!(settled.is_some(), "all of them have finished");
+    tell("supervisor", "has them all");
+    let polish = tasks.get("pl").await?;
+    assert_eq!((polish.status, polish.retries), (Status::Completed, 1));
+    assert_eq!(tasks.stats(None).await?.tasks.completed, 6, "as the workspace tells it");
+    Ok(())
+}
+
+/// Works until told to stop; how many tasks it completed.
+async fn work<C: Carrier>(
+    worker: Workspace<C>,
+    mut stop: watch::Receiver<bool>,
+) -> Result<u64, Box<dyn std::error::Error>> {
+    let stopped = async move { drop(stop.wait_for(|is_told| *is_told).await) };
+    let worked = worker.worker(&["translate"]).run(translate, stopped).await?;
+    tell(worker.agent().as_str(), &format!("has translated {}", worked.completed));
+    Ok(worked.completed)
+}
+
+async fn translate<C: Carrier>(job: Job<C>) -> Result<serde_json::Value, Setback> {
+    let (task, workspace) = (job.task(), job.workspace());
+    // Polish is hard: the first try always fails.
+    if task.id.as_str() == "pl" && task.attempts == 1 {
+        tell(workspace.agent().as_str(), "cannot do pl; somebody else may try");
+        return Err(Setback::new("the model does not know enough Polish"));
+    }
+    // Written under the lease: refused, if another has taken the task over meanwhile.
+    workspace.state("shared").set(&format!("manual/{}", task.id), "…").await?;
+    tell(workspace.agent().as_str(), &format!("translates into {}", task.id));
+    Ok(json!({"key": format!("manual/{}", task.id)}))
+}
