@@ -36,7 +36,8 @@ Exit codes:
 
 Settings, strongest first: option, environment, file, default.
   BATON_URL, BATON_WORKSPACE, BATON_AGENT, BATON_TOKEN, BATON_CONFIG
-  ~/.config/baton/config.toml with `url`, `workspace`, `agent`, `token`, `output`";
+  ~/.config/baton/config.toml with `url`, `workspace`, `agent`, `token`, `output`, and [serve]
+  `baton config show` says what each is, and who said so";
 
 /// The place where a fleet of AI agents works together
 #[derive(Parser)]
@@ -57,27 +58,21 @@ pub(crate) struct Arguments {
 }
 
 /// What every command understands.
-#[derive(Args, Default)]
+#[derive(Args, Clone, Default)]
 #[command(next_help_heading = "Options of every command")]
 pub(crate) struct Globals {
     /// Where the server is
-    #[arg(
-        help = "Where the server is [default: http://127.0.0.1:4747]",
-        long,
-        global = true,
-        env = "BATON_URL",
-        hide_env = true
-    )]
+    #[arg(help = "Where the server is [default: http://127.0.0.1:4747]", long, global = true)]
     pub(crate) url: Option<String>,
     /// Which workspace [default: default]
-    #[arg(long, global = true, value_name = "NAME", env = "BATON_WORKSPACE", hide_env = true)]
+    #[arg(long, global = true, value_name = "NAME")]
     pub(crate) workspace: Option<String>,
     /// Who acts [default: cli]
-    #[arg(long, global = true, value_name = "ID", env = "BATON_AGENT", hide_env = true)]
+    #[arg(long, global = true, value_name = "ID")]
     pub(crate) agent: Option<String>,
     /// What is shown to a server that demands tokens; better in the environment, which no list of
     /// processes shows
-    #[arg(long, global = true, value_name = "TOKEN", env = "BATON_TOKEN", hide_env = true)]
+    #[arg(long, global = true, value_name = "TOKEN")]
     pub(crate) access_token: Option<String>,
     /// A name for this change: repeated under the same name, it has no second effect
     #[arg(long, global = true, value_name = "KEY")]

@@ -1,11 +1,14 @@
 //! What a command needs to reach the server.
 
+use std::path::Path;
+
 use baton_client::{Client, Method, Options, Workspace, connect_with};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::arguments::Globals;
 use crate::failure::Failure;
-use crate::settings::Settings;
+use crate::settings::{Settings, Sources};
 
 /// Where one works who did not say where.
 const WORKSPACE: &str = "default";
@@ -13,11 +16,32 @@ const WORKSPACE: &str = "default";
 /// The settings, and the way to the server they lead to.
 pub(crate) struct Context {
     settings: Settings,
+    globals: Globals,
 }
 
 impl Context {
-    pub(crate) fn new(settings: Settings) -> Self {
-        Self { settings }
+    pub(crate) fn new(settings: Settings, globals: Globals) -> Self {
+        Self { settings, globals }
+    }
+
+    /// The settings.
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Where settings come from, for those who have more options.
+    pub(crate) fn sources(&self) -> Sources {
+        self.settings.sources.clone()
+    }
+
+    /// The settings once more, with what is wrong with them as a failure.
+    pub(crate) fn settings_again(&self) -> Result<Settings, Failure> {
+        Settings::of(&self.globals)
+    }
+
+    /// What the settings would be with this file.
+    pub(crate) fn settings_of(&self, file: &Path) -> Result<Settings, Failure> {
+        Settings::with_file(&self.globals, file)
     }
 
     /// A connection of its own.

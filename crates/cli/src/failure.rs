@@ -67,6 +67,8 @@ pub(crate) enum Fault {
     NothingInTime { what: String },
     #[error("{count} of the keys that somebody depends on are not as they should be")]
     Broken { count: usize },
+    #[error("{count} of the things that were looked at are bad")]
+    Unwell { count: usize },
     #[error("{what} is lost: {reason}")]
     Lost { what: String, reason: String },
     #[error("`{program}` cannot be run: {reason}")]
@@ -88,6 +90,7 @@ impl Fault {
             Self::NotString { .. } => "cli.not_string",
             Self::NothingInTime { .. } => "cli.nothing_in_time",
             Self::Broken { .. } => "cli.broken_contracts",
+            Self::Unwell { .. } => "cli.unwell",
             Self::Lost { .. } => "cli.lost",
             Self::NoProgram { .. } => "cli.no_program",
             Self::System { .. } => "cli.system",
@@ -106,6 +109,7 @@ impl Fault {
             | Self::NoProgram { .. } => Kind::Invalid,
             Self::TooLong { .. } => Kind::TooLarge,
             Self::Broken { .. } => Kind::Conflict,
+            Self::Unwell { .. } => Kind::Unavailable,
             Self::Lost { .. } => Kind::Stale,
             Self::NothingInTime { .. } | Self::System { .. } => Kind::Unavailable,
         }
@@ -125,6 +129,7 @@ impl Fault {
             Self::NotString { .. } => "leave out --string to get it as JSON",
             Self::NothingInTime { .. } => "wait for longer with --wait, or see who has it",
             Self::Broken { .. } => "put them back, or tell those who depend on them",
+            Self::Unwell { .. } => "do what stands behind each of them",
             Self::Lost { .. } => "what was begun is not finished: look at it, then begin again",
             Self::NoProgram { .. } => "name a program that is there and may be run",
             Self::System { .. } => "look at what it says, then repeat",
@@ -244,6 +249,16 @@ fn short(text: &str) -> String {
 
 fn problem(fault: &Fault) -> Problem {
     Problem::new(fault.code(), fault.kind(), fault, fault.hint(), &json!({}))
+}
+
+impl Failure {
+    /// What is wrong, in one line.
+    pub(crate) fn detail(&self) -> String {
+        match self {
+            Self::Problem { problem, .. } => problem.detail.clone(),
+            Self::Ended { .. } | Self::Interrupted | Self::ClosedPipe => "it was ended".to_owned(),
+        }
+    }
 }
 
 impl From<Fault> for Failure {

@@ -43,6 +43,14 @@ fn main() -> ExitCode {
         Err(code) => return code,
     };
     let settings = match Settings::of(&arguments.globals) {
+        Ok(settings) => Ok(settings),
+        // What is wrong with them is what is asked.
+        Err(failure) if arguments.command.is_about_settings() => {
+            Settings::despite(&arguments.globals, failure.detail())
+        }
+        Err(failure) => Err(failure),
+    };
+    let settings = match settings {
         Ok(settings) => settings,
         Err(failure) => return failure.report(&name, arguments.globals.mode()),
     };
@@ -57,7 +65,7 @@ fn main() -> ExitCode {
 fn run(arguments: Arguments, settings: Settings) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut output = Output::to_stdout(settings.mode, settings.quiet);
-    let context = Context::new(settings);
+    let context = Context::new(settings, arguments.globals.clone());
     let ends_itself = arguments.command.ends_itself();
     runtime.block_on(async {
         tokio::select! {

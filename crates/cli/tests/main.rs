@@ -10,6 +10,7 @@
 //! | `backups` | the whole server as one file, and a folder made of it |
 //! | `demo` | what is acted out for newcomers happens as it is told |
 //! | `guide` | every line of `docs/guide.md` does what it says |
+//! | `doctor` | what commonly is wrong is seen |
 //! | `locks` | a program runs while a lock is held, and no longer |
 //! | `tasks` | a program runs for each task while its lease is kept |
 //! | `surviving` | a watch outlives `kill -9` of the server, without gap or duplicate |
@@ -23,6 +24,7 @@
 
 mod backups;
 mod demo;
+mod doctor;
 mod guide;
 mod locks;
 mod offline;

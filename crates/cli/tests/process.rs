@@ -11,7 +11,9 @@ use tempfile::TempDir;
 /// The program with nothing of the machine's own settings around it.
 pub(crate) fn baton(home: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_baton"));
-    for name in ["URL", "WORKSPACE", "AGENT", "TOKEN", "CONFIG", "LISTEN", "DATA"] {
+    for name in
+        ["URL", "WORKSPACE", "AGENT", "TOKEN", "CONFIG", "LISTEN", "DATA", "TOKENS", "OUTPUT"]
+    {
         command.env_remove(format!("BATON_{name}"));
     }
     command.env_remove("COLUMNS").env("HOME", home).current_dir(home);

@@ -58,10 +58,74 @@ fn a_file_that_cannot_be_used_is_refused() {
         assert!(ran.stderr.contains("(cli.settings)"), "{ran:?}");
         ran.stderr
     };
-    assert!(refused("\nurll = 'x'").contains("line 2: unknown field `urll`"));
+    assert!(refused("\nurll = 'x'").contains("line 2: unknown key `urll`; is `url` meant?"));
     assert!(refused("url = 7").contains("line 1: "));
     assert!(refused("url = ").contains("line 1: "));
     assert!(refused("output = 'xml'").contains("xml"));
     let ran = server.run("--config none.toml state ls");
     assert_eq!((ran.code, ran.error()["code"].as_str()), (2, Some("cli.settings")));
+}
+
+#[test]
+fn a_server_takes_its_settings_from_a_file() {
+    let home = tempfile::tempdir().unwrap();
+    let text = "[serve]\nlisten = '127.0.0.1:1'\ndata = 'elsewhere'\nhosts = ['baton.test']\n";
+    fs::write(home.path().join("mine.toml"), text).unwrap();
+    // The helper says where to listen and where the data is: options are stronger.
+    let server = Server::in_home(home, &["--config", "mine.toml"]);
+    assert!(server.data().is_dir() && !server.home.path().join("elsewhere").exists());
+    assert_eq!(server.run("state set plan 1").code, 0);
+    let shown = server.run("--config mine.toml config show").json();
+    let row = |key: &str| {
+        let rows = shown.as_array().unwrap();
+        let row = rows.iter().find(|row| row["key"] == key).unwrap();
+        (row["value"].as_str().unwrap().to_owned(), row["from"].as_str().unwrap().to_owned())
+    };
+    let told = |value: &str, from: &str| (value.to_owned(), from.to_owned());
+    assert_eq!(row("serve.data"), told("elsewhere", "mine.toml"));
+    assert_eq!(row("serve.hosts"), told("baton.test", "mine.toml"));
+    assert_eq!(row("serve.tokens"), told("false", "default"));
+    assert_eq!(row("url"), told(&server.url, "BATON_URL"));
+}
+
+#[test]
+fn everything_that_is_wrong_with_a_file_is_said_at_once() {
+    let server = Server::start();
+    let text = "agent = 7\n[serve]\nlisen = 'x'\nconnections_max = 0\n";
+    fs::write(server.home.path().join("mine.toml"), text).unwrap();
+    let ran = server.run("config check mine.toml");
+    let error = ran.error();
+    assert_eq!((ran.code, error["code"].as_str()), (2, Some("cli.settings")));
+    let detail = error["detail"].as_str().unwrap();
+    for part in ["line 1: `agent` must", "is `serve.listen` meant?", "line 4: `serve.connections"] {
+        assert!(detail.contains(part), "{detail}");
+    }
+    assert_eq!(server.run("--config mine.toml serve").code, 2);
+    fs::write(server.home.path().join("mine.toml"), "agent = 'ada'\n").unwrap();
+    assert_eq!(server.run("config check mine.toml").code, 0);
+    // What is wrong in the environment is said with its name.
+    let mut command = server.command(["config", "show"]);
+    let ran = Ran::of(
+        {
+            command.env("BATON_LISTEN", "nowhere");
+            command
+        },
+        "",
+    );
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains("BATON_LISTEN: `nowhere` is no address"), "{ran:?}");
+}
+
+#[test]
+fn a_token_is_not_shown() {
+    let server = Server::start();
+    let mut command = server.command(["config", "show", "-o", "table"]);
+    let ran = Ran::of(
+        {
+            command.env("BATON_TOKEN", "baton_secret");
+            command
+        },
+        "",
+    );
+    assert!(ran.stdout.contains("(not shown)") && !ran.stdout.contains("baton_secret"), "{ran:?}");
 }

@@ -54,6 +54,7 @@ mod forking;
 pub mod frames;
 mod handle;
 pub mod history;
+pub mod inspecting;
 pub mod keeping;
 mod loading;
 pub mod machine;

@@ -7,9 +7,11 @@ mod barrier;
 mod bench;
 mod checkpoint;
 mod completions;
+mod config;
 mod context;
 mod contract;
 mod demo;
+mod doctor;
 mod event;
 mod handoff;
 mod inbox;
@@ -80,6 +82,8 @@ pub(crate) enum Command {
     Backup(backup::Backup),
     Restore(backup::Restore),
     Log(log::Log),
+    Doctor(doctor::Doctor),
+    Config(config::Config),
     Bench(bench::Bench),
     Openapi(openapi::Openapi),
     Completions(completions::Completions),
@@ -89,7 +93,7 @@ impl Command {
     /// Does it.
     pub(crate) async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
         match self {
-            Self::Serve(serve) => serve.run(output).await,
+            Self::Serve(serve) => serve.run(context, output).await,
             Self::State(state) => state.run(context, output).await,
             Self::Namespace(namespace) => namespace.run(context, output).await,
             Self::Agent(agent) => agent.run(context, output).await,
@@ -123,10 +127,17 @@ impl Command {
             Self::Backup(backup) => backup.run(context, output).await,
             Self::Restore(restore) => restore.run(output),
             Self::Log(log) => log.run(output),
+            Self::Doctor(doctor) => doctor.run(context, output).await,
+            Self::Config(config) => config.run(context, output),
             Self::Bench(bench) => bench.run(context, output).await,
             Self::Openapi(_) => openapi::Openapi::run(output),
             Self::Completions(completions) => completions.run(output),
         }
+    }
+
+    /// Whether it can say by itself what is wrong with the settings.
+    pub(crate) fn is_about_settings(&self) -> bool {
+        matches!(self, Self::Doctor(_) | Self::Config(_))
     }
 
     /// Whether it sees to ctrl-c itself, because there is something to finish.

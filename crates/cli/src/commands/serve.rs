@@ -2,7 +2,6 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 
 use baton::Baton;
 #[cfg(feature = "s3")]
@@ -18,19 +17,19 @@ use clap::Args;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use crate::context::Context;
 use crate::failure::Failure;
 #[cfg(feature = "s3")]
 use crate::failure::Fault;
 use crate::output::{self, Output};
-
-/// The address at which commands look for a server unless told otherwise.
-const ADDRESS_DEFAULT: &str = "127.0.0.1:4747";
+use crate::settings::{Serving, ServingOptions, keys};
 
 const AFTER_HELP: &str = "\
 Examples:
   baton serve                                    data in ./.baton, address 127.0.0.1:4747
   baton serve --data /var/lib/baton              data elsewhere
   baton serve --tokens --listen 0.0.0.0:4747     for others: everyone shows a token
+  baton --config /etc/baton.toml serve           settings from a file, under [serve]
   baton serve --listen 127.0.0.1:0               any free port; the banner on stderr says which
 
 It ends with ctrl-c or SIGTERM. Whatever was acknowledged is durable, also after kill -9.";
@@ -39,60 +38,26 @@ It ends with ctrl-c or SIGTERM. Whatever was acknowledged is durable, also after
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Serve {
-    /// Where to listen; only loopback, unless --tokens is given
-    #[arg(
-        long,
-        value_name = "ADDRESS:PORT",
-        default_value = ADDRESS_DEFAULT,
-        env = "BATON_LISTEN",
-        hide_env = true
-    )]
-    listen: SocketAddr,
-    /// Where the data is; the folder is created if it is not there
-    #[arg(
-        long,
-        value_name = "FOLDER",
-        default_value = "./.baton",
-        env = "BATON_DATA",
-        hide_env = true
-    )]
-    data: PathBuf,
-    /// Keep the bytes of artifacts in a bucket; docs/artifacts.md has all that the address may say
-    #[cfg(feature = "s3")]
-    #[arg(long, value_name = "s3://BUCKET/PREFIX", env = "BATON_ARTIFACTS", hide_env = true)]
-    artifacts: Option<String>,
-    /// Demand a token of everyone; if there is none yet, one of an admin is made and printed
-    #[arg(long)]
-    tokens: bool,
-    /// Another name by which the server may be called; may be given several times
-    #[arg(long, value_name = "NAME")]
-    host: Vec<String>,
-    /// Connections at a time
-    #[arg(long, value_name = "COUNT", default_value_t = Settings::default().connections_max)]
-    connections_max: usize,
-    /// Call the webhooks of reactions, at public addresses only
-    #[arg(long)]
-    webhooks: bool,
-    /// Call webhooks also at private, loopback and link-local addresses
-    #[arg(long, requires = "webhooks")]
-    webhooks_private: bool,
+    #[command(flatten)]
+    options: ServingOptions,
 }
 
 impl Serve {
-    pub(crate) async fn run(self, output: &Output) -> Result<(), Failure> {
+    pub(crate) async fn run(self, context: &Context, output: &Output) -> Result<(), Failure> {
+        let serving = Serving::of(&self.options, &mut context.sources())?;
         allow_many_files();
         let ending = Ending::listen()?;
-        let baton = self.open().await?;
+        let baton = open(&serving).await?;
         let settings = Settings {
-            listen: self.listen,
-            tokens: self.tokens,
-            hosts: self.host,
-            connections_max: self.connections_max,
-            webhooks: self.webhooks.then_some(Webhooks { private: self.webhooks_private }),
+            listen: serving.listen,
+            tokens: serving.tokens,
+            hosts: serving.hosts,
+            connections_max: serving.connections_max,
+            webhooks: serving.webhooks.then_some(Webhooks { private: serving.webhooks_private }),
             ..Settings::default()
         };
         // Before anybody is served: whoever demands tokens must be able to show one.
-        let first = if self.tokens { first_token(&baton).await? } else { None };
+        let first = if serving.tokens { first_token(&baton).await? } else { None };
         let server = Server::bind(baton.clone(), settings).await?;
         if let Some(token) = first {
             output::say(&format!(
@@ -101,7 +66,7 @@ impl Serve {
         }
         if !output.is_quiet() {
             let shown = "-H \"Authorization: Bearer $BATON_TOKEN\" ";
-            let shown = if self.tokens { shown } else { "" };
+            let shown = if serving.tokens { shown } else { "" };
             output::say(&banner(&baton.description(), server.address(), &program(), shown));
         }
         drop(baton);
@@ -113,27 +78,25 @@ impl Serve {
     }
 }
 
-impl Serve {
-    #[cfg(not(feature = "s3"))]
-    async fn open(&self) -> Result<Baton, Failure> {
-        Ok(baton::open(&self.data).await?)
-    }
+#[cfg(not(feature = "s3"))]
+async fn open(serving: &Serving) -> Result<Baton, Failure> {
+    Ok(baton::open(&serving.data).await?)
+}
 
-    /// The bucket is looked at first: who mistypes its name shall know before the first upload.
-    #[cfg(feature = "s3")]
-    async fn open(&self) -> Result<Baton, Failure> {
-        let Some(address) = &self.artifacts else { return Ok(baton::open(&self.data).await?) };
-        let bad = |error: BadPlace| Fault::Usage { reason: format!("--artifacts: {error}") };
-        let bucket = Bucket::open(&Place::parse(address).map_err(bad)?).map_err(bad)?;
-        let folder = self.data.clone();
-        let opened = tokio::task::spawn_blocking(move || {
-            bucket.look().map_err(Error::from)?;
-            let log = FileLog::open(FileOptions::new(&folder))?;
-            Baton::on(Divided::new(log, bucket), SystemClock::default(), Options::default())
-        });
-        let closed = |_| Error::Closed;
-        Ok(opened.await.map_err(closed)??)
-    }
+/// The bucket is looked at first: who mistypes its name shall know before the first upload.
+#[cfg(feature = "s3")]
+async fn open(serving: &Serving) -> Result<Baton, Failure> {
+    let Some(address) = &serving.artifacts else { return Ok(baton::open(&serving.data).await?) };
+    let bad = |error: BadPlace| Fault::Usage { reason: format!("--artifacts: {error}") };
+    let bucket = Bucket::open(&Place::parse(address).map_err(bad)?).map_err(bad)?;
+    let folder = serving.data.clone();
+    let opened = tokio::task::spawn_blocking(move || {
+        bucket.look().map_err(Error::from)?;
+        let log = FileLog::open(FileOptions::new(&folder))?;
+        Baton::on(Divided::new(log, bucket), SystemClock::default(), Options::default())
+    });
+    let closed = |_| Error::Closed;
+    Ok(opened.await.map_err(closed)??)
 }
 
 /// A token for whoever starts a server that has none.
@@ -148,7 +111,7 @@ async fn first_token(baton: &Baton) -> Result<Option<String>, Failure> {
 
 /// What to try stands there so that it works when it is pasted into another terminal.
 fn banner(description: &str, address: SocketAddr, program: &str, shown: &str) -> String {
-    let is_default = address.to_string() == ADDRESS_DEFAULT;
+    let is_default = keys::LISTEN.default == Some(address.to_string().as_str());
     let export = format!("  export BATON_URL=http://{address}\n");
     let export = if is_default { "" } else { &export };
     format!(

@@ -15,9 +15,12 @@ use crate::problem::Refused;
 use crate::refusal::Refusal;
 use crate::shared::Shared;
 
+/// The process is there, and this is which.
+const HEALTH: &str = concat!("{\"status\":\"ok\",\"version\":\"", env!("CARGO_PKG_VERSION"), "\"}");
+
 pub(super) fn routes() -> Router<Arc<Shared>> {
     Router::new()
-        .route("/healthz", get(async || json(b"{\"status\":\"ok\"}".to_vec())))
+        .route("/healthz", get(async || json(HEALTH.as_bytes().to_vec())))
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics))
         .route("/openapi.json", get(async || json(openapi::text())))

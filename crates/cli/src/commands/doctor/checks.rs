@@ -1,0 +1,187 @@
+//! Checks of this machine: settings, folder, space, log, files, clock, limits.
+
+use std::fs;
+use std::path::Path;
+
+use baton::clock::{Clock, SystemClock};
+use baton::core::Timestamp;
+use baton::inspecting::{Inspected, inspect};
+use baton_log::OpenError;
+use rustix::process::{Resource, getrlimit};
+
+use super::Finding;
+use crate::context::Context;
+use crate::settings::Serving;
+
+/// Files that a server has open besides its connections.
+const FILES_BESIDES: u64 = 128;
+/// A clock may be this far behind that of whoever wrote last.
+const CLOCK_BEHIND_MS_MAX: u64 = 60_000;
+
+pub(super) fn settings(context: &Context) -> Finding {
+    let settings = context.settings();
+    match (&settings.fault, settings.sources.file()) {
+        (Some(fault), _) => {
+            Finding::bad("settings", fault, "correct the file; `baton config check` checks it")
+        }
+        (None, Some(path)) => Finding::good("settings", format!("{} is in order", path.display())),
+        (None, None) => Finding::good("settings", "there is no file, and none is needed"),
+    }
+}
+
+/// Looks at the data; whether a server has it open.
+pub(super) fn data(serving: &Serving, findings: &mut Vec<Finding>) -> bool {
+    let folder = &serving.data;
+    let there = folder_is_there(folder);
+    let goes_on = there.state == super::State::Good;
+    findings.push(there);
+    if !goes_on {
+        return false;
+    }
+    findings.push(space(rustix::fs::statvfs(folder).map_or(0, |it| it.f_bavail * it.f_frsize)));
+    let (log, is_running) = log(folder);
+    let is_sound = log.state == super::State::Good && !is_running;
+    findings.push(log);
+    if is_sound {
+        files(folder, findings);
+    }
+    is_running
+}
+
+fn folder_is_there(folder: &Path) -> Finding {
+    let shown = folder.display();
+    match fs::metadata(folder) {
+        Err(_) => {
+            let found = format!("{shown} is not there");
+            Finding::fair("folder", found, "`baton serve` makes it; or name another with --data")
+        }
+        Ok(it) if !it.is_dir() => {
+            Finding::bad("folder", format!("{shown} is no folder"), "name a folder with --data")
+        }
+        Ok(_) => {
+            let probe = folder.join(format!(".doctor-{}", std::process::id()));
+            let written = fs::write(&probe, "written to see whether that is possible");
+            fs::remove_file(&probe).unwrap_or_default();
+            match written {
+                Ok(()) => Finding::good("folder", format!("{shown} can be written to")),
+                Err(error) => {
+                    let found = format!("{shown} cannot be written to: {error}");
+                    Finding::bad("folder", found, "give it to the user that the server runs as")
+                }
+            }
+        }
+    }
+}
+
+/// What a server wants to keep free, below which it would not write.
+const FREE_BYTES_MIN: u64 = 64 << 20;
+
+pub(super) fn space(free_bytes: u64) -> Finding {
+    let found = format!("{} MiB are free", free_bytes >> 20);
+    if free_bytes < FREE_BYTES_MIN {
+        Finding::bad("space", found, "free some, or move the data to a larger disk")
+    } else if free_bytes < 8 * FREE_BYTES_MIN {
+        Finding::fair("space", found, "that is little: free some before it runs out")
+    } else {
+        Finding::good("space", found)
+    }
+}
+
+/// Reads the log; whether a server has it open.
+fn log(folder: &Path) -> (Finding, bool) {
+    match baton_log::verify(folder) {
+        Ok(report) => match report.damage {
+            None => {
+                let found = format!("{} records are sound", report.records);
+                (Finding::good("log", found), false)
+            }
+            Some(damage) => {
+                let found = format!(
+                    "{} is damaged at byte {}: {}",
+                    damage.file.display(),
+                    damage.offset,
+                    damage.reason
+                );
+                let remedy = "restore a backup, or keep a copy and see `baton log repair`";
+                (Finding::bad("log", found, remedy), false)
+            }
+        },
+        Err(OpenError::InUse { holder, .. }) => {
+            (Finding::good("log", format!("it is in use by {holder}, and was not read")), true)
+        }
+        Err(error) => (Finding::bad("log", error.to_string(), error.hint()), false),
+    }
+}
+
+fn files(folder: &Path, findings: &mut Vec<Finding>) {
+    match inspect(folder) {
+        Err(error) => findings.push(Finding::bad("files", error.to_string(), error.hint())),
+        Ok(inspected) => {
+            findings.push(readable(&inspected));
+            findings.push(clock(SystemClock::default().now(), inspected.newest));
+        }
+    }
+}
+
+fn readable(inspected: &Inspected) -> Finding {
+    let Inspected { workspaces, files, damaged, .. } = inspected;
+    match damaged.first() {
+        None => {
+            let found = format!("{files} files of {workspaces} workspaces can be read");
+            Finding::good("files", found)
+        }
+        Some((name, why)) => {
+            let found = format!("{} of {files} files cannot be read; {name}: {why}", damaged.len());
+            Finding::bad("files", found, "restore a backup; keep a copy of the folder as it is")
+        }
+    }
+}
+
+pub(super) fn clock(now: Timestamp, newest: Timestamp) -> Finding {
+    if newest.0 > now.0 + CLOCK_BEHIND_MS_MAX {
+        let found = format!("it is {now} here, but the newest change is of {newest}");
+        return Finding::bad("clock", found, "set the clock right, and keep it so with NTP");
+    }
+    Finding::good("clock", format!("it is {now}, and the newest change is not later"))
+}
+
+pub(super) fn open_files(connections_max: usize) -> Finding {
+    // A server raises what it may have open to what the system lets it.
+    allowed(getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX), connections_max as u64)
+}
+
+fn allowed(files_max: u64, connections_max: u64) -> Finding {
+    if files_max >= connections_max + FILES_BESIDES {
+        return Finding::good("open files", format!("enough for {connections_max} connections"));
+    }
+    let found = format!("{files_max} may be open, and {connections_max} connections may come");
+    let remedy = "raise it (`ulimit -Hn`, LimitNOFILE=), or lower `serve.connections_max`";
+    Finding::fair("open files", found, remedy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::State;
+    use super::*;
+
+    #[test]
+    fn numbers_are_judged() {
+        let states = [0, FREE_BYTES_MIN - 1, FREE_BYTES_MIN, 8 * FREE_BYTES_MIN];
+        let states = states.map(|free| space(free).state);
+        assert_eq!(states, [State::Bad, State::Bad, State::Fair, State::Good]);
+        let now = Timestamp(1_700_000_000_000);
+        assert_eq!(clock(now, Timestamp(now.0 + 60_001)).state, State::Bad);
+        assert_eq!(clock(now, Timestamp(now.0 + 60_000)).state, State::Good);
+        assert_eq!(allowed(1_024, 16_384).state, State::Fair);
+        assert_eq!(allowed(1_024, 896).state, State::Good);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_bad() {
+        let sound = Inspected { files: 3, ..Inspected::default() };
+        assert_eq!(readable(&sound).state, State::Good);
+        let damaged = vec![("workspaces/w/run-1".to_owned(), "it is cut off".to_owned())];
+        let found = readable(&Inspected { damaged, ..sound });
+        assert_eq!((found.state, found.found.contains("run-1")), (State::Bad, true));
+    }
+}

@@ -1,0 +1,146 @@
+//! Every setting: its name in the file, its option, its variable, what it may be, and its default.
+
+use std::net::SocketAddr;
+
+/// What a setting may be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Form {
+    /// Any text.
+    Text,
+    /// An address and a port.
+    Address,
+    /// `true` or `false`.
+    Flag,
+    /// A whole number.
+    Count { min: u64, max: u64 },
+    /// Names; a list in the file, separated by commas elsewhere.
+    Names,
+    /// One of these.
+    Choice(&'static [&'static str]),
+}
+
+/// A setting.
+#[derive(Debug)]
+pub(crate) struct Key {
+    /// Its name in the file, with that of its table.
+    pub(crate) name: &'static str,
+    pub(crate) option: &'static str,
+    pub(crate) variable: &'static str,
+    pub(crate) form: Form,
+    /// None if it has none.
+    pub(crate) default: Option<&'static str>,
+    /// Not to be shown.
+    pub(crate) is_secret: bool,
+}
+
+const fn key(
+    name: &'static str,
+    option: &'static str,
+    variable: &'static str,
+    form: Form,
+    default: Option<&'static str>,
+) -> Key {
+    Key { name, option, variable, form, default, is_secret: false }
+}
+
+pub(crate) const URL: Key =
+    key("url", "--url", "BATON_URL", Form::Text, Some("http://127.0.0.1:4747"));
+pub(crate) const WORKSPACE: Key =
+    key("workspace", "--workspace", "BATON_WORKSPACE", Form::Text, None);
+pub(crate) const AGENT: Key = key("agent", "--agent", "BATON_AGENT", Form::Text, Some("cli"));
+pub(crate) const TOKEN: Key =
+    Key { is_secret: true, ..key("token", "--access-token", "BATON_TOKEN", Form::Text, None) };
+pub(crate) const OUTPUT: Key = key(
+    "output",
+    "--output",
+    "BATON_OUTPUT",
+    Form::Choice(&["table", "json", "jsonl", "yaml"]),
+    None,
+);
+
+pub(crate) const LISTEN: Key =
+    key("serve.listen", "--listen", "BATON_LISTEN", Form::Address, Some("127.0.0.1:4747"));
+pub(crate) const DATA: Key =
+    key("serve.data", "--data", "BATON_DATA", Form::Text, Some("./.baton"));
+pub(crate) const ARTIFACTS: Key =
+    key("serve.artifacts", "--artifacts", "BATON_ARTIFACTS", Form::Text, None);
+pub(crate) const TOKENS: Key =
+    key("serve.tokens", "--tokens", "BATON_TOKENS", Form::Flag, Some("false"));
+pub(crate) const HOSTS: Key = key("serve.hosts", "--host", "BATON_HOSTS", Form::Names, Some(""));
+pub(crate) const CONNECTIONS_MAX: Key = key(
+    "serve.connections_max",
+    "--connections-max",
+    "BATON_CONNECTIONS_MAX",
+    Form::Count { min: 1, max: 1_000_000 },
+    Some("16384"),
+);
+pub(crate) const WEBHOOKS: Key =
+    key("serve.webhooks", "--webhooks", "BATON_WEBHOOKS", Form::Flag, Some("false"));
+pub(crate) const WEBHOOKS_PRIVATE: Key = key(
+    "serve.webhooks_private",
+    "--webhooks-private",
+    "BATON_WEBHOOKS_PRIVATE",
+    Form::Flag,
+    Some("false"),
+);
+
+/// Settings of every command.
+pub(crate) const COMMON: [&Key; 5] = [&URL, &WORKSPACE, &AGENT, &TOKEN, &OUTPUT];
+/// Settings of `baton serve`.
+pub(crate) const SERVE: [&Key; 8] =
+    [&LISTEN, &DATA, &ARTIFACTS, &TOKENS, &HOSTS, &CONNECTIONS_MAX, &WEBHOOKS, &WEBHOOKS_PRIVATE];
+
+/// All of them.
+pub(crate) fn all() -> impl Iterator<Item = &'static Key> {
+    COMMON.into_iter().chain(SERVE)
+}
+
+impl Form {
+    /// What is wrong with a value, if anything is.
+    pub(crate) fn fault(self, text: &str) -> Option<String> {
+        match self {
+            Self::Text | Self::Names => None,
+            Self::Address => text
+                .parse::<SocketAddr>()
+                .is_err()
+                .then(|| format!("`{text}` is no address and port, such as 127.0.0.1:4747")),
+            Self::Flag => {
+                text.parse::<bool>().is_err().then(|| format!("`{text}` is neither true nor false"))
+            }
+            Self::Count { min, max } => {
+                let is_within = text.parse().is_ok_and(|count| (min..=max).contains(&count));
+                (!is_within).then(|| format!("`{text}` is no number from {min} to {max}"))
+            }
+            Self::Choice(names) => (!names.contains(&text))
+                .then(|| format!("`{text}` is none of {}", names.join(", "))),
+        }
+    }
+
+    /// What it may be, for people.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Self::Text | Self::Address | Self::Choice(_) => "a text",
+            Self::Flag => "true or false",
+            Self::Count { .. } => "a whole number",
+            Self::Names => "a list of texts",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use baton_server::Settings as Doors;
+
+    use super::*;
+
+    #[test]
+    fn every_default_is_a_value_that_would_be_taken() {
+        for key in all() {
+            let fault = key.default.and_then(|default| key.form.fault(default));
+            assert_eq!(fault, None, "{}", key.name);
+        }
+        let connections_max = Doors::default().connections_max.to_string();
+        assert_eq!(CONNECTIONS_MAX.default, Some(connections_max.as_str()));
+        assert_eq!(LISTEN.default, Some(Doors::default().listen.to_string().as_str()));
+    }
+}

@@ -1,0 +1,87 @@
+//! The settings of `baton serve`.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{Sources, keys};
+use crate::failure::{Failure, Fault};
+
+/// What may be said after `baton serve`. None of it has a default here: a file may say it, too.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct ServingOptions {
+    /// Where to listen; only loopback, unless --tokens is given [default: 127.0.0.1:4747]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) listen: Option<String>,
+    /// Where the data is; the folder is created if it is not there [default: ./.baton]
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) data: Option<String>,
+    /// Keep the bytes of artifacts in a bucket; docs/artifacts.md has all that the address may say
+    #[cfg_attr(not(feature = "s3"), arg(skip))]
+    #[cfg_attr(feature = "s3", arg(long, value_name = "s3://BUCKET/PREFIX"))]
+    pub(crate) artifacts: Option<String>,
+    /// Demand a token of everyone; if there is none yet, one of an admin is made and printed
+    #[arg(long)]
+    pub(crate) tokens: bool,
+    /// Another name by which the server may be called; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub(crate) host: Vec<String>,
+    /// Connections at a time [default: 16384]
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) connections_max: Option<String>,
+    /// Call the webhooks of reactions, at public addresses only
+    #[arg(long)]
+    pub(crate) webhooks: bool,
+    /// Call webhooks also at private, loopback and link-local addresses
+    #[arg(long)]
+    pub(crate) webhooks_private: bool,
+}
+
+/// How to serve, after all sources were asked.
+#[derive(Debug)]
+pub(crate) struct Serving {
+    pub(crate) listen: SocketAddr,
+    pub(crate) data: PathBuf,
+    #[cfg_attr(not(feature = "s3"), expect(dead_code, reason = "only a bucket is told of it"))]
+    pub(crate) artifacts: Option<String>,
+    pub(crate) tokens: bool,
+    pub(crate) hosts: Vec<String>,
+    pub(crate) connections_max: usize,
+    pub(crate) webhooks: bool,
+    pub(crate) webhooks_private: bool,
+}
+
+impl Serving {
+    /// Options, environment, file, defaults.
+    pub(crate) fn of(options: &ServingOptions, sources: &mut Sources) -> Result<Self, Failure> {
+        let checked = "what is chosen was checked";
+        let mut text = |key, option: Option<&str>| {
+            Ok::<_, Failure>(sources.choose(key, option)?.unwrap_or_default())
+        };
+        let raised = |flag: bool| flag.then_some("true");
+        let hosts = options.host.join(",");
+        let listen = text(&keys::LISTEN, options.listen.as_deref())?;
+        let data = text(&keys::DATA, options.data.as_deref())?;
+        let artifacts = text(&keys::ARTIFACTS, options.artifacts.as_deref())?;
+        let tokens = text(&keys::TOKENS, raised(options.tokens))?;
+        let hosts = text(&keys::HOSTS, Some(&hosts))?;
+        let connections_max = text(&keys::CONNECTIONS_MAX, options.connections_max.as_deref())?;
+        let webhooks = text(&keys::WEBHOOKS, raised(options.webhooks))?;
+        let private = text(&keys::WEBHOOKS_PRIVATE, raised(options.webhooks_private))?;
+        if private == "true" && webhooks != "true" {
+            let reason = "webhooks_private is nothing without webhooks".to_owned();
+            return Err(Fault::Usage { reason }.into());
+        }
+        Ok(Self {
+            listen: listen.parse().expect(checked),
+            data: data.into(),
+            artifacts: Some(artifacts).filter(|address| !address.is_empty()),
+            tokens: tokens.parse().expect(checked),
+            hosts: hosts.split(',').filter(|host| !host.is_empty()).map(str::to_owned).collect(),
+            connections_max: connections_max.parse().expect(checked),
+            webhooks: webhooks.parse().expect(checked),
+            webhooks_private: private.parse().expect(checked),
+        })
+    }
+}
