@@ -163,6 +163,7 @@ impl Crank {
         options: Options,
     ) -> Result<(Arc<Self>, Threads), Error> {
         let shard = Shard::open(log, clock, options)?;
+        shard.look_at_disk();
         let crank = Arc::new(Self {
             shard,
             sync: Bell::default(),
@@ -243,6 +244,7 @@ impl Crank {
         // What cannot be done now, for want of space perhaps, is tried again next time.
         let sweep = || self.shard.sweep(|| self.keep.lock().stop);
         while self.keep.wait(self.shard.options.keep_every) {
+            self.shard.look_at_disk();
             // On a thread that ends: archiving needs tens of megabytes for a moment, and allocators
             // keep what a thread has freed until it ends or needs it again.
             std::thread::scope(|scope| {
@@ -337,6 +339,7 @@ impl Crank {
         if let Some(stopped) = self.shard.settled().stopped() {
             return Err(stopped);
         }
+        self.shard.has_room()?;
         let now = self.shard.clock.now();
         let mut machine = self.shard.machine();
         if machine.gathered().1 >= self.shard.options.group_bytes_max {

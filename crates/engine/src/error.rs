@@ -99,6 +99,14 @@ pub enum Error {
     /// There is no space on the disk. Nothing was written.
     #[error("no space is left for the log; nothing was written")]
     Full,
+    /// The disk is nearly full, and for reading only until it is not. Nothing was written.
+    #[error("the disk is nearly full: {free} bytes are free, {min} are kept free")]
+    DiskLow {
+        /// How many bytes are free.
+        free: u64,
+        /// How many shall be.
+        min: u64,
+    },
     /// Writing failed. Whether the request was carried out is unknown until the log is opened
     /// again.
     #[error("writing to the log failed, the outcome is unknown: {reason}")]
@@ -192,6 +200,7 @@ impl Error {
             Self::SnapshotTooLarge { .. } => "watch.snapshot_too_large",
             Self::DiffTooLarge { .. } => "history.diff_too_large",
             Self::Full => "engine.full",
+            Self::DiskLow { .. } => "engine.disk_low",
             Self::Unknown { .. } => "engine.unknown_outcome",
             Self::Stopped { .. } => "engine.stopped",
             Self::Closed => "engine.closed",
@@ -219,7 +228,7 @@ impl Error {
             | Self::BackupNewer { .. }
             | Self::BackupDamaged { .. } => Kind::Invalid,
             Self::RestoreTaken { .. } => Kind::Conflict,
-            Self::Lagged { .. } => Kind::Exhausted,
+            Self::Lagged { .. } | Self::DiskLow { .. } => Kind::Exhausted,
             Self::SnapshotTooLarge { .. } | Self::DiffTooLarge { .. } | Self::TooFar { .. } => {
                 Kind::TooLarge
             }
@@ -254,6 +263,9 @@ impl Error {
             }
             Self::DiffTooLarge { .. } => "name a namespace, or revisions closer to each other",
             Self::Full => "free space on the disk, then repeat",
+            Self::DiskLow { .. } => {
+                "free space on the disk; reads go on, and writes are taken again by themselves"
+            }
             Self::Unknown { .. } => {
                 "open the data again, then repeat under the same idempotency key"
             }
@@ -303,6 +315,7 @@ impl From<&Error> for Problem {
                 json!({"resume_from": resume_from})
             }
             Error::SnapshotTooLarge { max } => json!({"max": max}),
+            Error::DiskLow { free, min } => json!({"free": free, "min": min}),
             Error::ImportNewer { format, known } | Error::BackupNewer { format, known } => {
                 json!({"format": format, "known": known})
             }

@@ -181,6 +181,7 @@ impl<L: Log> Shard<L> {
     ) -> Result<Reply, Error> {
         let (mut unpacker, about) = Unpacker::begin(input)?;
         self.refuse_taken(to)?;
+        self.has_room()?;
         let (written, noted) = (Vec::new(), Vec::new());
         let mut arriving = Arriving { shard: self, to, written, noted, is_founded: false };
         let snapshot = arriving.unpack(&mut unpacker)?;

@@ -47,6 +47,7 @@ impl<L: Log> Shard<L> {
         space: &mut Space,
         origin: &Origin,
     ) -> Result<Reply, Error> {
+        self.has_room()?;
         space.found(origin.clone(), self.clock.now()).map_err(Error::Rejected)?;
         let revision = space.revision();
         let forked = Forked { id: to.clone(), revision, origin: origin.clone() };

@@ -61,6 +61,7 @@ pub mod machine;
 pub mod options;
 pub mod parcel;
 mod recalling;
+mod room;
 mod searching;
 pub mod settled;
 pub mod shard;

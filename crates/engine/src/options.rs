@@ -35,6 +35,9 @@ pub struct Options {
     /// Batches that are replayed for one question about the past, when no picture is nearer: some
     /// seconds of work.
     pub past_batches_max: u64,
+    /// Bytes that stay free on the disk: with less, writes are refused until there is more again.
+    /// None are kept free if it is 0.
+    pub disk_free_bytes_min: u64,
     /// How long a workspace is unused before it is archived, snapshotted and dropped from memory.
     pub idle: Duration,
     /// How often the engine looks after such things.
@@ -57,6 +60,7 @@ impl Default for Options {
             snapshot_bytes_min: 64 << 20,
             snapshot_chunk: 1_024,
             past_batches_max: 5_000_000,
+            disk_free_bytes_min: 0,
             idle: Duration::from_mins(5),
             keep_every: Duration::from_millis(500),
         }

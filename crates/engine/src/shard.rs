@@ -20,6 +20,7 @@ use crate::history::past::spaces::Remembered;
 use crate::history::{Place, Tail, Whereabouts};
 use crate::machine::{Absent, Asked, Held, Machine, Taken};
 use crate::options::Options;
+use crate::room::Room;
 use crate::searching::Indexes;
 use crate::settled::Settled;
 use crate::watch::{Filter, Queue, Wakers};
@@ -52,6 +53,8 @@ pub struct Shard<L> {
     pub(crate) indexes: Indexes,
     /// Backups that are being taken.
     pub(crate) backups: Backups,
+    /// Whether the disk is nearly full.
+    pub(crate) room: Room,
 }
 
 /// Workspaces whose files somebody is working on, and how to wait for that.
@@ -99,7 +102,7 @@ impl<L: Log> Shard<L> {
         let (machine, settled) = (Mutex::new(machine), Settled::default());
         let (busy, pending) = (Busy::default(), Pending::default());
         let (remembered, indexes) = (Remembered::default(), Indexes::default());
-        let backups = Backups::default();
+        let (backups, room) = (Backups::default(), Room::default());
         Ok(Self {
             log,
             clock,
@@ -111,6 +114,7 @@ impl<L: Log> Shard<L> {
             remembered,
             indexes,
             backups,
+            room,
         })
     }
 

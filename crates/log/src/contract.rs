@@ -107,6 +107,11 @@ pub trait Log: Send + Sync + 'static {
 
     /// What this log is and how it makes records durable, for the operator, said at start.
     fn description(&self) -> String;
+
+    /// How many bytes may still be written where it is kept, if that is known.
+    fn free_bytes(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// A blob that is being written. Dropped without [`commit`](BlobWriter::commit), it never existed.
@@ -180,5 +185,9 @@ impl<T: Log + ?Sized> Log for Arc<T> {
 
     fn description(&self) -> String {
         (**self).description()
+    }
+
+    fn free_bytes(&self) -> Option<u64> {
+        (**self).free_bytes()
     }
 }

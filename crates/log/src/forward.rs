@@ -49,6 +49,10 @@ macro_rules! forward_reads {
             self.$log.list_blobs(prefix)
         }
 
+        fn free_bytes(&self) -> Option<u64> {
+            self.$log.free_bytes()
+        }
+
         fn delete_blob(&self, name: &str) -> ::std::result::Result<(), $crate::BlobError> {
             self.$log.delete_blob(name)
         }

@@ -79,6 +79,10 @@ impl<L: Log> Log for Divided<L> {
         if is_away(name) { self.bucket.delete(name) } else { Ok(()) }
     }
 
+    fn free_bytes(&self) -> Option<u64> {
+        self.log.free_bytes()
+    }
+
     fn description(&self) -> String {
         format!("{}, artifacts in {}", self.log.description(), self.bucket.description())
     }

@@ -12,13 +12,17 @@ use crate::callers::http::Http;
 use crate::stage::{Stage, settings};
 
 fn on_disk(disk: &FaultyDisk) -> Baton {
+    on_disk_with(disk, Options::default())
+}
+
+fn on_disk_with(disk: &FaultyDisk, options: Options) -> Baton {
     let file = FileOptions {
         segment_bytes: 256 << 10,
         prepare: Prepare::Inline,
         ..FileOptions::new("/baton")
     };
     let log = FileLog::open_on(disk.clone(), file).expect("the disk is well");
-    Baton::on(log, SystemClock::default(), Options::default()).expect("the log is well")
+    Baton::on(log, SystemClock::default(), options).expect("the log is well")
 }
 
 fn set(key: &str, value: impl Into<Value>) -> Value {
@@ -61,6 +65,57 @@ async fn a_full_disk_refuses_writes_answers_reads_and_recovers() {
     disk.set_capacity(None);
     assert_eq!(socket.ask(set("k", 4)).await["result"]["value"], 4);
     assert_eq!(http.command(&set("k", 5)).await.json()["result"]["value"], 5);
+}
+
+/// Asks until the answer is the one that is waited for.
+async fn until(http: &mut Http, path: &str, status: &str) -> Value {
+    let mut last = Value::Null;
+    for _ in 0..1_000_000 {
+        last = http.get(path).await.json();
+        if last["status"] == status {
+            return last;
+        }
+        tokio::task::yield_now().await;
+    }
+    panic!("it never was {status}: {last}");
+}
+
+#[tokio::test]
+async fn a_disk_that_is_nearly_full_is_for_reading_until_it_is_not() {
+    let disk = FaultyDisk::new(11);
+    let keep_every = std::time::Duration::from_millis(1);
+    let options = Options { disk_free_bytes_min: 1 << 20, keep_every, ..Options::default() };
+    let stage = Stage::on(on_disk_with(&disk, options), settings()).await;
+    let mut http = stage.http().await;
+    let mut socket = stage.socket().await;
+    socket.ask(json!({"id": 1, "command": "watch", "pattern": "**"})).await;
+    assert_eq!(http.command(&set("k", 1)).await.status, 200);
+    assert_eq!(socket.pushed(1).await["event"]["revision"], 1);
+    until(&mut http, "/readyz", "ready").await;
+    disk.set_capacity(Some(disk.bytes_used() + (1 << 19)));
+    let told = until(&mut http, "/readyz", "read_only").await;
+    assert!(told["detail"].as_str().unwrap().contains("bytes are free"), "{told}");
+    // Far from where the disk itself would refuse, through every door, and nothing is written.
+    let told = http.command(&set("k", 2)).await;
+    assert_eq!(told.problem(), (429, "engine.disk_low".to_owned()));
+    let answer = socket.ask(set("k", 2)).await;
+    assert_eq!(answer["error"]["code"], "engine.disk_low", "{answer}");
+    assert_eq!(answer["error"]["kind"], "exhausted");
+    let put = http.request("PUT", "/v1/w/artifacts", &[], "bytes").await;
+    assert_eq!(put.problem(), (429, "engine.disk_low".to_owned()));
+    let put = http.request("PUT", "/v1/w/secrets", &[], "bytes").await;
+    assert_eq!(put.problem(), (429, "engine.disk_low".to_owned()));
+    let fork = http.post("/v1/w/fork", &json!({"to": "copy"})).await;
+    assert_eq!(fork.problem(), (429, "engine.disk_low".to_owned()));
+    let get = json!({"command": "state.get", "namespace": "shared", "key": "k"});
+    assert_eq!(socket.ask(get).await["result"]["value"], 1);
+    // A little more is not enough, so that it does not go to and fro; much more is.
+    disk.set_capacity(Some(disk.bytes_used() + (1 << 20) + 1_000));
+    assert_eq!(http.command(&set("k", 2)).await.problem().1, "engine.disk_low");
+    disk.set_capacity(None);
+    until(&mut http, "/readyz", "ready").await;
+    assert_eq!(http.command(&set("k", 3)).await.json()["result"]["version"], 2);
+    assert_eq!(socket.pushed(1).await["event"]["revision"], 2);
 }
 
 #[tokio::test]

@@ -28,6 +28,7 @@ impl Baton {
         if let Some(stopped) = self.crank.shard.settled().stopped() {
             return Err(stopped);
         }
+        self.has_room()?;
         self.crank.shard.upload(&caller.workspace, Shelf::Artifacts, random_place())
     }
 
@@ -166,6 +167,7 @@ impl ContentCarrier for Baton {
         wishes: SecretWishes,
         value: Vec<u8>,
     ) -> Result<Secret, Error> {
+        self.has_room()?;
         let (crank, workspace) = (Arc::clone(&self.crank), caller.workspace.clone());
         let stored = aside(move || {
             let mut upload = crank.shard.upload(&workspace, Shelf::Secrets, random_place())?;

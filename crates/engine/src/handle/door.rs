@@ -80,6 +80,11 @@ impl Baton {
         self.crank.loaded(workspace).await
     }
 
+    /// Why nothing is written at the moment, if so: the disk is nearly full.
+    pub fn has_room(&self) -> Result<(), Error> {
+        self.crank.shard.has_room()
+    }
+
     /// Why nothing is served any more, if so.
     pub fn stopped(&self) -> Option<Error> {
         self.crank.shard.settled().stopped()

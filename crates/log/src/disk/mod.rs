@@ -78,6 +78,8 @@ pub trait Disk: Send + Sync + 'static {
     fn sync_folder(&self, folder: &Path) -> io::Result<()>;
     /// Takes the lock at this path for the caller alone, without waiting.
     fn lock(&self, path: &Path) -> io::Result<Locked<Self::Lock>>;
+    /// How many bytes may still be written to the disk that has this folder.
+    fn free_bytes(&self, folder: &Path) -> io::Result<u64>;
     /// A number that nobody who writes records can guess. See the file log's format.
     fn salt(&self) -> u64;
 }

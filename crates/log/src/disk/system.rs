@@ -90,6 +90,11 @@ impl Disk for SystemDisk {
         File::open(folder)?.sync_all()
     }
 
+    fn free_bytes(&self, folder: &Path) -> io::Result<u64> {
+        let room = rustix::fs::statvfs(folder)?;
+        Ok(room.f_bavail.saturating_mul(room.f_frsize))
+    }
+
     fn lock(&self, path: &Path) -> io::Result<Locked<SystemLock>> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);

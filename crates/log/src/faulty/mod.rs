@@ -217,6 +217,12 @@ impl Disk for FaultyDisk {
     type File = FaultyFile;
     type Lock = FaultyLock;
 
+    fn free_bytes(&self, _folder: &Path) -> io::Result<u64> {
+        let model = self.model();
+        let used = model.bytes_used() as u64;
+        Ok(model.capacity.map_or(u64::MAX, |capacity| (capacity as u64).saturating_sub(used)))
+    }
+
     fn create(&self, path: &Path) -> io::Result<FaultyFile> {
         let mut model = self.model();
         model.begin(Operation::Name)?;

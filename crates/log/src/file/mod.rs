@@ -283,6 +283,10 @@ impl<D: Disk> Log for FileLog<D> {
         };
         format!("file log in {}, {method}", self.shared.places.folder.display())
     }
+
+    fn free_bytes(&self) -> Option<u64> {
+        self.shared.disk.free_bytes(&self.shared.places.folder).ok()
+    }
 }
 
 impl<D: Disk> Drop for FileLog<D> {

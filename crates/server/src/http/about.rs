@@ -26,7 +26,8 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
         .route("/openapi.json", get(async || json(openapi::text())))
 }
 
-/// Whether requests are served: not when the disk failed, and not when the server ends.
+/// Whether requests are served: not when the disk failed, and not when the server ends. A server
+/// whose disk is nearly full is ready for those who read, and says that it is for them alone.
 async fn ready(State(shared): State<Arc<Shared>>) -> Result<Response<Body>, Refused> {
     if let Some(stopped) = shared.baton.stopped() {
         return Err(stopped.into());
@@ -34,7 +35,11 @@ async fn ready(State(shared): State<Arc<Shared>>) -> Result<Response<Body>, Refu
     if shared.closing.is_raised() {
         return Err(Refusal::Closing {}.into());
     }
-    Ok(json(b"{\"status\":\"ready\"}".to_vec()))
+    let said = match shared.baton.has_room() {
+        Ok(()) => serde_json::json!({"status": "ready"}),
+        Err(low) => serde_json::json!({"status": "read_only", "detail": low.to_string()}),
+    };
+    Ok(json(said.to_string().into_bytes()))
 }
 
 async fn metrics(State(shared): State<Arc<Shared>>) -> Response<Body> {
