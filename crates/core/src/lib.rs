@@ -24,6 +24,7 @@ pub mod authors;
 pub mod barrier;
 pub mod batch;
 pub mod bus;
+pub mod census;
 pub mod checkpoint;
 pub mod checkpoints;
 mod circle;

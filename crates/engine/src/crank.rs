@@ -230,6 +230,7 @@ impl Crank {
         match flushed {
             Flushed::Nothing => false,
             Flushed::Durable(took) => {
+                self.shard.tracks.synced(took);
                 let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
                 let average = self.write_nanoseconds.load(Ordering::Relaxed);
                 let average = average - (average >> AVERAGE_SHIFT) + (took >> AVERAGE_SHIFT);

@@ -369,6 +369,7 @@ impl<L: Log> Shard<L> {
             return Ok(true);
         }
         capture.writer.take().expect("a capture is finished once").finish()?;
+        self.tracks.pictured(self.clock.now().0);
         {
             let mut machine = self.machine();
             let resident = machine.resident(&capture.workspace);

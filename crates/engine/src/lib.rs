@@ -46,6 +46,7 @@ pub mod call;
 pub mod clock;
 pub mod codec;
 pub mod contents;
+pub mod counting;
 mod crank;
 pub mod error;
 mod exporting;

@@ -14,6 +14,7 @@ use crate::backup::Backups;
 use crate::clock::{Clock, Stopwatch};
 use crate::codec;
 use crate::contents::Pending;
+use crate::counting::Tracks;
 use crate::error::Error;
 use crate::files::{self, File};
 use crate::history::past::spaces::Remembered;
@@ -55,6 +56,8 @@ pub struct Shard<L> {
     pub(crate) backups: Backups,
     /// Whether the disk is nearly full.
     pub(crate) room: Room,
+    /// What was measured.
+    pub(crate) tracks: Tracks,
 }
 
 /// Workspaces whose files somebody is working on, and how to wait for that.
@@ -115,6 +118,7 @@ impl<L: Log> Shard<L> {
             indexes,
             backups,
             room,
+            tracks: Tracks::default(),
         })
     }
 

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use baton::counting::{Counted, SYNC_BOUNDS_US};
 use baton_core::Kind;
 
 /// Counts how often, by door and outcome.
@@ -96,15 +97,8 @@ impl Metrics {
     }
 
     /// All of it, and what is known of the engine.
-    pub fn text(&self, resident_workspaces: usize) -> String {
-        let mut out = String::new();
-        let mut family = |name: &str, kind: &str, help: &str, lines: &[(String, u64)]| {
-            let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
-            for (labels, value) in lines {
-                let _ = writeln!(out, "{name}{labels} {value}");
-            }
-        };
-        let plain = |value: u64| vec![(String::new(), value)];
+    pub fn text(&self, counted: &Counted) -> String {
+        let mut page = Page::default();
         let mut requests = Vec::new();
         for (door, outcomes) in [("http", &self.http), ("websocket", &self.websocket)] {
             for ((outcome, _), counter) in KINDS.iter().zip(&outcomes.0) {
@@ -112,25 +106,82 @@ impl Metrics {
                 requests.push((labels, counter.count()));
             }
         }
-        family("baton_requests_total", "counter", "Requests by door and outcome.", &requests);
-        let gauges = [
+        page.family("baton_requests_total", "counter", "Requests by door and outcome.", &requests);
+        let version = format!("{{version=\"{}\"}}", env!("CARGO_PKG_VERSION"));
+        page.family("baton_build", "gauge", "Which version this is.", &[(version, 1)]);
+        for (name, help, value) in [
             ("baton_connections", "Connections that are open.", self.connections.count()),
             ("baton_websockets", "WebSockets that are open.", self.websockets.count()),
             ("baton_watches", "Watches that are open.", self.watches.count()),
-            ("baton_workspaces", "Workspaces in memory.", resident_workspaces as u64),
-        ];
-        for (name, help, value) in gauges {
-            family(name, "gauge", help, &plain(value));
+            ("baton_workspaces", "Workspaces in memory.", counted.workspaces),
+            ("baton_log_bytes", "Bytes of the log.", counted.log_bytes),
+            ("baton_unpictured_bytes", "Bytes in no snapshot yet.", counted.unpictured_bytes),
+            ("baton_read_only", "Whether the disk is nearly full.", counted.is_read_only.into()),
+        ] {
+            page.one(name, "gauge", help, value);
         }
-        let counters = [
+        if let Some(free) = counted.free_bytes {
+            page.one("baton_disk_free_bytes", "gauge", "Bytes that are free on the disk.", free);
+        }
+        if let Some(age_ms) = counted.snapshot_age_ms {
+            let help = "Seconds since a snapshot was written.";
+            page.one("baton_snapshot_age_seconds", "gauge", help, age_ms / 1_000);
+        }
+        for (name, help, value) in [
             ("baton_events_pushed_total", "Events pushed to watchers.", self.pushed.count()),
             ("baton_connections_refused_total", "Connections too many.", self.refused.count()),
-        ];
-        for (name, help, value) in counters {
-            family(name, "counter", help, &plain(value));
+            ("baton_snapshots_total", "Snapshots that were written.", counted.snapshots),
+        ] {
+            page.one(name, "counter", help, value);
         }
-        out
+        page.syncs(counted);
+        for lines in counted.lines.chunk_by(|one, next| one.family.name == next.family.name) {
+            let family = lines[0].family;
+            let told = lines.iter().map(|line| {
+                let label = family.label.map(|name| format!("{{{name}=\"{}\"}}", line.label));
+                (label.unwrap_or_default(), line.value)
+            });
+            page.family(family.name, "gauge", family.help, &told.collect::<Vec<_>>());
+        }
+        page.0
     }
+}
+
+/// A page of metrics that is being written.
+#[derive(Default)]
+struct Page(String);
+
+impl Page {
+    fn family(&mut self, name: &str, kind: &str, help: &str, lines: &[(String, u64)]) {
+        let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
+        for (labels, value) in lines {
+            let _ = writeln!(self.0, "{name}{labels} {value}");
+        }
+    }
+
+    fn one(&mut self, name: &str, kind: &str, help: &str, value: u64) {
+        self.family(name, kind, help, &[(String::new(), value)]);
+    }
+
+    /// How long writes take, as a histogram: each bound counts all below it, too.
+    fn syncs(&mut self, counted: &Counted) {
+        let name = "baton_sync_seconds";
+        let help = "How long it takes until a group of changes is durable.";
+        self.family(name, "histogram", help, &[]);
+        let mut sum = 0;
+        let bounds = SYNC_BOUNDS_US.iter().map(|bound| seconds(*bound));
+        let bounds = bounds.chain(["+Inf".to_owned()]);
+        for (bound, count) in bounds.zip(&counted.syncs) {
+            sum += count;
+            let _ = writeln!(self.0, "{name}_bucket{{le=\"{bound}\"}} {sum}");
+        }
+        let _ = writeln!(self.0, "{name}_sum {}\n{name}_count {sum}", seconds(counted.sync_us));
+    }
+}
+
+/// Microseconds as seconds, without the inaccuracies of floats.
+fn seconds(microseconds: u64) -> String {
+    format!("{}.{:06}", microseconds / 1_000_000, microseconds % 1_000_000)
 }
 
 #[cfg(test)]
@@ -145,7 +196,10 @@ mod tests {
         metrics.answered(Door::WebSocket, Some(Kind::TooLarge));
         metrics.pushed.add(5);
         assert!(metrics.connections.enter(1));
-        let text = metrics.text(7);
+        let mut syncs = vec![0; SYNC_BOUNDS_US.len() + 1];
+        (syncs[0], syncs[2]) = (3, 1);
+        let counted = Counted { workspaces: 7, syncs, sync_us: 1_000_200, ..Counted::default() };
+        let text = metrics.text(&counted);
         for line in [
             "baton_requests_total{door=\"http\",outcome=\"ok\"} 1",
             "baton_requests_total{door=\"http\",outcome=\"stale\"} 0",
@@ -155,12 +209,17 @@ mod tests {
             "baton_connections 1",
             "baton_workspaces 7",
             "baton_events_pushed_total 5",
+            "baton_sync_seconds_bucket{le=\"0.000050\"} 3",
+            "baton_sync_seconds_bucket{le=\"0.000200\"} 4",
+            "baton_sync_seconds_bucket{le=\"+Inf\"} 4",
+            "baton_sync_seconds_sum 1.000200",
+            "baton_sync_seconds_count 4",
         ] {
             assert!(text.lines().any(|told| told == line), "{line} is not in {text}");
         }
         let helps = text.lines().filter(|line| line.starts_with("# HELP ")).count();
         let types = text.lines().filter(|line| line.starts_with("# TYPE ")).count();
-        assert_eq!((helps, types), (7, 7));
+        assert_eq!(helps, types);
     }
 
     #[test]

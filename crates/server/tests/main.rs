@@ -32,6 +32,7 @@ mod events;
 mod failing_disk;
 mod frames;
 mod limits;
+mod metrics;
 mod mutated;
 mod resources;
 mod slow_peers;

@@ -23,6 +23,7 @@ pub use watch::Watch;
 
 use crate::backup::Summary;
 use crate::clock::{Clock, SystemClock};
+use crate::counting::Counted;
 use crate::crank::{Crank, Submitted, Threads};
 use crate::error::Error;
 use crate::machine::{Absent, Asked};
@@ -229,6 +230,12 @@ impl Baton {
     /// How many workspaces are in memory.
     pub fn resident_workspaces(&self) -> usize {
         self.crank.shard.machine().residents().len()
+    }
+
+    /// How much there is of everything, and how the engine does.
+    pub async fn counted(&self) -> Result<Counted, Error> {
+        let crank = Arc::clone(&self.crank);
+        aside(move || crank.shard.counted()).await
     }
 }
 

@@ -42,10 +42,10 @@ async fn ready(State(shared): State<Arc<Shared>>) -> Result<Response<Body>, Refu
     Ok(json(said.to_string().into_bytes()))
 }
 
-async fn metrics(State(shared): State<Arc<Shared>>) -> Response<Body> {
-    let text = shared.metrics.text(shared.baton.resident_workspaces());
+async fn metrics(State(shared): State<Arc<Shared>>) -> Result<Response<Body>, Refused> {
+    let text = shared.metrics.text(&shared.baton.counted().await?);
     let mut response = text.into_response();
     let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
-    response
+    Ok(response)
 }

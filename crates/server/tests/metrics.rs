@@ -1,0 +1,114 @@
+//! What a server counts: told in the form that Prometheus reads, and all that the dashboard shows.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::stage::Stage;
+
+/// The page, by name of the family: its kind, and its lines.
+fn families(text: &str) -> BTreeMap<String, (String, Vec<(String, f64)>)> {
+    let mut families: BTreeMap<String, (String, Vec<(String, f64)>)> = BTreeMap::new();
+    let mut lines = text.lines().peekable();
+    while let Some(line) = lines.next() {
+        let help = line.strip_prefix("# HELP ").unwrap_or_else(|| panic!("no help: {line}"));
+        let (name, sentence) = help.split_once(' ').unwrap();
+        assert!(sentence.ends_with('.'), "{line}");
+        let kind = lines.next().and_then(|line| line.strip_prefix(&format!("# TYPE {name} ")));
+        let kind = kind.unwrap_or_else(|| panic!("no type of {name}")).to_owned();
+        assert!(["counter", "gauge", "histogram"].contains(&kind.as_str()), "{kind}");
+        let mut told = Vec::new();
+        while let Some(line) = lines.next_if(|line| !line.starts_with('#')) {
+            assert!(line.starts_with(name), "{line} stands under {name}");
+            let (labelled, value) = line.rsplit_once(' ').unwrap();
+            told.push((labelled.to_owned(), value.parse().unwrap()));
+        }
+        assert!(families.insert(name.to_owned(), (kind, told)).is_none(), "{name} comes twice");
+    }
+    families
+}
+
+async fn page(stage: &Stage) -> String {
+    let told = stage.http().await.get("/metrics").await;
+    assert_eq!(told.status, 200);
+    String::from_utf8(told.body).unwrap()
+}
+
+/// The names in an expression, without what a histogram puts behind them.
+fn names(expression: &str) -> Vec<String> {
+    let is_part = |sign: char| sign.is_ascii_alphanumeric() || sign == '_';
+    let words = expression.split(|sign| !is_part(sign));
+    let ours = words.filter(|word| word.starts_with("baton_"));
+    ours.map(|word| word.trim_end_matches("_bucket").to_owned()).collect()
+}
+
+#[tokio::test]
+async fn everything_that_the_dashboard_shows_is_told() {
+    let stage = Stage::new().await;
+    let mut http = stage.http().await;
+    http.put("/v1/w/state/shared/k", &json!(1)).await;
+    let ada = stage.baton.workspace("w").unwrap();
+    stage.baton.compact(&ada).await.unwrap();
+    let families = families(&page(&stage).await);
+    let text = include_str!("../../../deploy/grafana/baton.json");
+    let dashboard: Value = serde_json::from_str(text).unwrap();
+    let mut shown = 0;
+    for panel in dashboard["panels"].as_array().unwrap() {
+        for target in panel["targets"].as_array().unwrap() {
+            for name in names(target["expr"].as_str().unwrap()) {
+                // A log in memory does not know how much is free.
+                let is_known = families.contains_key(&name) || name == "baton_disk_free_bytes";
+                assert!(is_known, "the panel {} shows `{name}`, which is not told", panel["title"]);
+                shown += 1;
+            }
+        }
+    }
+    assert!(shown > 20, "{shown}");
+    // And nothing that is told is left out of it.
+    for name in families.keys().filter(|name| *name != "baton_build") {
+        assert!(text.contains(name.as_str()), "`{name}` is on no panel");
+    }
+    stage.end().await;
+}
+
+#[tokio::test]
+async fn what_happens_is_counted_and_no_name_becomes_a_label() {
+    let stage = Stage::new().await;
+    let mut http = stage.http().await;
+    for workspace in ["canary-one", "canary-two"] {
+        let mut ask = async |command: Value| {
+            let told = http.post(&format!("/v1/{workspace}/commands"), &command).await;
+            assert_eq!(told.status, 200, "{command}");
+        };
+        ask(
+            json!({"command": "state.set", "namespace": "shared", "key": "canary-key", "value": 1}),
+        )
+        .await;
+        ask(json!({"command": "agent.register", "agent": "canary-agent"})).await;
+        ask(json!({"command": "task.create", "type": "canary-type"})).await;
+        ask(json!({"command": "lock.acquire", "name": "canary-lock"})).await;
+    }
+    let text = page(&stage).await;
+    assert!(!text.contains("canary"), "{text}");
+    for line in [
+        "baton_workspaces 2",
+        "baton_state_entries 2",
+        "baton_agents{status=\"active\"} 2",
+        "baton_tasks{status=\"ready\"} 2",
+        "baton_held{kind=\"locks\"} 2",
+        "baton_read_only 0",
+    ] {
+        assert!(text.lines().any(|told| told == line), "{line} is not in {text}");
+    }
+    let families = families(&text);
+    let (kind, syncs) = &families["baton_sync_seconds"];
+    let of = |name: &str| syncs.iter().find(|(told, _)| told == name).unwrap().1;
+    assert_eq!(kind, "histogram");
+    assert!(of("baton_sync_seconds_count") >= 4.0);
+    let rest = of("baton_sync_seconds_bucket{le=\"+Inf\"}");
+    assert!((rest - of("baton_sync_seconds_count")).abs() < 0.5);
+    let buckets: Vec<f64> =
+        syncs.iter().filter(|(name, _)| name.contains("_bucket")).map(|it| it.1).collect();
+    assert!(buckets.is_sorted(), "{buckets:?}");
+    stage.end().await;
+}
