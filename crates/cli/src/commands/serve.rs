@@ -3,9 +3,9 @@
 use std::io;
 use std::net::SocketAddr;
 
-use baton::Baton;
+use baton::{Baton, Options};
 #[cfg(feature = "s3")]
-use baton::{Error, Options, clock::SystemClock};
+use baton::{Error, clock::SystemClock};
 use baton_core::access::Grant;
 #[cfg(feature = "s3")]
 use baton_log::file::{FileLog, Options as FileOptions};
@@ -78,22 +78,29 @@ impl Serve {
     }
 }
 
+fn options(serving: &Serving) -> Options {
+    Options { disk_free_bytes_min: serving.disk_free_bytes_min, ..Options::default() }
+}
+
 #[cfg(not(feature = "s3"))]
 async fn open(serving: &Serving) -> Result<Baton, Failure> {
-    Ok(baton::open(&serving.data).await?)
+    Ok(baton::open_with(&serving.data, options(serving)).await?)
 }
 
 /// The bucket is looked at first: who mistypes its name shall know before the first upload.
 #[cfg(feature = "s3")]
 async fn open(serving: &Serving) -> Result<Baton, Failure> {
-    let Some(address) = &serving.artifacts else { return Ok(baton::open(&serving.data).await?) };
+    let options = options(serving);
+    let Some(address) = &serving.artifacts else {
+        return Ok(baton::open_with(&serving.data, options).await?);
+    };
     let bad = |error: BadPlace| Fault::Usage { reason: format!("--artifacts: {error}") };
     let bucket = Bucket::open(&Place::parse(address).map_err(bad)?).map_err(bad)?;
     let folder = serving.data.clone();
     let opened = tokio::task::spawn_blocking(move || {
         bucket.look().map_err(Error::from)?;
         let log = FileLog::open(FileOptions::new(&folder))?;
-        Baton::on(Divided::new(log, bucket), SystemClock::default(), Options::default())
+        Baton::on(Divided::new(log, bucket), SystemClock::default(), options)
     });
     let closed = |_| Error::Closed;
     Ok(opened.await.map_err(closed)??)

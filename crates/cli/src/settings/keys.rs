@@ -83,12 +83,28 @@ pub(crate) const WEBHOOKS_PRIVATE: Key = key(
     Form::Flag,
     Some("false"),
 );
+pub(crate) const DISK_FREE_MIB_MIN: Key = key(
+    "serve.disk_free_mib_min",
+    "--disk-free-mib-min",
+    "BATON_DISK_FREE_MIB_MIN",
+    Form::Count { min: 0, max: 1_000_000 },
+    Some("64"),
+);
 
 /// Settings of every command.
 pub(crate) const COMMON: [&Key; 5] = [&URL, &WORKSPACE, &AGENT, &TOKEN, &OUTPUT];
 /// Settings of `baton serve`.
-pub(crate) const SERVE: [&Key; 8] =
-    [&LISTEN, &DATA, &ARTIFACTS, &TOKENS, &HOSTS, &CONNECTIONS_MAX, &WEBHOOKS, &WEBHOOKS_PRIVATE];
+pub(crate) const SERVE: [&Key; 9] = [
+    &LISTEN,
+    &DATA,
+    &ARTIFACTS,
+    &TOKENS,
+    &HOSTS,
+    &CONNECTIONS_MAX,
+    &WEBHOOKS,
+    &WEBHOOKS_PRIVATE,
+    &DISK_FREE_MIB_MIN,
+];
 
 /// All of them.
 pub(crate) fn all() -> impl Iterator<Item = &'static Key> {

@@ -36,6 +36,9 @@ pub(crate) struct ServingOptions {
     /// Call webhooks also at private, loopback and link-local addresses
     #[arg(long)]
     pub(crate) webhooks_private: bool,
+    /// Refuse writes while less than this is free on the disk; 0 for never [default: 64]
+    #[arg(long, value_name = "MIB")]
+    pub(crate) disk_free_mib_min: Option<String>,
 }
 
 /// How to serve, after all sources were asked.
@@ -50,6 +53,7 @@ pub(crate) struct Serving {
     pub(crate) connections_max: usize,
     pub(crate) webhooks: bool,
     pub(crate) webhooks_private: bool,
+    pub(crate) disk_free_bytes_min: u64,
 }
 
 impl Serving {
@@ -69,6 +73,7 @@ impl Serving {
         let connections_max = text(&keys::CONNECTIONS_MAX, options.connections_max.as_deref())?;
         let webhooks = text(&keys::WEBHOOKS, raised(options.webhooks))?;
         let private = text(&keys::WEBHOOKS_PRIVATE, raised(options.webhooks_private))?;
+        let free = text(&keys::DISK_FREE_MIB_MIN, options.disk_free_mib_min.as_deref())?;
         if private == "true" && webhooks != "true" {
             let reason = "webhooks_private is nothing without webhooks".to_owned();
             return Err(Fault::Usage { reason }.into());
@@ -82,6 +87,7 @@ impl Serving {
             connections_max: connections_max.parse().expect(checked),
             webhooks: webhooks.parse().expect(checked),
             webhooks_private: private.parse().expect(checked),
+            disk_free_bytes_min: free.parse::<u64>().expect(checked) << 20,
         })
     }
 }

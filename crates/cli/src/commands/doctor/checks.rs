@@ -38,7 +38,8 @@ pub(super) fn data(serving: &Serving, findings: &mut Vec<Finding>) -> bool {
     if !goes_on {
         return false;
     }
-    findings.push(space(rustix::fs::statvfs(folder).map_or(0, |it| it.f_bavail * it.f_frsize)));
+    let free = rustix::fs::statvfs(folder).map_or(0, |it| it.f_bavail * it.f_frsize);
+    findings.push(space(free, serving.disk_free_bytes_min));
     let (log, is_running) = log(folder);
     let is_sound = log.state == super::State::Good && !is_running;
     findings.push(log);
@@ -73,14 +74,11 @@ fn folder_is_there(folder: &Path) -> Finding {
     }
 }
 
-/// What a server wants to keep free, below which it would not write.
-const FREE_BYTES_MIN: u64 = 64 << 20;
-
-pub(super) fn space(free_bytes: u64) -> Finding {
+fn space(free_bytes: u64, bytes_min: u64) -> Finding {
     let found = format!("{} MiB are free", free_bytes >> 20);
-    if free_bytes < FREE_BYTES_MIN {
+    if free_bytes < bytes_min.max(1) {
         Finding::bad("space", found, "free some, or move the data to a larger disk")
-    } else if free_bytes < 8 * FREE_BYTES_MIN {
+    } else if free_bytes < bytes_min.saturating_mul(8) {
         Finding::fair("space", found, "that is little: free some before it runs out")
     } else {
         Finding::good("space", found)
@@ -137,7 +135,7 @@ fn readable(inspected: &Inspected) -> Finding {
     }
 }
 
-pub(super) fn clock(now: Timestamp, newest: Timestamp) -> Finding {
+fn clock(now: Timestamp, newest: Timestamp) -> Finding {
     if newest.0 > now.0 + CLOCK_BEHIND_MS_MAX {
         let found = format!("it is {now} here, but the newest change is of {newest}");
         return Finding::bad("clock", found, "set the clock right, and keep it so with NTP");
@@ -166,8 +164,7 @@ mod tests {
 
     #[test]
     fn numbers_are_judged() {
-        let states = [0, FREE_BYTES_MIN - 1, FREE_BYTES_MIN, 8 * FREE_BYTES_MIN];
-        let states = states.map(|free| space(free).state);
+        let states = [0, 99, 100, 800].map(|free| space(free, 100).state);
         assert_eq!(states, [State::Bad, State::Bad, State::Fair, State::Good]);
         let now = Timestamp(1_700_000_000_000);
         assert_eq!(clock(now, Timestamp(now.0 + 60_001)).state, State::Bad);
