@@ -129,3 +129,12 @@ fn a_token_is_not_shown() {
     );
     assert!(ran.stdout.contains("(not shown)") && !ran.stdout.contains("baton_secret"), "{ran:?}");
 }
+
+#[test]
+fn the_settings_of_the_service_are_in_order() {
+    let server = Server::start();
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/baton.toml");
+    let shown = Ran::of(server.command(["config", "check", file]), "").json();
+    let data = shown.as_array().unwrap().iter().find(|row| row["key"] == "serve.data").unwrap();
+    assert_eq!(data["value"], "/var/lib/baton", "as the unit says with StateDirectory");
+}

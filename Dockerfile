@@ -1,0 +1,26 @@
+# docker build -t baton .
+# docker run -p 4747:4747 -v baton:/var/lib/baton baton
+#
+# The first start prints the token of an admin, once: docker logs.
+FROM rust:1.95-slim AS build
+WORKDIR /source
+COPY . .
+RUN cargo build --release --locked --package baton-cli \
+    && install -D -m 755 target/release/baton /out/baton
+
+FROM debian:stable-slim
+RUN useradd --system --uid 10001 --home-dir /var/lib/baton --shell /usr/sbin/nologin baton \
+    && install -d -m 700 -o baton -g baton /var/lib/baton
+COPY --from=build /out/baton /usr/local/bin/baton
+USER baton
+ENV BATON_DATA=/var/lib/baton/data \
+    BATON_LISTEN=0.0.0.0:4747 \
+    BATON_TOKENS=true \
+    BATON_URL=http://127.0.0.1:4747
+VOLUME /var/lib/baton
+EXPOSE 4747
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=5s --start-period=10s --retries=3 \
+    CMD ["baton", "--quiet", "doctor", "--alive"]
+ENTRYPOINT ["baton"]
+CMD ["serve"]
