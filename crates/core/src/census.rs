@@ -71,13 +71,13 @@ impl Space {
     /// How much there is of everything.
     pub fn census(&self) -> Vec<Line> {
         let mut lines = Vec::with_capacity(64);
-        let mut tell = |family: &'static Family, label: &'static str, value: usize| {
-            lines.push(Line { family, label, value: value as u64 });
+        let mut tell = |family: &'static Family, label: &'static str, value: u64| {
+            lines.push(Line { family, label, value });
         };
-        let entries = self.state.namespaces().map(|(_, entries)| entries.len()).sum();
-        tell(&ENTRIES, "", entries);
-        tell(&STATE_BYTES, "", self.state.bytes());
-        tell(&NAMESPACES, "", self.namespace.len());
+        let entries: usize = self.state.namespaces().map(|(_, entries)| entries.len()).sum();
+        tell(&ENTRIES, "", entries as u64);
+        tell(&STATE_BYTES, "", self.state.bytes() as u64);
+        tell(&NAMESPACES, "", self.namespace.len() as u64);
         self.count_work(&mut tell);
         self.count_talk(&mut tell);
         self.count_waits(&mut tell);
@@ -91,13 +91,13 @@ impl Space {
             ("secrets", self.secret.len()),
             ("rules", self.rule.len()),
         ] {
-            tell(&THINGS, kind, count);
+            tell(&THINGS, kind, count as u64);
         }
-        tell(&ARTIFACT_BYTES, "", usize::try_from(self.artifact.bytes()).unwrap_or(usize::MAX));
+        tell(&ARTIFACT_BYTES, "", self.artifact.bytes());
         lines
     }
 
-    fn count_work(&self, tell: &mut impl FnMut(&'static Family, &'static str, usize)) {
+    fn count_work(&self, tell: &mut impl FnMut(&'static Family, &'static str, u64)) {
         let statistics = self.task.statistics(None);
         let counts = &statistics.tasks;
         for (status, count) in [
@@ -111,10 +111,9 @@ impl Space {
             ("failed", counts.failed),
             ("cancelled", counts.cancelled),
         ] {
-            tell(&TASKS, status, usize::try_from(count).unwrap_or(usize::MAX));
+            tell(&TASKS, status, count);
         }
-        let claims = usize::try_from(statistics.claims_waiting).unwrap_or(usize::MAX);
-        tell(&CLAIMS, "", claims);
+        tell(&CLAIMS, "", statistics.claims_waiting);
         let mut by_status = [0; HANDOFF_STATUSES.len()];
         for handoff in self.handoff.after(&List::default()) {
             by_status[handoff_place(handoff.status)] += 1;
@@ -124,7 +123,7 @@ impl Space {
         }
     }
 
-    fn count_talk(&self, tell: &mut impl FnMut(&'static Family, &'static str, usize)) {
+    fn count_talk(&self, tell: &mut impl FnMut(&'static Family, &'static str, u64)) {
         let [mut active, mut left, mut lost] = [0; 3];
         for agent in self.agent.after(None) {
             match agent.status {
@@ -156,9 +155,9 @@ impl Space {
         }
     }
 
-    fn count_waits(&self, tell: &mut impl FnMut(&'static Family, &'static str, usize)) {
-        tell(&HELD, "locks", self.lock.held());
-        tell(&HELD, "permits", self.semaphore.held());
+    fn count_waits(&self, tell: &mut impl FnMut(&'static Family, &'static str, u64)) {
+        tell(&HELD, "locks", self.lock.held() as u64);
+        tell(&HELD, "permits", self.semaphore.held() as u64);
         for (kind, count) in [
             ("lock", self.lock.waits().len()),
             ("semaphore", self.semaphore.waits().len()),
@@ -167,11 +166,11 @@ impl Space {
             ("handoff", self.handoff.waits().len()),
             ("message", self.message.waits().count()),
         ] {
-            tell(&WAITING, kind, count);
+            tell(&WAITING, kind, count as u64);
         }
     }
 
-    fn count_reactions(&self, tell: &mut impl FnMut(&'static Family, &'static str, usize)) {
+    fn count_reactions(&self, tell: &mut impl FnMut(&'static Family, &'static str, u64)) {
         let [mut enabled, mut stopped, mut runs, mut failures] = [0; 4];
         for record in self.reaction.after(None) {
             if record.enabled {
@@ -179,14 +178,14 @@ impl Space {
             } else {
                 stopped += 1
             }
-            runs += usize::try_from(record.runs).unwrap_or(usize::MAX);
-            failures += usize::try_from(record.failures).unwrap_or(usize::MAX);
+            runs += record.runs;
+            failures += record.failures;
         }
         tell(&REACTIONS, "enabled", enabled);
         tell(&REACTIONS, "stopped", stopped);
         tell(&REACTION_RUNS, "run", runs);
         tell(&REACTION_RUNS, "failed", failures);
-        tell(&CALLS, "", self.reaction.waiting().0);
+        tell(&CALLS, "", self.reaction.waiting().0 as u64);
     }
 }
 

@@ -113,7 +113,7 @@ impl Reading<'_> {
 /// That a name is not known, and which one is most like it.
 fn unknown(name: &str) -> String {
     let nearest = keys::all().map(|key| (distance(name, key.name), key.name)).min();
-    match nearest.filter(|(distance, known)| *distance <= known.len() / 3) {
+    match nearest.filter(|(distance, known)| *distance <= (known.len() / 3).max(2)) {
         Some((_, known)) => format!("unknown key `{name}`; is `{known}` meant?"),
         None => format!("unknown key `{name}`"),
     }

@@ -124,7 +124,7 @@ impl Form {
                 text.parse::<bool>().is_err().then(|| format!("`{text}` is neither true nor false"))
             }
             Self::Count { min, max } => {
-                let is_within = text.parse().is_ok_and(|count| (min..=max).contains(&count));
+                let is_within = text.parse::<u64>().is_ok_and(|count| (min..=max).contains(&count));
                 (!is_within).then(|| format!("`{text}` is no number from {min} to {max}"))
             }
             Self::Choice(names) => (!names.contains(&text))

@@ -219,8 +219,8 @@ impl Disk for FaultyDisk {
 
     fn free_bytes(&self, _folder: &Path) -> io::Result<u64> {
         let model = self.model();
-        let used = model.bytes_used() as u64;
-        Ok(model.capacity.map_or(u64::MAX, |capacity| (capacity as u64).saturating_sub(used)))
+        let used = model.bytes_used();
+        Ok(model.capacity.map_or(u64::MAX, |capacity| capacity.saturating_sub(used)))
     }
 
     fn create(&self, path: &Path) -> io::Result<FaultyFile> {

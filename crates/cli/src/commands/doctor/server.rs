@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use baton_client::Options;
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::Finding;
 use crate::context::Context;
@@ -20,8 +21,9 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// What a server says of itself.
 #[derive(Debug, Default, Deserialize)]
 struct Told {
+    /// A word; the number of the refusal where there is one.
     #[serde(default)]
-    status: String,
+    status: Value,
     #[serde(default)]
     version: Option<String>,
     /// Why not, if not.
@@ -113,10 +115,13 @@ fn authority(url: &str) -> &str {
 }
 
 fn judge(url: &str, ready: &Told) -> Finding {
-    match (ready.status.as_str(), &ready.detail) {
-        ("ready", _) => Finding::good("server", format!("{url} answers, and is ready")),
+    match (&ready.status, &ready.detail) {
+        (status, _) if status == "ready" => {
+            Finding::good("server", format!("{url} answers, and is ready"))
+        }
         (status, why) => {
-            let found = format!("{url} answers: {}", why.as_deref().unwrap_or(status));
+            let found =
+                format!("{url} answers: {}", why.clone().unwrap_or_else(|| status.to_string()));
             Finding::bad("server", found, "look at its log, its disk, and how much is free there")
         }
     }
@@ -143,7 +148,7 @@ mod tests {
         assert_eq!(version(Some(VERSION)).state, State::Good);
         assert_eq!(version(Some("0.0.1")).state, State::Fair);
         assert_eq!(version(None).state, State::Fair);
-        let told = |status: &str| Told { status: status.to_owned(), ..Told::default() };
+        let told = |status: &str| Told { status: status.into(), ..Told::default() };
         assert_eq!(judge("u", &told("ready")).state, State::Good);
         assert_eq!(judge("u", &told("read_only")).state, State::Bad);
     }
