@@ -14,8 +14,7 @@
 //! Deliberately absent: numbers by workspace. Whoever wants those asks the workspace.
 
 use crate::agent;
-use crate::handoff::List;
-use crate::handoffs;
+use crate::handoffs::{self, List};
 use crate::messages;
 use crate::space::Space;
 
