@@ -1,7 +1,7 @@
 //! What the engine counts about itself, for whoever watches over it.
 //!
-//! 1. Counting never holds up a write for longer than it takes to look at one workspace: the machine
-//!    is let go of between two of them, so that the sum is of about one moment, not of exactly one.
+//! 1. Counting never holds up a write for longer than it takes to look at one workspace: the
+//!    machine is let go of between two of them, so that the sum is of about one moment.
 //! 2. Only workspaces in memory are counted: what is on disk alone is at rest.
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -71,7 +71,7 @@ pub struct Counted {
 }
 
 impl<L: Log> Shard<L> {
-    /// Counts everything. It looks at every workspace in memory: call it where that holds nobody up.
+    /// Counts everything. It looks at every workspace in memory: call it where nobody is held up.
     pub fn counted(&self) -> Counted {
         let tracks = &self.tracks;
         let snapshot_at = tracks.snapshot_at_ms.load(Ordering::Relaxed);
