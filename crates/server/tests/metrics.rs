@@ -91,7 +91,8 @@ async fn what_happens_is_counted_and_no_name_becomes_a_label() {
     let text = page(&stage).await;
     assert!(!text.contains("canary"), "{text}");
     for line in [
-        "baton_workspaces 2",
+        // The two, and the one of the tokens.
+        "baton_workspaces 3",
         "baton_state_entries 2",
         "baton_agents{status=\"active\"} 2",
         "baton_tasks{status=\"ready\"} 2",

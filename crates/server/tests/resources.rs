@@ -382,7 +382,7 @@ async fn the_server_tells_about_itself() {
     for line in text.lines() {
         let is_comment = line.starts_with("# HELP ") || line.starts_with("# TYPE ");
         let is_sample =
-            line.rsplit_once(' ').is_some_and(|(_, count)| count.parse::<u64>().is_ok());
+            line.rsplit_once(' ').is_some_and(|(_, count)| count.parse::<f64>().is_ok());
         assert!(is_comment || is_sample, "{line}");
     }
 }
