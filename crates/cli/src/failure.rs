@@ -109,9 +109,10 @@ impl Fault {
             | Self::NoProgram { .. } => Kind::Invalid,
             Self::TooLong { .. } => Kind::TooLarge,
             Self::Broken { .. } => Kind::Conflict,
-            Self::Unwell { .. } => Kind::Unavailable,
             Self::Lost { .. } => Kind::Stale,
-            Self::NothingInTime { .. } | Self::System { .. } => Kind::Unavailable,
+            Self::Unwell { .. } | Self::NothingInTime { .. } | Self::System { .. } => {
+                Kind::Unavailable
+            }
         }
     }
 

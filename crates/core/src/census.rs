@@ -173,9 +173,9 @@ impl Space {
         let [mut enabled, mut stopped, mut runs, mut failures] = [0; 4];
         for record in self.reaction.after(None) {
             if record.enabled {
-                enabled += 1
+                enabled += 1;
             } else {
-                stopped += 1
+                stopped += 1;
             }
             runs += record.runs;
             failures += record.failures;

@@ -12,7 +12,7 @@ fn families(text: &str) -> BTreeMap<String, (String, Vec<(String, f64)>)> {
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
         let help = line.strip_prefix("# HELP ").unwrap_or_else(|| panic!("no help: {line}"));
-        let (name, sentence) = help.split_once(' ').unwrap();
+        let (name, sentence) = help.split_once(' ').expect("a name and a sentence");
         assert!(sentence.ends_with('.'), "{line}");
         let kind = lines.next().and_then(|line| line.strip_prefix(&format!("# TYPE {name} ")));
         let kind = kind.unwrap_or_else(|| panic!("no type of {name}")).to_owned();
@@ -20,8 +20,8 @@ fn families(text: &str) -> BTreeMap<String, (String, Vec<(String, f64)>)> {
         let mut told = Vec::new();
         while let Some(line) = lines.next_if(|line| !line.starts_with('#')) {
             assert!(line.starts_with(name), "{line} stands under {name}");
-            let (labelled, value) = line.rsplit_once(' ').unwrap();
-            told.push((labelled.to_owned(), value.parse().unwrap()));
+            let (labelled, value) = line.rsplit_once(' ').expect("a name and a number");
+            told.push((labelled.to_owned(), value.parse().expect("a number")));
         }
         assert!(families.insert(name.to_owned(), (kind, told)).is_none(), "{name} comes twice");
     }
@@ -31,7 +31,7 @@ fn families(text: &str) -> BTreeMap<String, (String, Vec<(String, f64)>)> {
 async fn page(stage: &Stage) -> String {
     let told = stage.http().await.get("/metrics").await;
     assert_eq!(told.status, 200);
-    String::from_utf8(told.body).unwrap()
+    String::from_utf8(told.body).expect("metrics are text")
 }
 
 /// The names in an expression, without what a histogram puts behind them.

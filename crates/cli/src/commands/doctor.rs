@@ -21,6 +21,7 @@
 mod checks;
 mod server;
 
+use std::fmt::Write;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -130,9 +131,9 @@ fn table(findings: &[Finding], output: &Output) -> String {
         };
         let sign = output.coloured(colour, &format!("{sign:<4}"));
         let found = crate::output::plain(found);
-        text.push_str(&format!("{sign}  {check:<10}  {found}\n"));
+        let _ = writeln!(text, "{sign}  {check:<10}  {found}");
         if let Some(remedy) = remedy {
-            text.push_str(&format!("{:18}→ {}\n", "", crate::output::plain(remedy)));
+            let _ = writeln!(text, "{:18}→ {}", "", crate::output::plain(remedy));
         }
     }
     text

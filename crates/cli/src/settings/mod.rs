@@ -20,6 +20,7 @@ mod serving;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use clap::builder::PossibleValue;
 use serde::Serialize;
 
 use crate::arguments::Globals;
@@ -102,7 +103,7 @@ impl Settings {
         let agent = needed(sources.choose(&keys::AGENT, globals.agent.as_deref())?);
         let token = sources.choose(&keys::TOKEN, globals.access_token.as_deref())?;
         let mode = globals.output.and_then(|mode| mode.to_possible_value());
-        let mode = mode.as_ref().map(|mode| mode.get_name());
+        let mode = mode.as_ref().map(PossibleValue::get_name);
         let mode = sources.choose(&keys::OUTPUT, mode)?;
         let mode = mode.and_then(|mode| Mode::from_str(&mode, false).ok());
         Ok(Self {
