@@ -330,6 +330,14 @@ impl Crank {
         Durable { crank: self, group, stage: Stage::Fresh }
     }
 
+    /// Why nothing may be written now, if so: whichever way a write comes.
+    fn takes_writes(&self) -> Result<(), Error> {
+        match self.shard.settled().stopped() {
+            Some(stopped) => Err(stopped),
+            None => self.shard.has_room(),
+        }
+    }
+
     /// Decides a request, if there is room in the group and the workspace is in memory.
     pub(crate) fn submit(
         self: &Arc<Self>,
@@ -337,10 +345,7 @@ impl Crank {
         request: Request,
         agent: &AgentId,
     ) -> Result<Submitted, Error> {
-        if let Some(stopped) = self.shard.settled().stopped() {
-            return Err(stopped);
-        }
-        self.shard.has_room()?;
+        self.takes_writes()?;
         let now = self.shard.clock.now();
         let mut machine = self.shard.machine();
         if machine.gathered().1 >= self.shard.options.group_bytes_max {
@@ -372,9 +377,7 @@ impl Crank {
         set: &PlainSet<'_>,
         agent: &AgentId,
     ) -> Option<Held<Result<Answer, Rejection>>> {
-        if self.shard.settled().stopped().is_some() {
-            return None;
-        }
+        self.takes_writes().ok()?;
         let now = self.shard.clock.now();
         let mut machine = self.shard.machine();
         if machine.gathered().1 >= self.shard.options.group_bytes_max {

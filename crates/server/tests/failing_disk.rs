@@ -91,6 +91,12 @@ async fn a_disk_that_is_nearly_full_is_for_reading_until_it_is_not() {
     socket.ask(json!({"id": 1, "command": "watch", "pattern": "**"})).await;
     assert_eq!(http.command(&set("k", 1)).await.status, 200);
     assert_eq!(socket.pushed(1).await["event"]["revision"], 1);
+    // Where nobody watches, writes take a shorter way.
+    let plain = json!({"command": "state.set", "workspace": "unwatched", "namespace": "shared",
+        "key": "k", "value": 1});
+    for version in 1..3 {
+        assert_eq!(socket.ask(plain.clone()).await["result"]["version"], version);
+    }
     until(&mut http, "/readyz", "ready").await;
     disk.set_capacity(Some(disk.bytes_used() + (1 << 19)));
     let told = until(&mut http, "/readyz", "read_only").await;
@@ -101,6 +107,8 @@ async fn a_disk_that_is_nearly_full_is_for_reading_until_it_is_not() {
     let answer = socket.ask(set("k", 2)).await;
     assert_eq!(answer["error"]["code"], "engine.disk_low", "{answer}");
     assert_eq!(answer["error"]["kind"], "exhausted");
+    let answer = socket.ask(plain).await;
+    assert_eq!(answer["error"]["code"], "engine.disk_low", "{answer}");
     let put = http.request("PUT", "/v1/w/artifacts", &[], "bytes").await;
     assert_eq!(put.problem(), (429, "engine.disk_low".to_owned()));
     let put = http.request("PUT", "/v1/w/secrets", &[], "bytes").await;
