@@ -54,8 +54,6 @@ pub(crate) struct Crank {
     sync: Bell,
     keep: Bell,
     loads: Loads,
-    /// When the sync thread will wake by itself.
-    wakes_at: AtomicU64,
     write_nanoseconds: AtomicU64,
     /// How many are writing, or about to find that they need not. Each of them looks afterwards
     /// for what was gathered meanwhile, so nobody else has to.
@@ -169,7 +167,6 @@ impl Crank {
             sync: Bell::default(),
             keep: Bell::default(),
             loads: Loads::default(),
-            wakes_at: AtomicU64::new(0),
             write_nanoseconds: AtomicU64::new(0),
             writing: AtomicUsize::new(0),
         });
@@ -208,8 +205,7 @@ impl Crank {
     }
 
     fn until_deadline(&self) -> Duration {
-        let deadline = self.shard.machine().next_deadline();
-        self.wakes_at.store(deadline.map_or(u64::MAX, |moment| moment.0), Ordering::SeqCst);
+        let deadline = self.shard.machine().set_alarm();
         let now = self.shard.clock.now();
         deadline.map_or(SLEEP_MAX, |moment| {
             Duration::from_millis(moment.since(now)).clamp(Duration::from_millis(1), SLEEP_MAX)
@@ -352,11 +348,10 @@ impl Crank {
             return Ok(Submitted::Crowded(request, machine.open_group()));
         }
         let submitted = machine.submit(workspace, request, agent, now);
-        let (deadline, told) = (machine.next_deadline(), machine.take_told());
+        let (oversleeps, told) = (machine.oversleeps(), machine.take_told());
         drop(machine);
         told.wake();
-        // The commit may have brought a deadline that is earlier than the sync thread knows.
-        if deadline.is_some_and(|moment| moment.0 < self.wakes_at.load(Ordering::SeqCst)) {
+        if oversleeps {
             self.sync.ring();
         }
         Ok(match submitted {

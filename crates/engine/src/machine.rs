@@ -153,6 +153,8 @@ pub struct Machine {
     served_since: Timestamp,
     /// Who has been told something that is not written down, and must be woken.
     told: Wakers,
+    /// When the driver will look again by itself; none if it will not.
+    alarm: Option<Timestamp>,
 }
 
 impl Machine {
@@ -171,6 +173,7 @@ impl Machine {
             stays: 0,
             served_since: now,
             told: Wakers::default(),
+            alarm: None,
         }
     }
 
@@ -549,6 +552,19 @@ impl Machine {
     /// When time next causes something anywhere.
     pub fn next_deadline(&self) -> Option<Timestamp> {
         self.deadlines.first().map(|(moment, _)| *moment)
+    }
+
+    /// The driver sleeps until time next causes something, and no longer.
+    pub fn set_alarm(&mut self) -> Option<Timestamp> {
+        self.alarm = self.next_deadline();
+        self.alarm
+    }
+
+    /// Whether time causes something before the driver looks again: then it must be woken. Asked
+    /// under the lock under which the alarm is set, or a deadline could fall between the two.
+    pub fn oversleeps(&self) -> bool {
+        let next = self.next_deadline();
+        next.is_some_and(|next| self.alarm.is_none_or(|alarm| next < alarm))
     }
 
     /// Lets time cause what is due in a workspace. One that is not in memory tells its deadline

@@ -284,3 +284,25 @@ fn what_is_due_by_what_was_due_is_done_with_it() {
     let answer = say(r#"{"command":"task.claim","task":"report"}"#);
     assert_eq!(answer.revision, Revision(5), "created, claimed, expired, ready, claimed");
 }
+
+/// Whether the driver must be woken was decided by when it had last meant to wake, which it changed
+/// after it had looked and without the lock: a deadline that came between was slept through.
+#[test]
+fn a_deadline_before_the_alarm_wakes_the_driver() {
+    let shard = open(MemoryLog::default());
+    let take = |name: &str, ttl_ms| {
+        let (name, ttl_ms) = (LockName::parse(name).unwrap(), Some(ttl_ms));
+        let _ =
+            submit(&shard, lock::Command::Acquire(lock::Acquire { name, ttl_ms, wait_ms: None }));
+    };
+    let alarm = |shard: &Shard<MemoryLog>| shard.machine().set_alarm();
+    assert_eq!(alarm(&shard), None);
+    take("door", 60_000);
+    assert!(shard.machine().oversleeps(), "it would never look");
+    assert_eq!(alarm(&shard), Some(Timestamp(1_060_000)));
+    assert!(!shard.machine().oversleeps(), "it looks in time");
+    take("gate", 90_000);
+    assert!(!shard.machine().oversleeps(), "it looks before that");
+    take("window", 30_000);
+    assert!(shard.machine().oversleeps(), "it would look too late");
+}
