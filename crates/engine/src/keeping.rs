@@ -31,6 +31,11 @@ use crate::snapshot::{Snapshot, SnapshotWriter};
 const MERGE_FACTOR: u64 = 2;
 /// Most batches in one run.
 const RUN_BATCHES_MAX: usize = 100_000;
+/// While many batches come, the tail may grow so many times as long: archiving takes a part of the
+/// processor and of the disk that whoever writes needs more.
+const BUSY_FACTOR: usize = 4;
+/// Many is this part of a tail that is long enough to be archived, between one look and the next.
+const BUSY_PART: u64 = 16;
 /// A workspace's state is worth a snapshot when its log since the last is a third of its size.
 const SNAPSHOT_PART: u64 = 3;
 
@@ -65,6 +70,7 @@ impl<L: Log> Shard<L> {
         let mut names = self.machine().residents();
         names.sort();
         for workspace in names {
+            self.look_at_tail(&workspace);
             while let Some(chore) = self.chore_of(&workspace) {
                 if stop() || !matches!(self.carry_out(chore), Ok(true)) {
                     break;
@@ -75,6 +81,16 @@ impl<L: Log> Shard<L> {
             if stop() || !matches!(self.carry_out(chore), Ok(true)) {
                 break;
             }
+        }
+    }
+
+    /// Notes whether a workspace is being written to much.
+    fn look_at_tail(&self, workspace: &WorkspaceName) {
+        if let Some(resident) = self.machine().resident(workspace) {
+            let next = resident.history.tail.next();
+            let many = (self.options.tail_batches_max as u64).div_ceil(BUSY_PART);
+            resident.is_busy = next.0 - resident.looked_at.0.min(next.0) > many;
+            resident.looked_at = next;
         }
     }
 
@@ -138,7 +154,9 @@ impl<L: Log> Shard<L> {
             return Some(Chore::Snapshot(workspace.clone()));
         }
         let tail = &resident.history.tail;
-        if tail.len() >= self.options.tail_batches_max || (is_idle && !tail.is_empty()) {
+        let factor = if resident.is_busy { BUSY_FACTOR } else { 1 };
+        let is_long = tail.len() >= factor * self.options.tail_batches_max;
+        if is_long || (is_idle && !tail.is_empty()) {
             return Some(Chore::Archive(workspace.clone()));
         }
         raise_floor(resident, now);

@@ -116,6 +116,10 @@ pub struct Resident {
     pub bytes_since_snapshot: u64,
     /// How many contents had gone when its blobs were last looked through.
     pub swept: Option<u64>,
+    /// The revision that its tail had come to when it was last looked at.
+    pub looked_at: Revision,
+    /// Whether it had grown much by then, since the look before.
+    pub is_busy: bool,
     /// Tells this stay in memory from an earlier one of the same workspace.
     pub stay: u64,
     /// Whoever holds a copy keeps the workspace in memory.
@@ -468,6 +472,8 @@ impl Machine {
             snapshot,
             bytes_since_snapshot,
             swept: None,
+            looked_at: Revision(0),
+            is_busy: false,
             newest: Mark::default(),
             earlier: Mark::default(),
             place_in_group: 0,
