@@ -24,21 +24,21 @@ impl Hosts {
     }
 
     fn knows(&self, host: &str) -> bool {
-        let name = without_port(host).to_ascii_lowercase();
-        self.0.contains(&name)
+        let name = without_port(host);
+        self.0.iter().any(|known| known.eq_ignore_ascii_case(name))
     }
 
     /// Whether a request with these headers may come in.
     pub(crate) fn check(&self, headers: &HeaderMap) -> Result<(), Refusal> {
-        let text = |value: &HeaderValue| value.to_str().unwrap_or_default().to_owned();
+        let text = |value| HeaderValue::to_str(value).unwrap_or_default();
         let mut hosts = headers.get_all(header::HOST).iter();
         let host = hosts.next().map(text).unwrap_or_default();
-        if hosts.next().is_some() || !self.knows(&host) {
-            return Err(Refusal::DeniedHost { host: shown(&host) });
+        if hosts.next().is_some() || !self.knows(host) {
+            return Err(Refusal::DeniedHost { host: shown(host) });
         }
         let mut origins = headers.get_all(header::ORIGIN).iter().map(text);
         // `null` is what a page in a sandbox or a local file says: it could be anybody.
-        let is_ours = |origin: String| {
+        let is_ours = |origin: &str| {
             let host = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
             host.is_some_and(|host| self.knows(host))
         };

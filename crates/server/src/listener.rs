@@ -215,10 +215,10 @@ impl Drop for Place {
 
 async fn serve(shared: Arc<Shared>, router: axum::Router, stream: TcpStream, place: Arc<Place>) {
     let guarded = Arc::clone(&shared);
-    let service = service_fn(move |mut request: Request<Incoming>| {
-        request.extensions_mut().insert(Arc::clone(&place));
-        let (shared, router) = (Arc::clone(&guarded), router.clone());
-        async move { Ok::<_, Infallible>(http::answer(&shared, router, request).await) }
+    let (router, place) = (&router, &place);
+    let service = service_fn(move |request: Request<Incoming>| {
+        let shared = Arc::clone(&guarded);
+        async move { Ok::<_, Infallible>(http::answer(&shared, router, place, request).await) }
     });
     let settings = &shared.settings;
     let mut builder = hyper::server::conn::http1::Builder::new();

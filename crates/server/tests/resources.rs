@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::callers::http::Http;
 use crate::stage::Stage;
 
 #[tokio::test]
@@ -37,6 +38,64 @@ async fn an_entry_has_a_path_and_a_tag() {
     let told = http.request("DELETE", path, &[("If-Match", "\"2\"")], "").await;
     assert_eq!(told.status, 200);
     assert_eq!(http.get(path).await.problem(), (404, "state.not_found".to_owned()));
+}
+
+/// What is told of a request, but for the moment at which it happened.
+async fn told(http: &mut Http, (method, path, body): (&str, &str, &str), more: &[Header]) -> Value {
+    let kind = ("content-type", "application/json");
+    let headers: Vec<Header> = match method {
+        "PUT" => [&[kind], more].concat(),
+        _ => more.to_vec(),
+    };
+    let told = http.request(method, path, &headers, body).await;
+    let mut body = told.json();
+    if let Some(moment) = body.get_mut("updated_at") {
+        *moment = Value::Null;
+    }
+    let head = ["content-type", "etag", "baton-revision", "content-length"];
+    let head = head.map(|name| told.header(name).map(str::to_owned));
+    json!({"status": told.status, "head": head, "body": body})
+}
+
+type Header = (&'static str, &'static str);
+
+#[tokio::test]
+async fn a_plain_entry_is_told_alike_along_both_ways() {
+    let (short, general) = (Stage::new().await, Stage::new().await);
+    let (mut short, mut general) = (short.http().await, general.http().await);
+    let steps = [
+        ("GET", "/v1/w/state/shared/plan", ""),
+        ("PUT", "/v1/w/state/shared/plan", r#"{"step": 1}"#),
+        ("PUT", "/v1/w/state/shared/plan", "  [1, 2]\n"),
+        ("GET", "/v1/w/state/shared/plan", ""),
+        ("GET", "/v1/w/state/shared/plan", "a body"),
+        ("PUT", "/v1/w/state/shared/deep/er/plan", "\"text\""),
+        ("GET", "/v1/w/state/shared/deep/er/plan", ""),
+        ("PUT", "/v1/w/state/shared/plan", "{"),
+        ("PUT", "/v1/w/state/shared/plan", ""),
+        ("PUT", "/v1/w/state/shared/plan", r#"{"a": 1, "a": 2}"#),
+        ("PUT", "/v1/w/state/shared/../plan", "1"),
+        ("PUT", "/v1/w/state/shared//plan", "1"),
+        ("PUT", "/v1/w/state/shared/plan/", "1"),
+        ("PUT", "/v1/w/state/none/plan", "1"),
+        ("GET", "/v1/w/state/none/plan", ""),
+        ("PUT", "/v1/W!/state/shared/plan", "1"),
+        ("GET", "/v1/other/state/shared/plan", ""),
+        ("PUT", "/v1/other/state/shared/plan", "1"),
+        ("PUT", "/v1/_access/state/shared/plan", "1"),
+        ("GET", "/v1/_access/state/shared/plan", ""),
+    ];
+    for agent in [&[][..], &[("baton-agent", "ada")], &[("baton-agent", "no name!")]] {
+        for step in steps {
+            // A header that nobody knows might mean something: such a request is looked at whole.
+            let looked_at = [agent, &[("x-unusual", "1")]].concat();
+            let expected = told(&mut general, step, &looked_at).await;
+            assert_eq!(told(&mut short, step, agent).await, expected, "{step:?} {agent:?}");
+        }
+    }
+    let twice = [("baton-agent", "ada"), ("baton-agent", "bob")];
+    let refused = told(&mut short, steps[1], &twice).await;
+    assert_eq!(refused["body"]["code"], "request.duplicate_field");
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@
 //! | `commands`       | commands by name, one or many, and transactions                |
 //! | `state` …        | the same in HTTP's own manner: a path for every thing          |
 //! | `artifacts` …    | bytes that come and go as they are                             |
+//! | `plainly`        | one plain entry, past all of the others                        |
 //! | `watch`          | events as they happen, as Server-Sent Events                   |
 //! | `about`          | health, readiness, metrics, the description for programs       |
 //!
@@ -27,6 +28,7 @@ mod messages;
 mod namespaces;
 mod parcels;
 mod pipelines;
+mod plainly;
 mod range;
 mod reactions;
 mod rules;
@@ -51,11 +53,14 @@ use axum::routing::get;
 use hyper::body::Incoming;
 use tower_service::Service;
 
+use crate::access::Authority;
+use crate::listener::Place;
 use crate::metrics::Door;
 use crate::problem::{Outcome, Refused};
 use crate::refusal::Refusal;
 use crate::shared::Shared;
 use crate::ws;
+use plainly::Taken;
 
 /// Every route.
 pub(crate) fn router(shared: Arc<Shared>) -> Router {
@@ -97,15 +102,13 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
 /// Answers a request, if it may come in. Not a layer of the router: those cost a box or two for
 /// every request.
 pub(crate) async fn answer(
-    shared: &Shared,
-    mut router: Router,
-    mut request: Request<Incoming>,
+    shared: &Arc<Shared>,
+    router: &Router,
+    place: &Arc<Place>,
+    request: Request<Incoming>,
 ) -> Response {
-    let response = match admit(shared, &mut request) {
-        Ok(()) => match router.call(request.map(Body::new)).await {
-            Ok(response) => response,
-            Err(never) => match never {},
-        },
+    let response = match admit(shared, &request) {
+        Ok(authority) => admitted(shared, router, place, authority, request.map(Body::new)).await,
         Err(refusal) => Refused::from(refusal).into_response(),
     };
     let outcome = response.extensions().get::<Outcome>().map(|outcome| outcome.0);
@@ -113,15 +116,33 @@ pub(crate) async fn answer(
     response
 }
 
+async fn admitted(
+    shared: &Arc<Shared>,
+    router: &Router,
+    place: &Arc<Place>,
+    authority: Authority,
+    request: Request<Body>,
+) -> Response {
+    let mut request = match plainly::answer(shared, &authority, request).await {
+        Taken::Answered(response) => return response,
+        Taken::Not(request) => request,
+    };
+    request.extensions_mut().insert(Arc::clone(place));
+    request.extensions_mut().insert(authority);
+    match router.clone().call(request).await {
+        Ok(response) => response,
+        Err(never) => match never {},
+    }
+}
+
 /// Whether the server was called by its name, and who calls.
-fn admit(shared: &Shared, request: &mut Request<Incoming>) -> Result<(), Refusal> {
+fn admit(shared: &Shared, request: &Request<Incoming>) -> Result<Authority, Refusal> {
     shared.hosts.check(request.headers())?;
     // Whoever watches over processes has no token.
-    if !matches!(request.uri().path(), "/healthz" | "/readyz") {
-        let authority = shared.access.recognise(request.headers(), request.uri().query())?;
-        request.extensions_mut().insert(authority);
+    if matches!(request.uri().path(), "/healthz" | "/readyz") {
+        return Ok(Authority::default());
     }
-    Ok(())
+    shared.access.recognise(request.headers(), request.uri().query())
 }
 
 async fn not_found() -> Refused {

@@ -160,7 +160,7 @@ pub(super) fn header_text(
 }
 
 /// Receives the body, within its limits of size and time.
-async fn receive(
+pub(super) async fn receive(
     shared: &Arc<Shared>,
     receiving: &mut Receiving,
     headers: &HeaderMap,

@@ -1,0 +1,132 @@
+//! The short way for what is asked most over HTTP: one plain entry, by its path.
+//!
+//! ```text
+//!   GET, PUT /v1/{workspace}/state/{namespace}/{key}
+//!        │
+//!        ├── nothing but usual headers, nobody restricted ──▶ the engine's short way ──▶ answer
+//!        └── anything else, or the engine finds it unusual ──▶ the router, as everything
+//! ```
+//!
+//! Routes, extractors and fields cost several times what the entry itself does. What is plain is
+//! told here by its head alone: a header that could mean something sends it the general way, and so
+//! does an escape in its path. Nothing is refused that would be taken there, in other words, or for
+//! another reason; the tests ask both ways and compare.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::http::{HeaderMap, Method, Request, Response, header};
+use axum::response::IntoResponse;
+use baton_core::{AgentId, Json, PlainSet, WorkspaceName};
+
+use super::visit::{AGENT, Told, receive};
+use crate::access::Authority;
+use crate::problem::Refused;
+use crate::shared::{Receiving, Shared};
+
+/// What became of a request.
+pub(super) enum Taken {
+    /// It was answered.
+    Answered(Response<Body>),
+    /// It is not as plain as that, and goes the general way.
+    Not(Request<Body>),
+}
+
+/// Answers a request, if it is plain.
+pub(super) async fn answer(
+    shared: &Arc<Shared>,
+    authority: &Authority,
+    request: Request<Body>,
+) -> Taken {
+    let Some((workspace, agent)) = Target::of(&request).and_then(|target| target.names()) else {
+        return Taken::Not(request);
+    };
+    if !authority.permits_all(&workspace) {
+        return Taken::Not(request);
+    }
+    let (parts, body) = request.into_parts();
+    let mut receiving = Receiving::new(Arc::clone(shared));
+    let body = match receive(shared, &mut receiving, &parts.headers, body).await {
+        Ok(body) => body,
+        Err(refused) => return Taken::Answered(refused.into_response()),
+    };
+    let (_, namespace, key) = places(parts.uri.path()).expect("it was just looked at");
+    let held = match parts.method {
+        Method::GET if body.is_empty() => shared.baton.get_plainly(&workspace, namespace, key),
+        // What is no JSON is refused where there are words for it.
+        Method::PUT => Json::parse(body.to_vec()).ok().and_then(|value| {
+            let value = value.as_str();
+            let set = PlainSet { namespace, key, value, expected_version: None };
+            shared.baton.set_plainly(&workspace, &set, &agent)
+        }),
+        _ => None,
+    };
+    let Some(held) = held else {
+        return Taken::Not(Request::from_parts(parts, Body::from(body)));
+    };
+    let answer = match shared.baton.settled(held.group()).await {
+        Ok(durable) => held.open(durable).map_err(baton::Error::Rejected),
+        Err(error) => Err(error),
+    };
+    Taken::Answered(match answer {
+        Ok(answer) => Told(answer).into_response(),
+        Err(error) => Refused::from(error).into_response(),
+    })
+}
+
+/// Which entry is asked for, and by whom.
+struct Target<'a> {
+    workspace: &'a str,
+    agent: &'a str,
+}
+
+impl<'a> Target<'a> {
+    /// Reads the head of a request, if it is plain.
+    fn of(request: &'a Request<Body>) -> Option<Self> {
+        let has_body = match *request.method() {
+            Method::GET => false,
+            Method::PUT => true,
+            _ => return None,
+        };
+        if request.uri().query().is_some() {
+            return None;
+        }
+        let (workspace, ..) = places(request.uri().path())?;
+        Some(Self { workspace, agent: agent(request.headers(), has_body)? })
+    }
+
+    fn names(&self) -> Option<(WorkspaceName, AgentId)> {
+        Some((WorkspaceName::parse(self.workspace).ok()?, AgentId::parse(self.agent).ok()?))
+    }
+}
+
+/// Workspace, namespace and key of a path without escapes.
+fn places(path: &str) -> Option<(&str, &str, &str)> {
+    let (workspace, rest) = path.strip_prefix("/v1/")?.split_once('/')?;
+    let (namespace, key) = rest.strip_prefix("state/")?.split_once('/')?;
+    let is_plain = !key.is_empty() && !path.contains('%');
+    is_plain.then_some((workspace, namespace, key))
+}
+
+/// Who acts, if no header says anything else that matters.
+fn agent(headers: &HeaderMap, has_body: bool) -> Option<&str> {
+    let mut agent = None;
+    let mut kind = None;
+    for (name, value) in headers {
+        let place = match *name {
+            header::HOST | header::USER_AGENT | header::ACCEPT | header::ACCEPT_ENCODING => {
+                continue;
+            }
+            header::CONNECTION | header::CONTENT_LENGTH => continue,
+            header::CONTENT_TYPE => &mut kind,
+            ref name if *name == AGENT => &mut agent,
+            _ => return None,
+        };
+        // Said twice is said wrongly, and that is refused elsewhere.
+        if place.replace(value.to_str().ok()?).is_some() {
+            return None;
+        }
+    }
+    let is_json = kind.is_none_or(|kind| has_body && kind == "application/json");
+    is_json.then_some(agent.unwrap_or("anonymous"))
+}
