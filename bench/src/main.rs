@@ -10,16 +10,17 @@
 //!   baton-bench talk   [--seconds S] [--turns N] [--only WORD] [--folder F] [--json F]
 //!                      [--baton PATH] [--without NAME,NAME]
 //!   baton-bench search [--keys N] [--only WORD] [--folder F] [--json F]
+//!   baton-bench soak   [--seconds S] [--folder F] [--json F] [--baton PATH]
 //! ```
 //!
 //! `kernel` is the engine in process against a bare file, `peers` is the server against Redis,
 //! Postgres and etcd, `work` is its tasks and locks against theirs and those of `BullMQ`, `talk` is
 //! its messages, topics and streams against Redis and NATS, `search` is what questions cost among a
-//! million tasks, against what one may wait.
+//! million tasks, against what one may wait, `soak` is whether memory grows in ten minutes.
 //!
 //! | option | means | default |
 //! |---|---|---|
-//! | `--seconds` | how long one turn is measured | 1 |
+//! | `--seconds` | how long one turn is measured | 1, of `soak` 600 |
 //! | `--turns` | turns of each side | 5 |
 //! | `--keys` | keys, or tasks, of the loads that say "1 M" | 1000000 |
 //! | `--only` | only loads whose name contains this word | all |
@@ -37,6 +38,7 @@ mod peers;
 mod report;
 mod samples;
 mod search;
+mod soak;
 mod talk;
 mod timing;
 mod work;
@@ -60,6 +62,7 @@ fn main() -> ExitCode {
         Ok(Mode::Work(options)) => work::run(&options),
         Ok(Mode::Talk(options)) => talk::run(&options),
         Ok(Mode::Search(options)) => search::run(&options),
+        Ok(Mode::Soak(options)) => soak::run(&options),
         Ok(Mode::Part(part)) => kernel::run_part(&part),
         Err(error) => Err(error.into()),
     };

@@ -6,7 +6,7 @@ mod tests;
 use std::path::PathBuf;
 use std::time::Duration;
 
-const BENCHMARKS: &str = "`kernel`, `peers`, `work`, `talk` and `search`";
+const BENCHMARKS: &str = "`kernel`, `peers`, `work`, `talk`, `search` and `soak`";
 
 /// What to do.
 pub(crate) enum Mode {
@@ -20,6 +20,8 @@ pub(crate) enum Mode {
     Talk(Options),
     /// Measure search.
     Search(Options),
+    /// Wear a server in.
+    Soak(Options),
     /// Be the process that is measured, or killed. Only the benchmark itself asks for this.
     Part(Part),
 }
@@ -45,6 +47,7 @@ enum Benchmark {
     Work,
     Talk,
     Search,
+    Soak,
 }
 
 impl Benchmark {
@@ -55,7 +58,13 @@ impl Benchmark {
             Self::Peers => &crate::peers::SERVERS,
             Self::Work => &crate::work::SERVERS,
             Self::Talk => &crate::talk::SERVERS,
+            Self::Soak => &crate::soak::SERVERS,
         }
+    }
+
+    /// How long it measures unless told otherwise.
+    fn turn(self) -> Duration {
+        Duration::from_secs(if self == Self::Soak { crate::soak::SECONDS } else { 1 })
     }
 
     /// Whether a load of it has a million of something.
@@ -82,6 +91,7 @@ impl Options {
             Some("work") => Self::parse_for(Benchmark::Work, arguments).map(Mode::Work),
             Some("talk") => Self::parse_for(Benchmark::Talk, arguments).map(Mode::Talk),
             Some("search") => Self::parse_for(Benchmark::Search, arguments).map(Mode::Search),
+            Some("soak") => Self::parse_for(Benchmark::Soak, arguments).map(Mode::Soak),
             Some("part") => parse_part(arguments).map(Mode::Part),
             Some(other) => Err(format!("`{other}` is not a benchmark; there are {BENCHMARKS}")),
             None => Err(format!("name a benchmark: there are {BENCHMARKS}")),
@@ -95,7 +105,7 @@ impl Options {
         let servers = benchmark.servers();
         let has_servers = !servers.is_empty();
         let mut options = Self {
-            turn: Duration::from_secs(1),
+            turn: benchmark.turn(),
             turns: 5,
             keys: 1_000_000,
             only: None,

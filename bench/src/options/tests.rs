@@ -1,4 +1,4 @@
-use super::{Mode, Options};
+use super::{BENCHMARKS, Mode, Options};
 
 fn parse(line: &str) -> Result<Mode, String> {
     Options::parse(line.split_whitespace().map(str::to_owned))
@@ -32,13 +32,10 @@ fn options_belong_to_their_benchmark() {
 #[test]
 fn what_is_wrong_is_named() {
     let other = error("others");
-    assert_eq!(
-        other,
-        "`others` is not a benchmark; there are `kernel`, `peers`, `work`, `talk` and `search`"
-    );
+    assert_eq!(other, format!("`others` is not a benchmark; there are {BENCHMARKS}"));
     assert_eq!(
         error(""),
-        "name a benchmark: there are `kernel`, `peers`, `work`, `talk` and `search`"
+        "name a benchmark: there are `kernel`, `peers`, `work`, `talk`, `search` and `soak`"
     );
     assert_eq!(error("peers --turns"), "`--turns` needs a value");
     assert_eq!(error("peers --turns many"), "`--turns` needs a number, not `many`");
