@@ -35,8 +35,9 @@ Exit codes:
   130  interrupted
 
 Settings, strongest first: option, environment, file, default.
-  BATON_URL, BATON_WORKSPACE, BATON_AGENT, BATON_TOKEN, BATON_CONFIG
-  ~/.config/baton/config.toml with `url`, `workspace`, `agent`, `token`, `output`, and [serve]
+  BATON_URL, BATON_WORKSPACE, BATON_AGENT, BATON_TOKEN, BATON_CA_FILE, BATON_CONFIG
+  ~/.config/baton/config.toml with `url`, `workspace`, `agent`, `token`, `ca_file`, `output`, and
+  [serve]
   `baton config show` says what each is, and who said so";
 
 /// The place where a fleet of AI agents works together
@@ -74,6 +75,10 @@ pub(crate) struct Globals {
     /// processes shows
     #[arg(long, global = true, value_name = "TOKEN")]
     pub(crate) access_token: Option<String>,
+    /// Whom to believe that the server is who it says, where --url begins with https [default: the
+    /// system's authorities]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) ca_file: Option<String>,
     /// A name for this change: repeated under the same name, it has no second effect
     #[arg(long, global = true, value_name = "KEY")]
     pub(crate) idempotency_key: Option<String>,

@@ -46,8 +46,9 @@ impl Context {
 
     /// A connection of its own.
     pub(crate) async fn connect(&self, options: Options) -> Result<Client, Failure> {
-        let token = self.settings.token.clone();
-        Ok(connect_with(&self.settings.url, Options { token, ..options }).await?)
+        let Settings { url, token, ca_file, .. } = &self.settings;
+        let (token, ca_file) = (token.clone(), ca_file.clone());
+        Ok(connect_with(url, Options { token, ca_file, ..options }).await?)
     }
 
     /// Asks something of the server itself.
@@ -83,11 +84,13 @@ impl Context {
 
     /// What a program that is run needs in its environment to mean the same.
     pub(crate) fn around(&self) -> Vec<(&'static str, &str)> {
-        let Settings { url, agent, token, .. } = &self.settings;
+        let Settings { url, agent, token, ca_file, .. } = &self.settings;
         let workspace = self.workspace_said().unwrap_or(WORKSPACE);
         let mut around: Vec<(&str, &str)> =
             vec![("BATON_URL", url), ("BATON_WORKSPACE", workspace), ("BATON_AGENT", agent)];
         around.extend(token.as_deref().map(|token| ("BATON_TOKEN", token)));
+        let ca_file = ca_file.as_deref().and_then(Path::to_str);
+        around.extend(ca_file.map(|file| ("BATON_CA_FILE", file)));
         around
     }
 

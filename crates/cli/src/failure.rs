@@ -314,6 +314,12 @@ impl From<baton_server::ListenError> for Failure {
     }
 }
 
+impl From<baton_tls::TlsError> for Failure {
+    fn from(error: baton_tls::TlsError) -> Self {
+        Self::of(Problem::new(error.code(), error.kind(), &error, error.hint(), &json!({})))
+    }
+}
+
 impl From<baton_server::access::TokenError> for Failure {
     fn from(error: baton_server::access::TokenError) -> Self {
         Self::of(Problem::new(error.code(), error.kind(), &error, error.hint(), &json!({})))

@@ -5,6 +5,7 @@
 //! | `stories` | every command, in words for people and for programs, as golden files |
 //! | `refusals` | exit codes and three lines for everything that can go wrong |
 //! | `serving` | starting, refusing to start, ending; the banner's lines work when pasted |
+//! | `secure` | TLS, from a bad file to a renewed certificate |
 //! | `settings` | option before environment before file before default |
 //! | `offline` | `baton log` on sound and damaged data |
 //! | `backups` | the whole server as one file, and a folder made of it |
@@ -30,6 +31,7 @@ mod locks;
 mod offline;
 mod process;
 mod refusals;
+mod secure;
 mod serving;
 mod settings;
 mod stories;

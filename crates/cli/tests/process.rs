@@ -11,9 +11,18 @@ use tempfile::TempDir;
 /// The program with nothing of the machine's own settings around it.
 pub(crate) fn baton(home: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_baton"));
-    for name in
-        ["URL", "WORKSPACE", "AGENT", "TOKEN", "CONFIG", "LISTEN", "DATA", "TOKENS", "OUTPUT"]
-    {
+    for name in [
+        "URL",
+        "WORKSPACE",
+        "AGENT",
+        "TOKEN",
+        "CONFIG",
+        "LISTEN",
+        "DATA",
+        "TOKENS",
+        "OUTPUT",
+        "CA_FILE",
+    ] {
         command.env_remove(format!("BATON_{name}"));
     }
     command.env_remove("COLUMNS").env("HOME", home).current_dir(home);
@@ -90,6 +99,13 @@ impl Server {
     /// Runs a command against this server; its words are separated by spaces.
     pub(crate) fn run(&self, line: &str) -> Ran {
         Ran::of(self.command(line.split(' ')), "")
+    }
+
+    /// The next line that it says.
+    pub(crate) fn says(&mut self) -> String {
+        let mut line = String::new();
+        self.stderr.read_line(&mut line).unwrap();
+        line
     }
 
     /// `kill -9`.

@@ -5,11 +5,15 @@ use crate::error::Error;
 /// The port that a server listens on unless told otherwise.
 const PORT_DEFAULT: u16 = 4747;
 
-/// Where a server is: `http://host:port` or `ws://host:port`.
+/// What an address may begin with.
+const SCHEMES: &str = "it must begin with `http://`, `https://`, `ws://` or `wss://`";
+
+/// Where a server is: `http://host:port` or `ws://host:port`, with an `s` if it speaks TLS.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Address {
     /// Host and port, as a `Host` header and a resolver want them.
     authority: String,
+    is_secure: bool,
 }
 
 impl Address {
@@ -19,16 +23,12 @@ impl Address {
             let url: String = url.chars().take(200).flat_map(char::escape_default).collect();
             Error::BadUrl { url, reason: reason.to_owned() }
         };
-        let (scheme, rest) = url
-            .split_once("://")
-            .ok_or_else(|| refuse("it must begin with `http://` or `ws://`"))?;
-        match scheme {
-            "http" | "ws" => {}
-            "https" | "wss" => {
-                return Err(refuse("TLS is not spoken, connect to a proxy that does"));
-            }
-            _ => return Err(refuse("it must begin with `http://` or `ws://`")),
-        }
+        let (scheme, rest) = url.split_once("://").ok_or_else(|| refuse(SCHEMES))?;
+        let is_secure = match scheme {
+            "http" | "ws" => false,
+            "https" | "wss" => true,
+            _ => return Err(refuse(SCHEMES)),
+        };
         let authority = rest.strip_suffix('/').unwrap_or(rest);
         let plain = |sign: char| sign.is_ascii_alphanumeric() || "-._:[]%".contains(sign);
         if let Some(sign) = authority.chars().find(|sign| !plain(*sign)) {
@@ -48,7 +48,7 @@ impl Address {
             None => PORT_DEFAULT,
             Some(port) => port.parse().map_err(|_| refuse("the port must be from 0 to 65535"))?,
         };
-        Ok(Self { authority: format!("{host}:{port}") })
+        Ok(Self { authority: format!("{host}:{port}"), is_secure })
     }
 
     /// Host and port.
@@ -56,15 +56,27 @@ impl Address {
         &self.authority
     }
 
+    /// The host alone, an IPv6 address in its brackets.
+    pub(crate) fn host(&self) -> &str {
+        self.authority.rsplit_once(':').map_or(&*self.authority, |(host, _)| host)
+    }
+
+    /// Whether TLS is spoken there.
+    pub(crate) fn is_secure(&self) -> bool {
+        self.is_secure
+    }
+
     /// Where the server takes WebSocket connections.
     pub(crate) fn socket_url(&self) -> String {
-        format!("ws://{}/v1/ws", self.authority)
+        let scheme = if self.is_secure { "wss" } else { "ws" };
+        format!("{scheme}://{}/v1/ws", self.authority)
     }
 }
 
 impl std::fmt::Display for Address {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "http://{}", self.authority)
+        let scheme = if self.is_secure { "https" } else { "http" };
+        write!(formatter, "{scheme}://{}", self.authority)
     }
 }
 
@@ -81,7 +93,16 @@ mod tests {
             ("http://[::1]", "[::1]:4747"),
             ("ws://[fe80::1]:9", "[fe80::1]:9"),
         ] {
-            assert_eq!(Address::parse(url).unwrap().authority(), authority);
+            let address = Address::parse(url).unwrap();
+            assert_eq!((address.authority(), address.is_secure()), (authority, false));
+        }
+        for (url, host, shown) in [
+            ("https://baton.example", "baton.example", "https://baton.example:4747"),
+            ("wss://[::1]:9/", "[::1]", "https://[::1]:9"),
+        ] {
+            let address = Address::parse(url).unwrap();
+            assert!(address.is_secure() && address.socket_url().starts_with("wss://"));
+            assert_eq!((address.host(), address.to_string().as_str()), (host, shown));
         }
     }
 
@@ -90,8 +111,7 @@ mod tests {
         for url in [
             "",
             "localhost:4747",
-            "https://host",
-            "wss://host",
+            "https://",
             "ftp://host",
             "http://",
             "http://:80",

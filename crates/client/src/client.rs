@@ -10,6 +10,7 @@ use tokio::task::JoinHandle;
 use crate::Workspace;
 use crate::address::Address;
 use crate::desk::{Desk, Effect};
+use crate::dialing::Dialing;
 use crate::error::Error;
 use crate::options::Options;
 use crate::watch::Watch;
@@ -21,7 +22,7 @@ use crate::{chance, frames, line};
 pub struct Client(Arc<Connected>);
 
 struct Connected {
-    address: Address,
+    dialing: Dialing,
     desk: Arc<Desk>,
     job: Mutex<Option<JoinHandle<()>>>,
     keys: Keys,
@@ -35,11 +36,12 @@ impl Drop for Connected {
 
 impl std::fmt::Debug for Client {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "Client({})", self.0.address)
+        write!(formatter, "Client({})", self.address())
     }
 }
 
-/// Connects to a server: `http://host:port` or `ws://host:port`.
+/// Connects to a server: `http://host:port` or `ws://host:port`; `https://host:port` or
+/// `wss://host:port` if it speaks TLS.
 ///
 /// If this first connection fails, the error says why. Later ones are made again by themselves.
 pub async fn connect(url: &str) -> Result<Client, Error> {
@@ -49,11 +51,13 @@ pub async fn connect(url: &str) -> Result<Client, Error> {
 /// As [`connect`], with settings.
 pub async fn connect_with(url: &str, options: Options) -> Result<Client, Error> {
     let address = Address::parse(url)?;
-    let socket = line::dial(&address, &options).await?;
-    let desk = Arc::new(Desk::new(address.to_string(), options));
-    let job = tokio::spawn(line::keep(Arc::clone(&desk), address.clone(), socket));
+    let url = address.to_string();
+    let dialing = Dialing::new(address, &options)?;
+    let socket = line::dial(&dialing, &options).await?;
+    let desk = Arc::new(Desk::new(url, options));
+    let job = tokio::spawn(line::keep(Arc::clone(&desk), dialing.clone(), socket));
     let job = Mutex::new(Some(job));
-    Ok(Client(Arc::new(Connected { address, desk, job, keys: Keys::new() })))
+    Ok(Client(Arc::new(Connected { dialing, desk, job, keys: Keys::new() })))
 }
 
 impl Client {
@@ -64,7 +68,7 @@ impl Client {
 
     /// Where the server is.
     pub fn description(&self) -> String {
-        format!("server at {}", self.0.address)
+        format!("server at {}", self.address())
     }
 
     /// Finishes what was begun, disconnects, and refuses everything from now on.
@@ -78,7 +82,11 @@ impl Client {
     }
 
     pub(crate) fn address(&self) -> &Address {
-        &self.0.address
+        self.0.dialing.address()
+    }
+
+    pub(crate) fn dialing(&self) -> &Dialing {
+        &self.0.dialing
     }
 
     pub(crate) fn desk(&self) -> &Desk {

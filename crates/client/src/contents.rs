@@ -20,9 +20,7 @@ use hyper::{Method, Request, Response, StatusCode, client::conn::http1, header};
 use hyper_util::rt::TokioIo;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::de::DeserializeOwned;
-use tokio::net::TcpStream;
 use tokio::sync::mpsc;
-use tokio::time::timeout;
 
 use crate::client::Client;
 use crate::error::Error;
@@ -56,11 +54,7 @@ impl Client {
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        let (address, options) = (self.address(), self.desk().options());
-        let unreachable = |reason: String| Error::Unreachable { url: address.to_string(), reason };
-        let dial = timeout(options.connect_timeout, TcpStream::connect(address.authority())).await;
-        let stream = dial.map_err(|_| unreachable("it took too long".to_owned()))?;
-        let stream = stream.map_err(|error| unreachable(error.to_string()))?;
+        let stream = self.dialing().dial(self.desk().options().connect_timeout).await?;
         let (mut sender, connection) =
             http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
         // It ends with the body of the answer, or when that is dropped.
@@ -79,10 +73,9 @@ impl Client {
         path: &str,
         said: Option<&serde_json::Value>,
     ) -> Result<T, Error> {
-        let authority = self.address().authority();
-        let builder = Request::builder().method(method);
-        let builder = builder.uri(format!("http://{authority}/v1/{path}"));
-        let builder = self.authorised(builder.header(header::HOST, authority));
+        let address = self.address();
+        let builder = Request::builder().method(method).uri(format!("{address}/v1/{path}"));
+        let builder = self.authorised(builder.header(header::HOST, address.authority()));
         let body = said.map(serde_json::Value::to_string).unwrap_or_default();
         let request = builder.body(Full::new(Bytes::from(body))).map_err(odd)?;
         json(self.request(request).await?).await
@@ -90,9 +83,9 @@ impl Client {
 
     /// Takes a backup of the whole server, and writes it as it comes.
     pub async fn backup(&self, to: impl Write + Send) -> Result<(), Error> {
-        let authority = self.address().authority();
-        let builder = Request::get(format!("http://{authority}/v1/access/backup"));
-        let builder = self.authorised(builder.header(header::HOST, authority));
+        let address = self.address();
+        let builder = Request::get(format!("{address}/v1/access/backup"));
+        let builder = self.authorised(builder.header(header::HOST, address.authority()));
         let request = builder.body(Full::<Bytes>::default()).map_err(odd)?;
         write_body(self.request(request).await?.into_body(), to).await
     }
@@ -105,7 +98,7 @@ impl Client {
     }
 
     fn url(&self, caller: &Caller, rest: &str) -> String {
-        format!("http://{}/v1/{}/{rest}", self.address().authority(), caller.workspace)
+        format!("{}/v1/{}/{rest}", self.address(), caller.workspace)
     }
 
     fn begin(&self, method: Method, caller: &Caller, rest: &str) -> hyper::http::request::Builder {

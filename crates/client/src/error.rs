@@ -6,6 +6,7 @@ use baton_core::names::NameError;
 use baton_core::wire::Problem;
 use baton_core::{Entry, Json, Kind, Rejection, Reply, Revision};
 use baton_handle::Failure;
+use baton_tls::TlsError;
 use thiserror::Error;
 
 /// Why a call did not give what was asked for.
@@ -25,6 +26,9 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// The server cannot be trusted, or nobody knows whom to trust. Nothing was done.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     /// There is no connection to the server. Nothing was done.
     #[error("there is no connection to {url}: {reason}")]
     Unreachable {
@@ -71,6 +75,7 @@ impl Error {
             Self::Rejected(rejection) => rejection.code(),
             Self::Refused(problem) => &problem.code,
             Self::BadUrl { .. } => "client.bad_url",
+            Self::Tls(error) => error.code(),
             Self::Unreachable { .. } => "client.unreachable",
             Self::Unknown { .. } => "client.unknown_outcome",
             Self::Timeout { .. } => "client.timeout",
@@ -86,6 +91,7 @@ impl Error {
             Self::Rejected(rejection) => rejection.kind(),
             Self::Refused(problem) => problem.kind,
             Self::BadUrl { .. } => Kind::Invalid,
+            Self::Tls(error) => error.kind(),
             Self::Crowded { .. } => Kind::Exhausted,
             Self::Unreachable { .. }
             | Self::Unknown { .. }
@@ -101,6 +107,7 @@ impl Error {
             Self::Rejected(rejection) => rejection.hint(),
             Self::Refused(problem) => &problem.hint,
             Self::BadUrl { .. } => "give a URL such as `http://127.0.0.1:4747`",
+            Self::Tls(error) => error.hint(),
             Self::Unreachable { .. } => "start the server with `baton serve`, or correct the URL",
             Self::Unknown { .. } => "repeat under the same idempotency key, or read what is there",
             Self::Timeout { .. } => "repeat, or look at the server",
@@ -122,6 +129,7 @@ impl Error {
             Self::Refused(problem) => problem.fact(name),
             Self::Rejected(_)
             | Self::BadUrl { .. }
+            | Self::Tls(_)
             | Self::Unreachable { .. }
             | Self::Unknown { .. }
             | Self::Timeout { .. }
@@ -139,6 +147,7 @@ impl Error {
             Self::Refused(problem) => problem.code == "engine.unknown_outcome",
             Self::Rejected(_)
             | Self::BadUrl { .. }
+            | Self::Tls(_)
             | Self::Unreachable { .. }
             | Self::Timeout { .. }
             | Self::Protocol { .. }

@@ -90,14 +90,15 @@
 //!
 //! The desk is books behind a lock and knows no socket; the line is a socket and knows no rules.
 //!
-//! Deliberately absent: TLS, which is a proxy's business; several connections for one client; and
-//! keeping a session alive, because a heartbeat must come from the agent, not from its library.
+//! Deliberately absent: several connections for one client; and keeping a session alive, because a
+//! heartbeat must come from the agent, not from its library.
 
 mod address;
 mod chance;
 mod client;
 mod contents;
 mod desk;
+mod dialing;
 mod error;
 mod frames;
 mod keeping;

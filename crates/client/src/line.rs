@@ -20,19 +20,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use baton_core::wire::Problem;
+use baton_tls::Stream as Connection;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_tungstenite::tungstenite::client::ClientRequestBuilder;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Error as SocketError, Message};
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
-use crate::address::Address;
 use crate::chance;
 use crate::desk::Desk;
+use crate::dialing::Dialing;
 use crate::error::Error;
 use crate::options::Options;
 
@@ -45,7 +45,7 @@ const WRITE_BUFFER_BYTES: usize = 64 << 10;
 /// How long saying goodbye may take.
 const GOODBYE: Duration = Duration::from_secs(1);
 
-pub(crate) type Socket = WebSocketStream<TcpStream>;
+pub(crate) type Socket = WebSocketStream<Connection>;
 type Sink<S> = SplitSink<WebSocketStream<S>, Message>;
 type Stream<S> = SplitStream<WebSocketStream<S>>;
 
@@ -55,13 +55,11 @@ trait Bytes: AsyncRead + AsyncWrite + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Unpin> Bytes for S {}
 
 /// Connects once.
-pub(crate) async fn dial(address: &Address, options: &Options) -> Result<Socket, Error> {
+pub(crate) async fn dial(dialing: &Dialing, options: &Options) -> Result<Socket, Error> {
+    let address = dialing.address();
     let unreachable = |reason: String| Error::Unreachable { url: address.to_string(), reason };
     let attempt = async {
-        let stream = TcpStream::connect(address.authority()).await;
-        let stream = stream.map_err(|error| unreachable(error.to_string()))?;
-        // What is flushed is wanted at once; failing to say so costs only speed.
-        let _ = stream.set_nodelay(true);
+        let stream = dialing.dial(options.connect_timeout).await?;
         let url = address.socket_url();
         let bad = |_| Error::BadUrl { url: url.clone(), reason: "it is no URI".to_owned() };
         let request = ClientRequestBuilder::new(url.parse().map_err(bad)?);
@@ -101,7 +99,7 @@ fn refusal(error: SocketError, unreachable: impl Fn(String) -> Error) -> Error {
 }
 
 /// Keeps a line to the server until nobody needs it.
-pub(crate) async fn keep(desk: Arc<Desk>, address: Address, first: Socket) {
+pub(crate) async fn keep(desk: Arc<Desk>, dialing: Dialing, first: Socket) {
     let mut line = Some(first);
     let mut failures = 0;
     while let Some(socket) = line.take() {
@@ -116,19 +114,19 @@ pub(crate) async fn keep(desk: Arc<Desk>, address: Address, first: Socket) {
         }
         tokio::select! {
             () = desk.finished() => break,
-            socket = redial(&desk, &address, &mut failures) => line = Some(socket),
+            socket = redial(&desk, &dialing, &mut failures) => line = Some(socket),
         }
     }
     desk.over();
 }
 
 /// Connects again, ever more patiently.
-async fn redial(desk: &Desk, address: &Address, failures: &mut u32) -> Socket {
+async fn redial(desk: &Desk, dialing: &Dialing, failures: &mut u32) -> Socket {
     loop {
         sleep(desk.options().backoff(*failures, chance::fraction())).await;
         // A line on which nothing is heard before it breaks is a failure too.
         *failures = failures.saturating_add(1);
-        match dial(address, desk.options()).await {
+        match dial(dialing, desk.options()).await {
             Ok(socket) => return socket,
             Err(Error::Unreachable { reason, .. }) => desk.broken(&reason),
             Err(error) => desk.broken(&error.to_string()),

@@ -1,5 +1,6 @@
 //! Settings of a client, each with its reason.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Settings of a client.
@@ -7,6 +8,9 @@ use std::time::Duration;
 pub struct Options {
     /// What is shown to a server that wants to know who calls: `baton_…`.
     pub token: Option<String>,
+    /// The authorities to believe where the address begins with `https://`, as a file in PEM;
+    /// those of the system if there is none.
+    pub ca_file: Option<PathBuf>,
     /// How long a call may take, over as many connections as it needs; besides the time that it
     /// asks to wait.
     pub request_timeout: Duration,
@@ -50,6 +54,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             token: None,
+            ca_file: None,
             request_timeout: Duration::from_secs(30),
             connect_timeout: Duration::from_secs(5),
             backoff_min: Duration::from_millis(50),

@@ -8,6 +8,7 @@
 //! | `reconnecting` | what becomes of calls when the connection breaks |
 //! | `watching` | every event once and in order, over as many connections as it takes |
 //! | `closing` | what was begun is finished, the rest ends |
+//! | `secure` | all of it goes over TLS, and nothing to a stranger |
 //! | `working` | every task once, nothing after the lease is lost |
 //! | `model` | a model is told what it should know, and what it says becomes the result |
 //! | `server` | the real one: says what the embedded engine says, on a line that keeps breaking |
@@ -21,6 +22,7 @@ mod closing;
 mod model;
 mod peer;
 mod reconnecting;
+mod secure;
 mod server;
 mod serving;
 mod watching;

@@ -2,7 +2,7 @@
 //! want speed. One port, one thread, one engine.
 //!
 //! ```text
-//!   listener ── accept, count, deadlines ──▶ guard ── Host, Origin ──▶ router
+//!   listener ── accept, count, hands ──▶ guard ── Host, Origin ──▶ router
 //!                                                                        │
 //!               ┌──────────── http/ ─────────────┬──────── ws/ ──────────┤
 //!               │ commands, transactions         │ framing, connection   │ health, metrics …
@@ -28,7 +28,8 @@
 //!
 //! 5. Every call of every door is permitted or refused in one place: [`access`].
 //!
-//! Deliberately absent: TLS. A server that demands no tokens listens on loopback only.
+//! Deliberately absent: HTTP/2. A server that demands no tokens listens on loopback only, with TLS
+//! or without.
 
 pub mod access;
 mod guard;
@@ -45,6 +46,7 @@ mod turn;
 mod webhooks;
 pub mod ws;
 
+pub use baton_tls::{Identity, TlsError};
 pub use listener::{ListenError, Server};
 pub use openapi::document as openapi;
 pub use settings::Settings;

@@ -17,8 +17,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use baton_tls::Stream;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
 /// How long the peer may take to see that the connection ends.
@@ -28,7 +28,7 @@ const DISCARD_BYTES: usize = 4 << 10;
 
 /// A socket with deadlines.
 pub(crate) struct Line {
-    stream: TcpStream,
+    stream: Stream,
     write_deadline: Duration,
     /// Runs while the peer takes nothing, and while it is waited for at the end.
     alarm: Option<Pin<Box<Sleep>>>,
@@ -36,12 +36,12 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    pub(crate) fn new(stream: TcpStream, write_deadline: Duration) -> Self {
+    pub(crate) fn new(stream: Stream, write_deadline: Duration) -> Self {
         Self { stream, write_deadline, alarm: None, has_ended: false }
     }
 
     /// The bare socket, for whoever sees to deadlines by itself.
-    pub(crate) fn into_stream(self) -> TcpStream {
+    pub(crate) fn into_stream(self) -> Stream {
         self.stream
     }
 
@@ -98,12 +98,15 @@ impl AsyncWrite for Line {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
+        let outcome = Pin::new(&mut self.stream).poll_flush(context);
+        // A socket has nothing to flush; TLS may hold back what the peer does not take.
+        if self.stream.is_secure() { self.patient(context, outcome) } else { outcome }
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
         if !self.has_ended {
-            ready!(Pin::new(&mut self.stream).poll_shutdown(context))?;
+            let outcome = Pin::new(&mut self.stream).poll_shutdown(context);
+            ready!(self.patient(context, outcome))?;
             self.has_ended = true;
             self.alarm = None;
         }

@@ -10,6 +10,7 @@ use axum::http::Request;
 use axum::response::IntoResponse;
 use baton::Baton;
 use baton_core::Kind;
+use baton_tls::{Accepted, Stream};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -173,9 +174,13 @@ fn admit(
     let Ok(permit) = Arc::clone(places).try_acquire_owned() else {
         shared.metrics.refused.add(1);
         if let Ok(permit) = Arc::clone(outside).try_acquire_owned() {
-            let max = shared.settings.connections_max;
+            let shared = Arc::clone(shared);
             tokio::spawn(async move {
-                turn_away(max, stream).await;
+                let max = shared.settings.connections_max;
+                let greeting = tokio::time::timeout(TURN_AWAY, greeted(&shared, stream)).await;
+                if let Ok(Some(stream)) = greeting {
+                    turn_away(Refusal::TooManyConnections { max }, stream).await;
+                }
                 drop(permit);
             });
         }
@@ -185,6 +190,23 @@ fn admit(
     let place = Arc::new(Place { shared: Arc::clone(shared), _permit: permit });
     let work = Box::pin(serve(Arc::clone(shared), router.clone(), stream, Arc::clone(&place)));
     tokio::spawn(place.occupied(work));
+}
+
+/// The connection as it is spoken over, once hands were shaken if that is demanded. It is for the
+/// connection to wait for that, not for those who come after it.
+async fn greeted(shared: &Shared, stream: TcpStream) -> Option<Stream> {
+    let Some(identity) = &shared.settings.tls else { return Some(Stream::Plain(stream)) };
+    // In a box, since it would make every connection larger for as long as it lasts.
+    let shaking = Box::pin(identity.accept(stream));
+    match tokio::time::timeout(shared.settings.head_deadline, shaking).await {
+        Ok(Ok(Accepted::Secure(stream))) => return Some(stream),
+        Ok(Ok(Accepted::Plain(stream))) => {
+            Box::pin(turn_away(Refusal::PlainText {}, Stream::Plain(stream))).await;
+        }
+        // Whoever cannot be agreed with has been told so by TLS itself.
+        Ok(Err(_)) | Err(_) => {}
+    }
+    None
 }
 
 /// A place among the connections, kept by whoever the connection is handed on to. It is the last
@@ -214,6 +236,7 @@ impl Drop for Place {
 }
 
 async fn serve(shared: Arc<Shared>, router: axum::Router, stream: TcpStream, place: Arc<Place>) {
+    let Some(stream) = greeted(&shared, stream).await else { return };
     let guarded = Arc::clone(&shared);
     let (router, place) = (&router, &place);
     let service = service_fn(move |request: Request<Incoming>| {
@@ -236,9 +259,9 @@ async fn serve(shared: Arc<Shared>, router: axum::Router, stream: TcpStream, pla
     let _ = connection.await;
 }
 
-/// Tells one too many that there are too many, without reading what it wants.
-async fn turn_away(max: usize, stream: TcpStream) {
-    let refused = Refused::from(Refusal::TooManyConnections { max }).into_response();
+/// Tells somebody why they cannot come in, without reading what they want.
+async fn turn_away(refusal: Refusal, stream: Stream) {
+    let refused = Refused::from(refusal).into_response();
     let status = refused.status();
     let Ok(body) = axum::body::to_bytes(refused.into_body(), usize::MAX).await else { return };
     let head = format!(
@@ -250,6 +273,7 @@ async fn turn_away(max: usize, stream: TcpStream) {
     let answer = async {
         line.write_all(head.as_bytes()).await?;
         line.write_all(&body).await?;
+        line.flush().await?;
         line.shutdown().await
     };
     let _ = tokio::time::timeout(TURN_AWAY, answer).await;

@@ -86,6 +86,9 @@ pub(crate) enum Refusal {
     /// A token where everyone can read it.
     #[error("a token must not stand in an address, where logs and histories keep it")]
     TokenInUrl {},
+    /// No TLS where it is demanded.
+    #[error("this port speaks TLS, and what came is not")]
+    PlainText {},
     /// One connection too many.
     #[error("the server has {max} connections already, that is the most")]
     TooManyConnections {
@@ -116,6 +119,7 @@ impl Refusal {
             Self::NoToken {} => "access.no_token",
             Self::BadToken {} => "access.bad_token",
             Self::TokenInUrl {} => "access.token_in_url",
+            Self::PlainText {} => "request.plain_text",
             Self::TooManyConnections { .. } => "server.too_many_connections",
             Self::Closing {} => "server.closing",
         }
@@ -130,6 +134,7 @@ impl Refusal {
             | Self::NeedsConnection {}
             | Self::BadRange { .. }
             | Self::TokenInUrl {}
+            | Self::PlainText {}
             | Self::Handshake { .. } => Kind::Invalid,
             Self::Timeout { .. } | Self::Closing {} => Kind::Unavailable,
             Self::TooManyWatches { .. }
@@ -179,6 +184,7 @@ impl Refusal {
             Self::TokenInUrl {} => {
                 "send it as `Authorization: Bearer baton_…`, and revoke it: it may have been seen"
             }
+            Self::PlainText {} => "call it by `https://`, or `wss://` for a WebSocket",
             Self::TooManyConnections { .. } => {
                 "close some, share one WebSocket for many requests, or try again later"
             }

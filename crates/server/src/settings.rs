@@ -3,6 +3,8 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
+use baton_tls::Identity;
+
 use crate::webhooks::Webhooks;
 
 /// Where to listen, and how much to take.
@@ -12,6 +14,8 @@ pub struct Settings {
     pub listen: SocketAddr,
     /// Whether everyone must show a token.
     pub tokens: bool,
+    /// Who the server is to those who speak TLS with it; without it nobody does.
+    pub tls: Option<Identity>,
     /// Names by which the server may be called besides the loopback ones.
     pub hosts: Vec<String>,
     /// Connections at a time. Each costs a few kilobytes and a file descriptor.
@@ -63,6 +67,7 @@ impl Default for Settings {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 4747)),
             tokens: false,
+            tls: None,
             hosts: Vec::new(),
             connections_max: 16_384,
             watches_per_connection_max: 256,

@@ -11,6 +11,7 @@
 //! | `bad_requests`  | is every malformed request answered, and nobody else disturbed?         |
 //! | `bad_frames`    | and every malformed frame?                                              |
 //! | `access`        | does everyone get what their token is for, and nothing else?            |
+//! | `secure`        | is all of it there behind TLS, and nothing without?                     |
 //! | `strangers`     | can a page from elsewhere come in?                                      |
 //! | `slow_peers`    | are those left who take too long, read nothing, or vanish?              |
 //! | `limits`        | is there an end to what one caller, and all of them, may have?          |
@@ -35,6 +36,7 @@ mod limits;
 mod metrics;
 mod mutated;
 mod resources;
+mod secure;
 mod slow_peers;
 mod stage;
 mod strangers;

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use baton_tls::Trust;
 use clap::{Args, Subcommand};
 
 use crate::context::Context;
@@ -18,7 +19,7 @@ Examples:
 
 Strongest first: option, environment, file, default. The settings of `baton serve` stand in the
 file under [serve]. A key that is not known, a value of the wrong type and one that is out of range
-are refused, all at once, each with its line.";
+are refused, all at once, each with its line. `check` also reads the files that are named for TLS.";
 
 const COLUMNS: [&str; 3] = ["key", "value", "from"];
 
@@ -44,10 +45,20 @@ enum Verb {
 impl Config {
     pub(crate) fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
         match self.verb {
-            Verb::Check { file: Some(file) } => show(context.settings_of(&file)?, output),
-            Verb::Check { file: None } | Verb::Show => show(context.settings_again()?, output),
+            Verb::Check { file: Some(file) } => check(context.settings_of(&file)?, output),
+            Verb::Check { file: None } => check(context.settings_again()?, output),
+            Verb::Show => show(context.settings_again()?, output),
         }
     }
+}
+
+/// What the settings name is looked at as well.
+fn check(mut settings: Settings, output: &mut Output) -> Result<(), Failure> {
+    Serving::of(&ServingOptions::default(), &mut settings.sources)?.identity()?;
+    if let Some(file) = &settings.ca_file {
+        Trust::of(Some(file))?;
+    }
+    show(settings, output)
 }
 
 fn show(mut settings: Settings, output: &mut Output) -> Result<(), Failure> {

@@ -9,6 +9,7 @@
 //! | files | a snapshot or an archive cannot be read to its end |
 //! | clock | it shows a time before that of the newest change |
 //! | open files | fewer may be open than there may be connections |
+//! | certificate | it cannot be read, or its key is of another |
 //! | address | another program listens there |
 //! | server | it does not answer, or cannot write |
 //! | version | the server is of another version than this program: worth a look |
@@ -91,7 +92,7 @@ impl Finding {
 impl Doctor {
     pub(crate) async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
         if self.alive {
-            return report(&[server::alive(context)], output);
+            return report(&[server::alive(context).await], output);
         }
         let mut findings = vec![checks::settings(context)];
         let data = self.data.map(|data| data.display().to_string());
@@ -105,7 +106,8 @@ impl Doctor {
             Ok(serving) => {
                 let is_running = checks::data(&serving, &mut findings);
                 findings.push(checks::open_files(serving.connections_max));
-                findings.push(server::address(serving.listen, is_running));
+                findings.push(server::address(serving.listen, is_running).await);
+                findings.extend(checks::certificate(&serving));
             }
         }
         server::look(context, &mut findings).await;

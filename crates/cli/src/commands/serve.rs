@@ -1,7 +1,7 @@
 //! `baton serve`: the server, in the foreground.
 
+use std::future::pending;
 use std::io;
-use std::net::SocketAddr;
 
 use baton::{Baton, Options};
 #[cfg(feature = "s3")]
@@ -13,6 +13,7 @@ use baton_log::file::{FileLog, Options as FileOptions};
 use baton_s3::{BadPlace, Bucket, Divided, Place};
 use baton_server::access::{Tokens, Wanted};
 use baton_server::{Server, Settings, Webhooks};
+use baton_tls::Identity;
 use clap::Args;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -29,6 +30,7 @@ Examples:
   baton serve                                    data in ./.baton, address 127.0.0.1:4747
   baton serve --data /var/lib/baton              data elsewhere
   baton serve --tokens --listen 0.0.0.0:4747     for others: everyone shows a token
+  baton serve --tls-cert chain.pem --tls-key key.pem    TLS; SIGHUP reads both again
   baton --config /etc/baton.toml serve           settings from a file, under [serve]
   baton serve --listen 127.0.0.1:0               any free port; the banner on stderr says which
 
@@ -47,10 +49,13 @@ impl Serve {
         let serving = Serving::of(&self.options, &mut context.sources())?;
         allow_many_files();
         let ending = Ending::listen()?;
+        let tls = serving.identity()?;
+        let renewing = Renewing::listen(tls.clone())?;
         let baton = open(&serving).await?;
         let settings = Settings {
             listen: serving.listen,
             tokens: serving.tokens,
+            tls,
             hosts: serving.hosts,
             connections_max: serving.connections_max,
             webhooks: serving.webhooks.then_some(Webhooks { private: serving.webhooks_private }),
@@ -67,10 +72,15 @@ impl Serve {
         if !output.is_quiet() {
             let shown = "-H \"Authorization: Bearer $BATON_TOKEN\" ";
             let shown = if serving.tokens { shown } else { "" };
-            output::say(&banner(&baton.description(), server.address(), &program(), shown));
+            let scheme = if renewing.is_some() { "https" } else { "http" };
+            let url = format!("{scheme}://{}", server.address());
+            output::say(&banner(&baton.description(), &url, &program(), shown));
         }
         drop(baton);
-        server.run(ending.told()).await;
+        tokio::select! {
+            () = server.run(ending.told()) => {}
+            () = renew(renewing, output) => {}
+        }
         if !output.is_quiet() {
             output::say("baton has ended; everything acknowledged is durable");
         }
@@ -117,14 +127,13 @@ async fn first_token(baton: &Baton) -> Result<Option<String>, Failure> {
 }
 
 /// What to try stands there so that it works when it is pasted into another terminal.
-fn banner(description: &str, address: SocketAddr, program: &str, shown: &str) -> String {
-    let is_default = keys::LISTEN.default == Some(address.to_string().as_str());
-    let export = format!("  export BATON_URL=http://{address}\n");
-    let export = if is_default { "" } else { &export };
+fn banner(description: &str, url: &str, program: &str, shown: &str) -> String {
+    let export = format!("  export BATON_URL={url}\n");
+    let export = if keys::URL.default == Some(url) { "" } else { &export };
     format!(
-        "baton {} is ready\n\n  data     {description}\n  address  http://{address}\n\n\
+        "baton {} is ready\n\n  data     {description}\n  address  {url}\n\n\
          Try, in another terminal:\n\n{export}  {program} state set plan '{{\"step\": 1}}'\n  \
-         {program} watch --from 1\n  curl {shown}http://{address}/v1/default/state/shared/plan\n\n\
+         {program} watch --from 1\n  curl {shown}{url}/v1/default/state/shared/plan\n\n\
          Stop with ctrl-c.",
         env!("CARGO_PKG_VERSION")
     )
@@ -162,6 +171,35 @@ impl Ending {
             _ = self.terminate.recv() => {}
         }
     }
+}
+
+/// What asks the server to read its certificate again, which is renewed from time to time.
+struct Renewing {
+    hangup: Signal,
+    identity: Identity,
+}
+
+impl Renewing {
+    /// None if there is nothing to read: the signal means what it always means then.
+    fn listen(identity: Option<Identity>) -> io::Result<Option<Self>> {
+        let Some(identity) = identity else { return Ok(None) };
+        Ok(Some(Self { hangup: signal(SignalKind::hangup())?, identity }))
+    }
+}
+
+/// Reads again whenever it is asked to; does not end by itself.
+async fn renew(renewing: Option<Renewing>, output: &Output) {
+    let Some(Renewing { mut hangup, identity }) = renewing else { return pending().await };
+    while hangup.recv().await.is_some() {
+        let became = match identity.read_again() {
+            Ok(()) => "the certificate was read again".to_owned(),
+            Err(error) => format!("the certificate stays as it was: {error}"),
+        };
+        if !output.is_quiet() {
+            output::say(&became);
+        }
+    }
+    pending::<()>().await;
 }
 
 /// Every connection is a file to the system, and the usual limit is a thousand.

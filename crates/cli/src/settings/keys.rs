@@ -50,6 +50,7 @@ pub(crate) const WORKSPACE: Key =
 pub(crate) const AGENT: Key = key("agent", "--agent", "BATON_AGENT", Form::Text, Some("cli"));
 pub(crate) const TOKEN: Key =
     Key { is_secret: true, ..key("token", "--access-token", "BATON_TOKEN", Form::Text, None) };
+pub(crate) const CA_FILE: Key = key("ca_file", "--ca-file", "BATON_CA_FILE", Form::Text, None);
 pub(crate) const OUTPUT: Key = key(
     "output",
     "--output",
@@ -66,6 +67,10 @@ pub(crate) const ARTIFACTS: Key =
     key("serve.artifacts", "--artifacts", "BATON_ARTIFACTS", Form::Text, None);
 pub(crate) const TOKENS: Key =
     key("serve.tokens", "--tokens", "BATON_TOKENS", Form::Flag, Some("false"));
+pub(crate) const TLS_CERT: Key =
+    key("serve.tls_cert", "--tls-cert", "BATON_TLS_CERT", Form::Text, None);
+pub(crate) const TLS_KEY: Key =
+    key("serve.tls_key", "--tls-key", "BATON_TLS_KEY", Form::Text, None);
 pub(crate) const HOSTS: Key = key("serve.hosts", "--host", "BATON_HOSTS", Form::Names, Some(""));
 pub(crate) const CONNECTIONS_MAX: Key = key(
     "serve.connections_max",
@@ -92,13 +97,15 @@ pub(crate) const DISK_FREE_MIB_MIN: Key = key(
 );
 
 /// Settings of every command.
-pub(crate) const COMMON: [&Key; 5] = [&URL, &WORKSPACE, &AGENT, &TOKEN, &OUTPUT];
+pub(crate) const COMMON: [&Key; 6] = [&URL, &WORKSPACE, &AGENT, &TOKEN, &CA_FILE, &OUTPUT];
 /// Settings of `baton serve`.
-pub(crate) const SERVE: [&Key; 9] = [
+pub(crate) const SERVE: [&Key; 11] = [
     &LISTEN,
     &DATA,
     &ARTIFACTS,
     &TOKENS,
+    &TLS_CERT,
+    &TLS_KEY,
     &HOSTS,
     &CONNECTIONS_MAX,
     &WEBHOOKS,

@@ -42,6 +42,8 @@ pub(crate) struct Settings {
     pub(crate) workspace: Option<String>,
     pub(crate) agent: String,
     pub(crate) token: Option<String>,
+    /// The authorities to believe; those of the system if nobody said which.
+    pub(crate) ca_file: Option<PathBuf>,
     pub(crate) idempotency_key: Option<String>,
     pub(crate) mode: Mode,
     pub(crate) quiet: bool,
@@ -102,6 +104,7 @@ impl Settings {
         let workspace = sources.choose(&keys::WORKSPACE, globals.workspace.as_deref())?;
         let agent = needed(sources.choose(&keys::AGENT, globals.agent.as_deref())?);
         let token = sources.choose(&keys::TOKEN, globals.access_token.as_deref())?;
+        let ca_file = sources.choose(&keys::CA_FILE, globals.ca_file.as_deref())?;
         let mode = globals.output.and_then(|mode| mode.to_possible_value());
         let mode = mode.as_ref().map(PossibleValue::get_name);
         let mode = sources.choose(&keys::OUTPUT, mode)?;
@@ -111,6 +114,7 @@ impl Settings {
             workspace,
             agent,
             token,
+            ca_file: ca_file.map(PathBuf::from),
             idempotency_key: globals.idempotency_key.clone(),
             mode: mode.unwrap_or_else(Mode::usual),
             quiet: globals.quiet,

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use baton_tls::Identity;
 use clap::Args;
 
 use super::{Sources, keys};
@@ -24,6 +25,12 @@ pub(crate) struct ServingOptions {
     /// Demand a token of everyone; if there is none yet, one of an admin is made and printed
     #[arg(long)]
     pub(crate) tokens: bool,
+    /// Speak TLS, with this chain of certificates in PEM, the server's own first
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tls_cert: Option<String>,
+    /// The private key of that certificate, in PEM
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tls_key: Option<String>,
     /// Another name by which the server may be called; may be given several times
     #[arg(long, value_name = "NAME")]
     pub(crate) host: Vec<String>,
@@ -49,6 +56,8 @@ pub(crate) struct Serving {
     #[cfg_attr(not(feature = "s3"), expect(dead_code, reason = "only a bucket is told of it"))]
     pub(crate) artifacts: Option<String>,
     pub(crate) tokens: bool,
+    /// Where the certificate is, and its key.
+    tls: Option<(PathBuf, PathBuf)>,
     pub(crate) hosts: Vec<String>,
     pub(crate) connections_max: usize,
     pub(crate) webhooks: bool,
@@ -69,6 +78,8 @@ impl Serving {
         let data = text(&keys::DATA, options.data.as_deref())?;
         let artifacts = text(&keys::ARTIFACTS, options.artifacts.as_deref())?;
         let tokens = text(&keys::TOKENS, raised(options.tokens))?;
+        let tls_cert = text(&keys::TLS_CERT, options.tls_cert.as_deref())?;
+        let tls_key = text(&keys::TLS_KEY, options.tls_key.as_deref())?;
         let hosts = text(&keys::HOSTS, Some(&hosts))?;
         let connections_max = text(&keys::CONNECTIONS_MAX, options.connections_max.as_deref())?;
         let webhooks = text(&keys::WEBHOOKS, raised(options.webhooks))?;
@@ -78,16 +89,28 @@ impl Serving {
             let reason = "webhooks_private is nothing without webhooks".to_owned();
             return Err(Fault::Usage { reason }.into());
         }
+        if tls_cert.is_empty() != tls_key.is_empty() {
+            let reason = "TLS takes both, tls_cert and tls_key".to_owned();
+            return Err(Fault::Usage { reason }.into());
+        }
+        let tls = (!tls_cert.is_empty()).then(|| (tls_cert.into(), tls_key.into()));
         Ok(Self {
             listen: listen.parse().expect(checked),
             data: data.into(),
             artifacts: Some(artifacts).filter(|address| !address.is_empty()),
             tokens: tokens.parse().expect(checked),
+            tls,
             hosts: hosts.split(',').filter(|host| !host.is_empty()).map(str::to_owned).collect(),
             connections_max: connections_max.parse().expect(checked),
             webhooks: webhooks.parse().expect(checked),
             webhooks_private: private.parse().expect(checked),
             disk_free_bytes_min: free.parse::<u64>().expect(checked) << 20,
         })
+    }
+
+    /// Who the server is to those who speak TLS with it, if it does; the files are read for that.
+    pub(crate) fn identity(&self) -> Result<Option<Identity>, Failure> {
+        let Some((certificate, key)) = &self.tls else { return Ok(None) };
+        Ok(Some(Identity::read(certificate, key)?))
     }
 }

@@ -29,9 +29,9 @@ use baton::Error;
 use baton_core::wire::{Fault, Problem, Watch as Wanted};
 use baton_core::{AgentId, Answer, Query, Request, WorkspaceName};
 use baton_handle::{Caller, Carrier};
+use baton_tls::Stream;
 use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::task::yield_now;
 use tokio::time::{Instant, Sleep, sleep, timeout};
 
@@ -97,7 +97,7 @@ enum Woken {
 
 struct Connection {
     shared: Arc<Shared>,
-    stream: TcpStream,
+    stream: Stream,
     decoder: Decoder,
     receiving: Receiving,
     /// What was received and not taken in.
@@ -128,7 +128,7 @@ struct Connection {
 pub(super) async fn serve(
     shared: Arc<Shared>,
     authority: Authority,
-    stream: TcpStream,
+    stream: Stream,
     received: Bytes,
     format: Format,
 ) {
@@ -467,7 +467,7 @@ impl Connection {
     /// Sends all there is to send.
     async fn flush(&mut self) -> Result<(), End> {
         let mut sent = 0;
-        while sent < self.outbox.bytes.len() {
+        while sent < self.outbox.bytes.len() || self.stream.has_unsent() {
             match self.stream.try_write(&self.outbox.bytes[sent..]) {
                 Ok(count) => sent += count,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::net::SocketAddr;
 
+use baton_tls::{Stream, TlsError, Trust};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
@@ -20,7 +21,7 @@ pub(crate) fn lines(headers: &[(&str, &str)]) -> String {
 
 /// One connection.
 pub(crate) struct Http {
-    pub(crate) stream: TcpStream,
+    pub(crate) stream: Stream,
     received: Vec<u8>,
 }
 
@@ -78,12 +79,20 @@ impl Http {
     async fn over(socket: TcpSocket, address: SocketAddr) -> Self {
         let stream = within(socket.connect(address)).await.expect("the server listens");
         stream.set_nodelay(true).expect("it is a socket");
-        Self { stream, received: Vec::new() }
+        Self { stream: Stream::Plain(stream), received: Vec::new() }
+    }
+
+    /// A connection behind TLS, if the server can be trusted.
+    pub(crate) async fn secure(address: SocketAddr, trust: &Trust) -> Result<Self, TlsError> {
+        let socket = within(TcpStream::connect(address)).await.expect("the server listens");
+        let stream = within(trust.connect("localhost", socket)).await?;
+        Ok(Self { stream, received: Vec::new() })
     }
 
     /// Sends bytes as they are. That the server has closed already is no failure here.
     pub(crate) async fn send(&mut self, bytes: impl AsRef<[u8]>) {
         let _ = within(self.stream.write_all(bytes.as_ref())).await;
+        let _ = within(self.stream.flush()).await;
     }
 
     pub(crate) async fn request(

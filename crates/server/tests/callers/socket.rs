@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 use baton_server::ws::messagepack;
+use baton_tls::Stream;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -62,7 +63,7 @@ pub(crate) fn handshake(changed: &[(&str, &str)]) -> String {
 
 /// One WebSocket.
 pub(crate) struct Socket {
-    pub(crate) stream: TcpStream,
+    pub(crate) stream: Stream,
     received: Vec<u8>,
     is_binary: bool,
     /// What came while something else was waited for.
@@ -89,7 +90,7 @@ impl Socket {
         Self::upgrade(Http::narrow(address).await, &[]).await.1
     }
 
-    async fn upgrade(mut http: Http, changed: &[(&str, &str)]) -> (Told, Self) {
+    pub(crate) async fn upgrade(mut http: Http, changed: &[(&str, &str)]) -> (Told, Self) {
         http.send(handshake(changed)).await;
         let told = http.told().await;
         let is_binary = told.header("sec-websocket-protocol") == Some("baton.v1.msgpack");
@@ -100,6 +101,15 @@ impl Socket {
     /// Sends bytes as they are. That the server has closed already is no failure here.
     pub(crate) async fn send_bytes(&mut self, bytes: &[u8]) {
         let _ = within(self.stream.write_all(bytes)).await;
+        let _ = within(self.stream.flush()).await;
+    }
+
+    /// The bare socket, for whoever writes and reads without waiting.
+    pub(crate) fn bare(&self) -> &TcpStream {
+        match &self.stream {
+            Stream::Plain(stream) => stream,
+            Stream::Secure(_) => panic!("there is none behind TLS"),
+        }
     }
 
     /// Sends a document as one frame.

@@ -29,6 +29,18 @@ pub(super) fn settings(context: &Context) -> Finding {
     }
 }
 
+/// Whether the certificate can be used, if there shall be one.
+pub(super) fn certificate(serving: &Serving) -> Option<Finding> {
+    match serving.identity() {
+        Ok(None) => None,
+        Ok(Some(_)) => Some(Finding::good("certificate", "it can be read, and its key fits")),
+        Err(failure) => {
+            let remedy = "name a certificate and its key in PEM: --tls-cert, --tls-key";
+            Some(Finding::bad("certificate", failure.detail(), remedy))
+        }
+    }
+}
+
 /// Looks at the data; whether a server has it open.
 pub(super) fn data(serving: &Serving, findings: &mut Vec<Finding>) -> bool {
     let folder = &serving.data;

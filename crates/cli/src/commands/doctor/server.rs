@@ -1,16 +1,21 @@
 //! Checks of the server: its address, whether it answers, which version it is, whom it lets in.
 
-use std::io::{self, ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::io::{self, ErrorKind};
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
 use std::time::Duration;
 
 use baton_client::Options;
+use baton_tls::{Stream, Trust};
 use serde::Deserialize;
 use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
 
 use super::Finding;
 use crate::context::Context;
-use crate::settings::keys;
+use crate::settings::{Settings, keys};
 
 /// How long a server may take to answer before it counts as away.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -32,23 +37,35 @@ struct Told {
 }
 
 /// Asks how a server is, in the plainest way: no token is needed, and nothing else may fail.
-fn look_at(authority: &str, path: &str) -> io::Result<Told> {
-    let nobody = || io::Error::new(ErrorKind::NotFound, "the address has no host");
-    let address = authority.to_socket_addrs()?.next().ok_or_else(nobody)?;
-    let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    let close = "connection: close";
-    write!(stream, "GET /{path} HTTP/1.1\r\nhost: {authority}\r\n{close}\r\n\r\n")?;
-    let mut text = String::new();
-    stream.take(ANSWER_BYTES_MAX).read_to_string(&mut text)?;
+async fn look_at(url: &str, ca_file: Option<&Path>, path: &str) -> io::Result<Told> {
+    let late = |_| io::Error::from(ErrorKind::TimedOut);
+    let text = timeout(PATIENCE, ask(url, ca_file, path)).await.map_err(late)??;
     let body = text.split_once("\r\n\r\n").map_or("", |(_, body)| body);
     let odd = |_| io::Error::new(ErrorKind::InvalidData, "it does not answer as a server of Baton");
     serde_json::from_str(body).map_err(odd)
 }
 
+async fn ask(url: &str, ca_file: Option<&Path>, path: &str) -> io::Result<String> {
+    let authority = authority(url);
+    let stream = TcpStream::connect(authority).await?;
+    let mut stream = if url.starts_with("https://") || url.starts_with("wss://") {
+        let host = authority.rsplit_once(':').map_or(authority, |(host, _)| host);
+        let trust = Trust::of(ca_file).map_err(io::Error::other)?;
+        trust.connect(host, stream).await.map_err(io::Error::other)?
+    } else {
+        Stream::Plain(stream)
+    };
+    let close = "connection: close";
+    let request = format!("GET /{path} HTTP/1.1\r\nhost: {authority}\r\n{close}\r\n\r\n");
+    stream.write_all(request.as_bytes()).await?;
+    stream.flush().await?;
+    let mut text = String::new();
+    stream.take(ANSWER_BYTES_MAX).read_to_string(&mut text).await?;
+    Ok(text)
+}
+
 /// Whether a server can listen where it shall.
-pub(super) fn address(listen: SocketAddr, is_running: bool) -> Finding {
+pub(super) async fn address(listen: SocketAddr, is_running: bool) -> Finding {
     let bad = |found: String| {
         Finding::bad("address", found, "stop what listens there, or name another with --listen")
     };
@@ -58,7 +75,7 @@ pub(super) fn address(listen: SocketAddr, is_running: bool) -> Finding {
             bad(format!("{listen} cannot be listened at: {error}"))
         }
         Err(_) if is_running => Finding::good("address", format!("the server has {listen}")),
-        Err(_) => match look_at(&listen.to_string(), "healthz") {
+        Err(_) => match look_at(&listen.to_string(), None, "healthz").await {
             Ok(_) => {
                 let found = format!("a server with other data has {listen}");
                 Finding::fair("address", found, "that is fine if it is the one you want")
@@ -69,9 +86,9 @@ pub(super) fn address(listen: SocketAddr, is_running: bool) -> Finding {
 }
 
 /// Whether the server that commands would ask is alive: nothing else.
-pub(super) fn alive(context: &Context) -> Finding {
-    let url = &context.settings().url;
-    match look_at(authority(url), "healthz") {
+pub(super) async fn alive(context: &Context) -> Finding {
+    let Settings { url, ca_file, .. } = context.settings();
+    match look_at(url, ca_file.as_deref(), "healthz").await {
         Ok(told) if told.status == "ok" => Finding::good("server", format!("{url} is alive")),
         Ok(told) => Finding::bad("server", format!("{url}: {}", told.status), "look at its log"),
         Err(error) => Finding::bad("server", format!("{url}: {error}"), "start it"),
@@ -81,10 +98,12 @@ pub(super) fn alive(context: &Context) -> Finding {
 /// Asks the server that commands would ask.
 pub(super) async fn look(context: &Context, findings: &mut Vec<Finding>) {
     let settings = context.settings();
-    let url = &settings.url;
-    let told = look_at(authority(url), "healthz")
-        .and_then(|health| look_at(authority(url), "readyz").map(|ready| (health, ready)));
-    let (health, ready) = match told {
+    let (url, ca_file) = (&settings.url, settings.ca_file.as_deref());
+    let told = async {
+        let health = look_at(url, ca_file, "healthz").await?;
+        Ok::<_, io::Error>((health, look_at(url, ca_file, "readyz").await?))
+    };
+    let (health, ready) = match told.await {
         Ok(told) => told,
         Err(error) => {
             let found = format!("{url}: {error}");

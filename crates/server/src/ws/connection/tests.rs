@@ -3,7 +3,7 @@
 use baton::clock::SystemClock;
 use baton::{Baton, Options};
 use baton_log::MemoryLog;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 
 use super::*;
 use crate::settings::Settings;
@@ -19,7 +19,8 @@ async fn a_connection_is_small() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("there is a free port");
     let address = listener.local_addr().expect("it listens");
     let stream = TcpStream::connect(address).await.expect("it listens");
-    let serving = serve(shared, Authority::default(), stream, Bytes::new(), Format::Json);
+    let serving =
+        serve(shared, Authority::default(), Stream::Plain(stream), Bytes::new(), Format::Json);
     let bytes = size_of_val(&serving);
     assert!(bytes <= BYTES_MAX, "a connection takes {bytes} bytes");
 }

@@ -1,0 +1,86 @@
+//! TLS as an operator meets it: bad files, good files, a certificate that is renewed.
+
+use std::fs;
+use std::path::Path;
+
+use rustix::process::Signal;
+
+use crate::process::{Ran, Server, baton, send};
+
+const SERVE: [&str; 4] = ["--tls-cert", "chain.pem", "--tls-key", "key.pem"];
+
+/// Writes a certificate for this machine and its key.
+fn papers(folder: &Path) {
+    let names = ["localhost", "127.0.0.1"].map(str::to_owned);
+    let made = rcgen::generate_simple_self_signed(names).unwrap();
+    fs::write(folder.join("chain.pem"), made.cert.pem()).unwrap();
+    fs::write(folder.join("key.pem"), made.signing_key.serialize_pem()).unwrap();
+}
+
+/// Runs words without a server.
+fn run(home: &Path, words: &[&str]) -> Ran {
+    let mut command = baton(home);
+    command.args(words);
+    Ran::of(command, "")
+}
+
+#[test]
+fn a_server_with_a_certificate_is_spoken_to_over_tls_only() {
+    let home = tempfile::tempdir().unwrap();
+    papers(home.path());
+    let mut server = Server::in_home(home, &SERVE);
+    assert!(server.url.starts_with("https://127.0.0.1:"), "{}", server.banner);
+    let stranger = tempfile::tempdir().unwrap();
+    papers(stranger.path());
+    let theirs = stranger.path().join("chain.pem").display().to_string();
+    let refused = server.run(&format!("--ca-file {theirs} state set plan 1"));
+    assert_eq!((refused.code, refused.error()["code"].clone()), (6, "tls.untrusted".into()));
+    assert_eq!(server.run("--ca-file chain.pem state set plan 1").code, 0);
+    let mut get = server.command(["state", "get", "plan", "--value"]);
+    get.env("BATON_CA_FILE", "chain.pem");
+    assert_eq!(Ran::of(get, "").stdout, "1\n");
+    assert_eq!(server.run("--ca-file chain.pem doctor --alive").code, 0);
+    let plain = server.url.replace("https", "http");
+    let refused = server.run(&format!("--url {plain} state ls"));
+    assert_eq!((refused.code, refused.error()["code"].clone()), (2, "request.plain_text".into()));
+
+    fs::copy(server.home.path().join("chain.pem"), server.home.path().join("old.pem")).unwrap();
+    papers(server.home.path());
+    send(&server.child, Signal::HUP);
+    assert_eq!(server.says().trim(), "the certificate was read again");
+    assert_eq!(server.run("--ca-file chain.pem state get plan").code, 0);
+    assert_eq!(server.run("--ca-file old.pem state get plan").code, 6);
+    fs::write(server.home.path().join("key.pem"), "").unwrap();
+    send(&server.child, Signal::HUP);
+    assert!(server.says().starts_with("the certificate stays as it was: `key.pem`"));
+    assert_eq!(server.run("--ca-file chain.pem state get plan").code, 0);
+}
+
+#[test]
+fn bad_files_are_named_before_anything_is_served() {
+    let home = tempfile::tempdir().unwrap();
+    papers(home.path());
+    fs::copy(home.path().join("key.pem"), home.path().join("other.pem")).unwrap();
+    papers(home.path());
+    for (more, code) in [
+        (&["--tls-cert", "chain.pem"][..], "cli.usage"),
+        (&["--tls-cert", "missing.pem", "--tls-key", "key.pem"], "tls.unreadable"),
+        (&["--tls-cert", "key.pem", "--tls-key", "key.pem"], "tls.unreadable"),
+        (&["--tls-cert", "chain.pem", "--tls-key", "other.pem"], "tls.unusable"),
+    ] {
+        let mut words = vec!["serve", "--listen", "127.0.0.1:0", "--data", "data"];
+        words.extend(more);
+        let refused = run(home.path(), &words);
+        assert_eq!((refused.code, refused.error()["code"].clone()), (2, code.into()), "{more:?}");
+    }
+    let settings = |key: &str| {
+        let text = format!("[serve]\ntls_cert = 'chain.pem'\ntls_key = '{key}'\n");
+        fs::write(home.path().join("mine.toml"), text).unwrap();
+        run(home.path(), &["config", "check", "mine.toml"])
+    };
+    assert_eq!(settings("key.pem").code, 0);
+    assert_eq!(settings("other.pem").error()["code"], "tls.unusable");
+    fs::write(home.path().join("mine.toml"), "ca_file = 'nowhere.pem'\n").unwrap();
+    let refused = run(home.path(), &["config", "check", "mine.toml"]);
+    assert_eq!(refused.error()["code"], "tls.unreadable");
+}

@@ -1,0 +1,93 @@
+//! Who a server is: its certificate, and the key that proves it.
+
+use std::io::{Error, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use rustls::ServerConfig;
+use rustls::pki_types::PrivateKeyDer;
+use rustls::pki_types::pem::PemObject;
+use tokio::net::TcpStream;
+use tokio_rustls::{TlsAcceptor, TlsStream};
+
+use crate::error::TlsError;
+use crate::stream::Stream;
+use crate::{PROTOCOL, certificates, provider};
+
+/// How a connection begins that shakes hands.
+const HANDSHAKE: u8 = 0x16;
+
+/// Who a server is. Clones are one and the same: what one reads again, all have.
+#[derive(Clone)]
+pub struct Identity(Arc<Inner>);
+
+struct Inner {
+    certificate: PathBuf,
+    key: PathBuf,
+    config: RwLock<Arc<ServerConfig>>,
+}
+
+impl std::fmt::Debug for Identity {
+    /// Without the key.
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "Identity({})", self.0.certificate.display())
+    }
+}
+
+impl Identity {
+    /// Reads a chain of certificates, the server's own first, and the key of that one; both in PEM.
+    pub fn read(certificate: &Path, key: &Path) -> Result<Self, TlsError> {
+        let config = RwLock::new(config(certificate, key)?);
+        let (certificate, key) = (certificate.to_owned(), key.to_owned());
+        Ok(Self(Arc::new(Inner { certificate, key, config })))
+    }
+
+    /// Reads the same files again, for connections from now on. If that fails, nothing changes.
+    pub fn read_again(&self) -> Result<(), TlsError> {
+        let fresh = config(&self.0.certificate, &self.0.key)?;
+        *self.0.config.write().unwrap_or_else(PoisonError::into_inner) = fresh;
+        Ok(())
+    }
+
+    /// Shakes hands with whoever has connected. A peer that speaks something else is handed back.
+    pub async fn accept(&self, socket: TcpStream) -> Result<Accepted, Error> {
+        let mut first = [0];
+        if socket.peek(&mut first).await? == 0 {
+            return Err(Error::from(ErrorKind::UnexpectedEof));
+        }
+        if first != [HANDSHAKE] {
+            return Ok(Accepted::Plain(socket));
+        }
+        let config = Arc::clone(&self.0.config.read().unwrap_or_else(PoisonError::into_inner));
+        let stream = TlsAcceptor::from(config).accept(socket).await?;
+        Ok(Accepted::Secure(Stream::Secure(Box::new(TlsStream::from(stream)))))
+    }
+}
+
+/// Who has connected.
+pub enum Accepted {
+    /// Somebody with whom hands were shaken.
+    Secure(Stream),
+    /// Somebody who does not speak TLS, to be told so.
+    Plain(TcpStream),
+}
+
+fn config(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, TlsError> {
+    let chain = certificates(certificate)?;
+    let secret =
+        PrivateKeyDer::from_pem_file(key).map_err(|error| TlsError::unreadable(key, &error))?;
+    let unusable = |error: rustls::Error| {
+        let reason = match error {
+            rustls::Error::InconsistentKeys(_) => "the key is of another certificate".to_owned(),
+            other => other.to_string(),
+        };
+        let (certificate, key) = (certificate.display().to_string(), key.display().to_string());
+        TlsError::Unusable { certificate, key, reason }
+    };
+    let builder = ServerConfig::builder_with_provider(provider());
+    let builder = builder.with_safe_default_protocol_versions().map_err(unusable)?;
+    let config = builder.with_no_client_auth().with_single_cert(chain, secret);
+    let mut config = config.map_err(unusable)?;
+    config.alpn_protocols = vec![PROTOCOL.to_vec()];
+    Ok(Arc::new(config))
+}

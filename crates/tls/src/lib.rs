@@ -1,0 +1,61 @@
+//! Connections: a plain socket, or one that is encrypted, as one type.
+//!
+//! ```text
+//!   server   accept ──▶ Identity ── shakes hands ──┐
+//!                                                  ├──▶ Stream: Plain | Secure
+//!   client   connect ─▶ Trust ──── shakes hands ───┘
+//! ```
+//!
+//! Whoever calls, the client, a webhook or a model's endpoint, and whoever is called use the same
+//! few files here, so that there is one answer to what is trusted and what is spoken.
+//!
+//! Invariants:
+//!
+//! 1. A server without an identity pays nothing for this: its stream is the socket.
+//! 2. A certificate that does not fit its key is refused when it is read, not when somebody calls.
+//! 3. An identity that is read again either takes the place of the old one whole or not at all.
+//! 4. Nobody is trusted for want of an authority: no roots is an error, and so is a bad file.
+//!
+//! Deliberately absent: certificates of callers, which show a token instead; and HTTP/2, which has
+//! nothing to add to a WebSocket that takes many requests at a time.
+
+mod error;
+mod identity;
+mod stream;
+#[cfg(test)]
+mod tests;
+mod trust;
+
+pub use error::TlsError;
+pub use identity::{Accepted, Identity};
+pub use stream::Stream;
+pub use trust::Trust;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::{Error as PemError, PemObject};
+
+/// What is agreed on: a WebSocket begins with HTTP/1.1, and so does everything else.
+const PROTOCOL: &[u8] = b"http/1.1";
+
+/// Said each time, since a program that embeds this may have chosen another for itself.
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(rustls::crypto::ring::default_provider())
+}
+
+/// Every certificate of a file.
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let unreadable = |error: PemError| TlsError::unreadable(path, &error);
+    let found = CertificateDer::pem_file_iter(path).map_err(unreadable)?;
+    let found: Vec<_> = found.collect::<Result<_, _>>().map_err(unreadable)?;
+    if found.is_empty() {
+        return Err(TlsError::Unreadable {
+            path: path.display().to_string(),
+            reason: "there is no certificate in it".to_owned(),
+        });
+    }
+    Ok(found)
+}

@@ -1,0 +1,118 @@
+//! One connection, encrypted or not.
+
+use std::io::{Error, ErrorKind, IoSlice, Result};
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsStream;
+
+/// One connection, encrypted or not. Chosen once, when it begins.
+pub enum Stream {
+    /// The socket.
+    Plain(TcpStream),
+    /// The socket behind TLS. In a box, so that a plain one need not have its size.
+    Secure(Box<TlsStream<TcpStream>>),
+}
+
+impl Stream {
+    /// Whether more lies between than the socket, which may hold back what was written.
+    pub fn is_secure(&self) -> bool {
+        matches!(self, Self::Secure(_))
+    }
+
+    /// Whether something was taken by [`Stream::try_write`] and has not gone out. Never so of a
+    /// plain socket.
+    pub fn has_unsent(&self) -> bool {
+        match self {
+            Self::Plain(_) => false,
+            Self::Secure(stream) => stream.get_ref().1.wants_write(),
+        }
+    }
+
+    /// Writes what can be written without waiting; with no bytes, what was held back.
+    pub fn try_write(&mut self, bytes: &[u8]) -> Result<usize> {
+        let stream = match self {
+            Self::Plain(stream) => return stream.try_write(bytes),
+            Self::Secure(stream) => Pin::new(&mut **stream),
+        };
+        // Nobody needs to be woken: whoever is told to wait does so with `writable`.
+        let mut context = Context::from_waker(Waker::noop());
+        let outcome = if bytes.is_empty() {
+            stream.poll_flush(&mut context).map_ok(|()| 0)
+        } else {
+            stream.poll_write(&mut context, bytes)
+        };
+        match outcome {
+            Poll::Ready(outcome) => outcome,
+            Poll::Pending => Err(Error::from(ErrorKind::WouldBlock)),
+        }
+    }
+
+    /// Waits until something can be written.
+    pub async fn writable(&self) -> Result<()> {
+        match self {
+            Self::Plain(stream) => stream.writable().await,
+            Self::Secure(stream) => stream.get_ref().0.writable().await,
+        }
+    }
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<Result<()>> {
+        match &mut *self {
+            Self::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
+            Self::Secure(stream) => Pin::new(&mut **stream).poll_read(context, buffer),
+        }
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<Result<usize>> {
+        match &mut *self {
+            Self::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
+            Self::Secure(stream) => Pin::new(&mut **stream).poll_write(context, bytes),
+        }
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<Result<usize>> {
+        match &mut *self {
+            Self::Plain(stream) => Pin::new(stream).poll_write_vectored(context, slices),
+            Self::Secure(stream) => Pin::new(&mut **stream).poll_write_vectored(context, slices),
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        match self {
+            Self::Plain(stream) => stream.is_write_vectored(),
+            Self::Secure(stream) => stream.is_write_vectored(),
+        }
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
+        match &mut *self {
+            Self::Plain(stream) => Pin::new(stream).poll_flush(context),
+            Self::Secure(stream) => Pin::new(&mut **stream).poll_flush(context),
+        }
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
+        match &mut *self {
+            Self::Plain(stream) => Pin::new(stream).poll_shutdown(context),
+            Self::Secure(stream) => Pin::new(&mut **stream).poll_shutdown(context),
+        }
+    }
+}
