@@ -9,6 +9,7 @@ use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser};
 use crate::commands::Command;
 use crate::failure::{Failure, Fault};
 use crate::output::{self, Mode, Output};
+use crate::topics;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -45,7 +46,7 @@ Settings, strongest first: option, environment, file, default.
 #[command(
     name = "baton",
     version,
-    after_help = AFTER_HELP,
+    after_help = format!("{}\n{AFTER_HELP}", topics::contents()),
     max_term_width = 100,
     subcommand_required = true,
     arg_required_else_help = true,
@@ -82,6 +83,9 @@ pub(crate) struct Globals {
     /// A name for this change: repeated under the same name, it has no second effect
     #[arg(long, global = true, value_name = "KEY")]
     pub(crate) idempotency_key: Option<String>,
+    /// Refuse the change if this token is stale by now (help fencing)
+    #[arg(long, global = true, value_name = "TOKEN")]
+    pub(crate) fence: Option<u64>,
     /// How to print [default: table on a terminal, else json]
     #[arg(short, long, global = true, value_name = "FORM", hide_possible_values = false)]
     pub(crate) output: Option<Mode>,
@@ -101,6 +105,9 @@ pub(crate) struct Parsed {
 
 /// Reads the command line. What cannot be understood is told here, in the form of every error.
 pub(crate) fn parse() -> Result<Parsed, ExitCode> {
+    if let Some(topic) = topics::asked_for(std::env::args()) {
+        return Err(shown(topic.text));
+    }
     let parsed = Arguments::command().try_get_matches().and_then(|matches| {
         let name = name_of(&matches);
         Ok(Parsed { arguments: Arguments::from_arg_matches(&matches)?, name })
@@ -120,11 +127,7 @@ fn name_of(matches: &ArgMatches) -> String {
 
 fn refuse(error: &clap::Error) -> ExitCode {
     match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            let mut output = Output::to_stdout(Mode::Table, false);
-            let shown = output.bytes(error.render().to_string().as_bytes());
-            shown.map_or_else(|failure| failure.report("help", Mode::Table), |()| ExitCode::SUCCESS)
-        }
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => shown(&error.render().to_string()),
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             output::say(&error.render().to_string());
             ExitCode::from(2)
@@ -135,6 +138,11 @@ fn refuse(error: &clap::Error) -> ExitCode {
                 .report("the command line", Mode::asked_for(std::env::args()))
         }
     }
+}
+
+fn shown(help: &str) -> ExitCode {
+    let shown = Output::to_stdout(Mode::Table, false).bytes(help.as_bytes());
+    shown.map_or_else(|failure| failure.report("help", Mode::Table), |()| ExitCode::SUCCESS)
 }
 
 /// What is wrong, in one line; the rest of what clap says is the usage.

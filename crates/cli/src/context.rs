@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use baton_client::{Client, Method, Options, Workspace, connect_with};
+use baton_core::Token;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -82,10 +83,15 @@ impl Context {
         self.settings.workspace.as_deref()
     }
 
+    /// The workspace that is meant.
+    pub(crate) fn workspace_name(&self) -> &str {
+        self.workspace_said().unwrap_or(WORKSPACE)
+    }
+
     /// What a program that is run needs in its environment to mean the same.
     pub(crate) fn around(&self) -> Vec<(&'static str, &str)> {
         let Settings { url, agent, token, ca_file, .. } = &self.settings;
-        let workspace = self.workspace_said().unwrap_or(WORKSPACE);
+        let workspace = self.workspace_name();
         let mut around: Vec<(&str, &str)> =
             vec![("BATON_URL", url), ("BATON_WORKSPACE", workspace), ("BATON_AGENT", agent)];
         around.extend(token.as_deref().map(|token| ("BATON_TOKEN", token)));
@@ -97,6 +103,10 @@ impl Context {
     /// The same, for the one change that may be named by the user.
     pub(crate) async fn workspace(&self) -> Result<Workspace, Failure> {
         let workspace = self.workplace().await?;
+        let workspace = match self.globals.fence {
+            Some(token) => workspace.under(Token(token)),
+            None => workspace,
+        };
         match &self.settings.idempotency_key {
             Some(key) => Ok(workspace.once(key)?),
             None => Ok(workspace),

@@ -17,13 +17,18 @@
 
 mod arguments;
 mod commands;
+mod completing;
 mod context;
+#[cfg(test)]
+mod examples;
 mod failure;
 mod input;
 mod output;
 mod program;
+mod progress;
 mod runs;
 mod settings;
+mod topics;
 mod whole;
 
 use std::process::ExitCode;
@@ -38,6 +43,7 @@ use crate::settings::Settings;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    completing::if_asked();
     let Parsed { arguments, name } = match arguments::parse() {
         Ok(parsed) => parsed,
         Err(code) => return code,

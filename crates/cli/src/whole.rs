@@ -1,7 +1,6 @@
 //! Files that appear when they are whole, so that nobody takes a part for one.
 
 use std::fs::{File, OpenOptions};
-use std::io::BufReader;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -35,11 +34,11 @@ impl Partial {
     /// Reads it again, and lets it appear if that finds nothing wrong.
     pub(crate) fn finish<T>(
         self,
-        verify: impl FnOnce(BufReader<File>) -> Result<T, baton::Error>,
+        verify: impl FnOnce(File) -> Result<T, baton::Error>,
     ) -> Result<T, Failure> {
         let failed = |error: std::io::Error| unreadable(&self.path, error);
         let open = || File::open(&self.partial).map_err(failed);
-        let verified = verify(BufReader::new(open()?));
+        let verified = verify(open()?);
         let verified = verified.map_err(|error| unreadable(&self.partial, error))?;
         open()?.sync_all().map_err(failed)?;
         std::fs::rename(&self.partial, &self.path).map_err(failed)?;

@@ -9,8 +9,9 @@
 //! | `settings` | option before environment before file before default |
 //! | `offline` | `baton log` on sound and damaged data |
 //! | `backups` | the whole server as one file, and a folder made of it |
+//! | `completing` | what bash offers when tab is pressed is what there is |
 //! | `demo` | what is acted out for newcomers happens as it is told |
-//! | `guide` | every line of `docs/guide.md` does what it says |
+//! | `documents` | every line for a shell in README.md, `docs` and the pages of help does as it says |
 //! | `doctor` | what commonly is wrong is seen |
 //! | `locks` | a program runs while a lock is held, and no longer |
 //! | `tasks` | a program runs for each task while its lease is kept |
@@ -24,9 +25,10 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed, and this says where")]
 
 mod backups;
+mod completing;
 mod demo;
 mod doctor;
-mod guide;
+mod documents;
 mod locks;
 mod offline;
 mod process;

@@ -517,9 +517,9 @@ fn help() {
 #[test]
 fn what_is_for_shells_and_programs() {
     let server = Server::start();
-    for shell in ["bash", "zsh", "fish"] {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = server.run(&format!("completions {shell}"));
-        assert!(script.code == 0 && script.stdout.contains("namespace"), "{shell}");
+        assert!(script.code == 0 && script.stdout.contains("COMPLETE"), "{shell}");
     }
     assert!(server.run("openapi").json().is_object());
     let measured = server.run("bench --seconds 1 --concurrency 2").json();

@@ -8,9 +8,11 @@ use baton_client::Artifacts;
 use clap::{Args, Subcommand};
 
 use crate::context::Context;
-use crate::failure::{Failure, Fault};
+use crate::failure::Failure;
 use crate::input::milliseconds;
 use crate::output::Output;
+use crate::progress::Unit;
+use crate::whole::unreadable;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -116,18 +118,14 @@ impl Artifact {
     }
 }
 
-fn unreadable(path: &std::path::Path, error: &std::io::Error) -> Failure {
-    let (given, reason) = (path.display().to_string(), error.to_string());
-    Fault::Unreadable { given, reason }.into()
-}
-
 impl Put {
     async fn run(self, artifacts: &Artifacts, output: &mut Output) -> Result<(), Failure> {
         let is_stdin = self.file.as_os_str() == "-";
         let bytes: Box<dyn Read + Send> = if is_stdin {
             Box::new(std::io::stdin())
         } else {
-            Box::new(File::open(&self.file).map_err(|error| unreadable(&self.file, &error))?)
+            let file = File::open(&self.file).map_err(|error| unreadable(&self.file, error))?;
+            Box::new(output.reading("sending", file))
         };
         let own_name = self.file.file_name().filter(|_| !is_stdin);
         let own_name = own_name.map(|name| name.to_string_lossy().into_owned());
@@ -162,8 +160,11 @@ impl Get {
         let mut partial = path.clone().into_os_string();
         partial.push(".partial");
         let partial = PathBuf::from(partial);
-        let failed = |error: std::io::Error| unreadable(&path, &error);
-        let mut file = File::create(&partial).map_err(failed)?;
+        let failed = |error: std::io::Error| unreadable(&path, error);
+        let bytes = artifacts.get(&self.artifact).await?.bytes;
+        let progress = output.progress("receiving", Unit::Bytes, Some(bytes));
+        let mut file = progress.counting(File::create(&partial).map_err(failed)?);
+        drop(progress);
         let received = async {
             while let Some(piece) = reading.next().await? {
                 file.write_all(&piece).map_err(failed)?;

@@ -1,7 +1,7 @@
 //! `baton backup` and `baton restore`: the whole server as one file.
 
 use std::fs::File;
-use std::io::{BufReader, BufWriter};
+use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 use baton::backup::{self, Summary};
@@ -12,6 +12,7 @@ use clap::Args;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::progress::Unit;
 use crate::whole::{Partial, unreadable};
 
 /// Only for whoever took it: there are secrets in it.
@@ -65,7 +66,9 @@ impl Backup {
     pub(crate) async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
         let path = if self.to.is_dir() { self.to.join(name_of_now()) } else { self.to };
         let (partial, file) = Partial::create(&path, MODE)?;
-        let file = BufWriter::new(file);
+        let progress = output.progress("saving", Unit::Bytes, None);
+        let file = BufWriter::new(progress.counting(file));
+        drop(progress);
         match self.data {
             None => {
                 let client = context.connect(Options::default()).await?;
@@ -75,7 +78,8 @@ impl Backup {
                 backup::of_folder(&folder, Box::new(file))?;
             }
         }
-        let summary = partial.finish(backup::verify)?;
+        let verify = |file| backup::verify(output.reading("verifying", file));
+        let summary = partial.finish(verify)?;
         said(output, &summary, &format!("are in {}", path.display()))
     }
 }
@@ -83,11 +87,13 @@ impl Backup {
 impl Restore {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
         let file = File::open(&self.file).map_err(|error| unreadable(&self.file, error))?;
-        let input = BufReader::new(file);
         match self.data {
-            None => said(output, &backup::verify(input)?, "are in it, and it is whole"),
+            None => {
+                let summary = backup::verify(output.reading("verifying", file))?;
+                said(output, &summary, "are in it, and it is whole")
+            }
             Some(folder) => {
-                let summary = backup::restore_to(input, &folder)?;
+                let summary = backup::restore_to(output.reading("restoring", file), &folder)?;
                 said(output, &summary, &format!("are in {}", shown(&folder)))
             }
         }

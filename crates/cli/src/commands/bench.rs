@@ -4,16 +4,19 @@
 //! program, which shares the machine with the server: they are what a program of this kind sees,
 //! not the most that the server can do.
 
+use std::convert::Infallible;
 use std::io;
 use std::time::{Duration, Instant};
 
 use baton_client::{Client, Options, State};
 use clap::Args;
 use serde::Serialize;
+use tokio::task::JoinHandle;
 
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::progress::{Progress, Unit};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -27,6 +30,8 @@ it counts. The load comes from this one program, beside the server.";
 /// Where the load goes, so that nothing of anyone is touched.
 const WORKSPACE: &str = "baton-bench";
 const VALUE_BYTES: usize = 200;
+/// Often enough to look alive, and rarely enough not to be measured.
+const TICK: Duration = Duration::from_millis(200);
 
 /// Measure a running server: writes and reads, their rate and how long they take
 #[derive(Args)]
@@ -78,19 +83,21 @@ impl Bench {
         }
         let duration = Duration::from_millis(self.seconds * 500);
         let mut measured = Vec::new();
+        let whole_ms = Some(self.seconds * 1_000);
+        let progress = output.progress("measuring", Unit::Milliseconds, whole_ms);
         for load in [Load::Set, Load::Get] {
             let begun = now();
             let jobs: Vec<_> = workers
                 .iter()
                 .map(|worker| tokio::spawn(worker.clone().run(load, begun + duration)))
                 .collect();
-            let mut times = Vec::new();
-            for job in jobs {
-                let done = job.await.map_err(|error| Failure::from(io::Error::from(error)))?;
-                times.extend(done?);
-            }
+            let times = tokio::select! {
+                times = all(jobs) => times?,
+                never = tick(&progress) => match never {},
+            };
             measured.push(self.measured(load, begun.elapsed(), times));
         }
+        drop(progress);
         for worker in workers {
             worker.state.delete(&worker.key).await?;
         }
@@ -122,6 +129,29 @@ impl Bench {
 #[expect(clippy::disallowed_methods, reason = "how long things take is what is asked for")]
 fn now() -> Instant {
     Instant::now()
+}
+
+/// How long everything took that all of them did.
+async fn all(
+    jobs: Vec<JoinHandle<Result<Vec<Duration>, Failure>>>,
+) -> Result<Vec<Duration>, Failure> {
+    let mut times = Vec::new();
+    for job in jobs {
+        let done = job.await.map_err(|error| Failure::from(io::Error::from(error)))?;
+        times.extend(done?);
+    }
+    Ok(times)
+}
+
+/// Tells how much of the time is over.
+async fn tick(progress: &Progress) -> Infallible {
+    let mut told_at = now();
+    loop {
+        tokio::time::sleep(TICK).await;
+        let passed = told_at.elapsed();
+        told_at += passed;
+        progress.advance(u64::try_from(passed.as_millis()).unwrap_or(u64::MAX));
+    }
 }
 
 #[derive(Clone)]

@@ -135,7 +135,7 @@ struct Offer {
     #[arg(long, value_name = "TASK", requires = "token")]
     task: Option<String>,
     /// The token of your lease of that task
-    #[arg(long, env = "BATON_TOKEN")]
+    #[arg(long, env = "BATON_TASK_TOKEN", hide_env = true)]
     token: Option<u64>,
     /// Why
     #[arg(long, value_name = "TEXT")]

@@ -18,6 +18,7 @@ mod inbox;
 mod join;
 mod lock;
 mod log;
+mod man;
 mod message;
 mod namespace;
 mod openapi;
@@ -87,6 +88,7 @@ pub(crate) enum Command {
     Bench(bench::Bench),
     Openapi(openapi::Openapi),
     Completions(completions::Completions),
+    Man(man::Man),
 }
 
 impl Command {
@@ -132,6 +134,7 @@ impl Command {
             Self::Bench(bench) => bench.run(context, output).await,
             Self::Openapi(_) => openapi::Openapi::run(output),
             Self::Completions(completions) => completions.run(output),
+            Self::Man(man) => man.run(output),
         }
     }
 

@@ -16,7 +16,8 @@ mod fields;
 mod table;
 mod yaml;
 
-use std::io::{IsTerminal, Stdout, Write};
+use std::fs::File;
+use std::io::{BufReader, IsTerminal, Stdout, Write};
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
@@ -25,6 +26,7 @@ pub(crate) use fields::Fields;
 pub(crate) use table::plain;
 
 use crate::failure::Failure;
+use crate::progress::{Counted, Progress, Unit};
 
 /// How to print.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
@@ -182,6 +184,17 @@ impl<W: Write> Output<W> {
         if !self.quiet && self.mode == Mode::Table {
             say(text);
         }
+    }
+
+    /// A line that shows how far something has come. Only people are shown it.
+    pub(crate) fn progress(&self, what: &'static str, unit: Unit, total: Option<u64>) -> Progress {
+        Progress::begin(!self.quiet && self.mode == Mode::Table, what, unit, total)
+    }
+
+    /// A file that is read from its beginning to its end, with such a line.
+    pub(crate) fn reading(&self, what: &'static str, file: File) -> BufReader<Counted<File>> {
+        let bytes = file.metadata().ok().map(|metadata| metadata.len());
+        BufReader::new(self.progress(what, Unit::Bytes, bytes).counting(file))
     }
 
     /// How many things to show if nobody said: people see the first, programs get all.

@@ -2,6 +2,7 @@
 
 mod codes;
 mod documents;
+mod guarantees;
 mod lengths;
 mod markers;
 mod names;

@@ -1,7 +1,7 @@
 //! `baton workspace export` and `import`: a workspace as one file.
 
 use std::fs::File;
-use std::io::{BufReader, BufWriter};
+use std::io::BufWriter;
 use std::path::PathBuf;
 
 use baton_core::travel::{At, Origin};
@@ -11,6 +11,7 @@ use clap::Args;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::progress::Unit;
 use crate::whole::{Partial, unreadable};
 
 /// As others may read it as the system lets them.
@@ -45,8 +46,11 @@ impl Export {
             workspace = workspace.at(at);
         }
         let (partial, file) = Partial::create(&self.file, MODE)?;
-        workspace.export(BufWriter::new(file)).await?;
-        let about = partial.finish(baton::parcel::verify)?;
+        let progress = output.progress("exporting", Unit::Bytes, None);
+        workspace.export(BufWriter::new(progress.counting(file))).await?;
+        drop(progress);
+        let verify = |file| baton::parcel::verify(output.reading("verifying", file));
+        let about = partial.finish(verify)?;
         let place = self.file.display();
         let sentence = format!("{} at revision {} is in {place}", about.workspace, about.revision);
         output.said(&about, &sentence)
@@ -57,11 +61,11 @@ impl Import {
     pub(super) async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
         let open = || File::open(&self.file).map_err(|error| unreadable(&self.file, error));
         // What is not whole is not even sent.
-        let about = baton::parcel::verify(BufReader::new(open()?));
+        let about = baton::parcel::verify(output.reading("verifying", open()?));
         let about = about.map_err(|error| unreadable(&self.file, error))?;
         let name = self.name.as_deref().unwrap_or(about.workspace.as_str());
         let workspace = context.workspace_named(name).await?;
-        let founded = workspace.import(open()?).await?;
+        let founded = workspace.import(output.reading("importing", open()?)).await?;
         let Forked { id, origin, .. } = &founded;
         let Origin { workspace, revision, .. } = origin;
         let sentence = format!("{id} begins as {workspace} was at revision {revision}");

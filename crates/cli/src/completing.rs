@@ -1,0 +1,272 @@
+//! What a shell may put where the cursor is: names of commands and options, and names of what
+//! there is on the server.
+//!
+//! ```text
+//!   tab ──▶ the shell ──▶ COMPLETE=bash baton -- baton task get t-00…
+//!                                        │
+//!                    which argument is that, and of what kind? ──▶ task.list ──▶ the ids that fit
+//! ```
+//!
+//! 1. A server that is not there, refuses or takes too long offers nothing, and says nothing: the
+//!    line that is being typed belongs to whoever types it.
+//! 2. What an argument is called on the command line says of what kind it is, in one table. A test
+//!    knows the arguments that ought to be in it.
+//! 3. What is offered is asked with the settings of the line so far: `--workspace`, `--url`, and
+//!    whatever else says where to ask, as for the command itself.
+//!
+//! Deliberately absent: values, types of tasks and stages of pipelines, which no list has.
+
+use std::ffi::OsStr;
+use std::time::Duration;
+
+use baton_client::Method;
+use baton_core::limits;
+use clap::{Arg, Command, CommandFactory};
+use clap_complete::CompleteEnv;
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
+use serde_json::{Value, json};
+
+use crate::arguments::{Arguments, Globals};
+use crate::context::Context;
+use crate::settings::Settings;
+
+/// How long somebody who has pressed a key waits for a server, unless [`PATIENCE`] says otherwise.
+const PATIENCE_MS: u64 = 700;
+const PATIENCE: &str = "BATON_COMPLETION_MS";
+
+/// Something there is on the server, and how to ask for all of its kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Kind {
+    /// The question.
+    command: &'static str,
+    /// Where the answer has them, what each is called, and a word about each.
+    list: &'static str,
+    name: &'static str,
+    about: &'static str,
+}
+
+const fn kind(
+    command: &'static str,
+    list: &'static str,
+    name: &'static str,
+    about: &'static str,
+) -> Kind {
+    Kind { command, list, name, about }
+}
+
+const AGENTS: Kind = kind("agent.list", "agents", "id", "status");
+const ARTIFACTS: Kind = kind("artifact.list", "artifacts", "artifact", "name");
+const CHECKPOINTS: Kind = kind("checkpoint.list", "checkpoints", "id", "task");
+const HANDOFFS: Kind = kind("handoff.list", "handoffs", "id", "status");
+const KEYS: Kind = kind("state.list", "entries", "key", "updated_by");
+const LOCKS: Kind = kind("lock.list", "locks", "name", "status");
+const MESSAGES: Kind = kind("inbox.list", "messages", "id", "from");
+const NAMESPACES: Kind = kind("namespace.list", "namespaces", "name", "created_by");
+const PIPELINES: Kind = kind("pipeline.list", "pipelines", "name", "status");
+const REACTIONS: Kind = kind("reaction.list", "reactions", "name", "added_by");
+const RULES: Kind = kind("rule.list", "rules", "name", "severity");
+const SECRETS: Kind = kind("secret.list", "secrets", "secret", "name");
+const SEMAPHORES: Kind = kind("semaphore.list", "semaphores", "name", "free");
+const STREAMS: Kind = kind("stream.list", "streams", "stream", "status");
+const TASKS: Kind = kind("task.list", "tasks", "id", "status");
+const TOPICS: Kind = kind("topic.list", "topics", "topic", "last_by");
+const WORKSPACES: Kind = kind("workspace.list", "workspaces", "id", "revision");
+
+/// Of what kind an argument is, by the command it belongs to and what it is called there.
+fn kind_of(noun: &str, argument: &Arg) -> Option<Kind> {
+    let shown = argument.get_value_names().and_then(|names| names.first());
+    match (noun, argument.get_id().as_str(), shown?.as_str()) {
+        (_, "workspace", _) | ("workspace", "name", "NAME") => Some(WORKSPACES),
+        (_, "agent", _) | (_, _, "AGENT") | ("message" | "handoff", "to", _) => Some(AGENTS),
+        ("state", _, "KEY" | "PREFIX") | ("why", "subject", _) => Some(KEYS),
+        ("state" | "contract", "namespace", _) | ("namespace", "name", _) => Some(NAMESPACES),
+        ("lock", "name", _) => Some(LOCKS),
+        ("semaphore", "name", _) => Some(SEMAPHORES),
+        ("rule", "name", _) => Some(RULES),
+        ("reaction", "name", _) => Some(REACTIONS),
+        (_, _, "TASK") => Some(TASKS),
+        (_, _, "HANDOFF") => Some(HANDOFFS),
+        (_, _, "CHECKPOINT") => Some(CHECKPOINTS),
+        (_, _, "PIPELINE") => Some(PIPELINES),
+        (_, _, "ARTIFACT") => Some(ARTIFACTS),
+        (_, _, "SECRET") => Some(SECRETS),
+        (_, _, "MESSAGE" | "REQUEST") => Some(MESSAGES),
+        (_, _, "STREAM") => Some(STREAMS),
+        (_, _, "TOPIC") => Some(TOPICS),
+        _ => None,
+    }
+}
+
+/// If a shell asks what may come next, says so and ends; otherwise nothing.
+pub(crate) fn if_asked() {
+    CompleteEnv::with_factory(|| live(Arguments::command(), "")).bin("baton").complete();
+}
+
+/// The command with somebody behind every argument who knows what there is.
+fn live(command: Command, noun: &str) -> Command {
+    let noun = noun.to_owned();
+    let of = noun.clone();
+    let command = command.mut_args(move |argument| match kind_of(&of, &argument) {
+        Some(kind) => argument.add(ArgValueCompleter::new(move |word: &OsStr| offers(kind, word))),
+        None => argument,
+    });
+    command.mut_subcommands(move |inner| {
+        let noun = if noun.is_empty() { inner.get_name().to_owned() } else { noun.clone() };
+        live(inner, &noun)
+    })
+}
+
+fn offers(kind: Kind, word: &OsStr) -> Vec<CompletionCandidate> {
+    let words: Vec<String> = std::env::args().collect();
+    let found = word.to_str().and_then(|word| Some((word, asked(kind, word, &words)?)));
+    let Some((word, answer)) = found else { return Vec::new() };
+    let rows = answer["result"][kind.list].as_array().map(Vec::as_slice).unwrap_or_default();
+    let fitting = rows.iter().filter_map(|row| {
+        let name = row[kind.name].as_str().filter(|name| name.starts_with(word))?;
+        let about = match &row[kind.about] {
+            Value::Null => None,
+            Value::String(text) => Some(text.clone()),
+            other => Some(other.to_string()),
+        };
+        Some(CompletionCandidate::new(name).help(about.map(Into::into)))
+    });
+    fitting.collect()
+}
+
+/// Asks the server, without a word about what goes wrong.
+fn asked(kind: Kind, word: &str, words: &[String]) -> Option<Value> {
+    let said = |name: &str| option(words, name);
+    let globals = Globals {
+        url: said("--url"),
+        workspace: said("--workspace"),
+        agent: said("--agent"),
+        access_token: said("--access-token"),
+        ca_file: said("--ca-file").map(Into::into),
+        config: said("--config").map(Into::into),
+        ..Globals::default()
+    };
+    let settings = Settings::of(&globals).ok()?;
+    let context = Context::new(settings, globals);
+    let mut question = json!({"command": kind.command, "limit": limits::PAGE_DEFAULT});
+    match kind {
+        KEYS => {
+            let namespace = said("--namespace").or_else(|| said("-n"));
+            question["namespace"] = json!(namespace.as_deref().unwrap_or("shared"));
+            question["prefix"] = json!(word);
+        }
+        MESSAGES => question["agent"] = json!(context.agent()),
+        // A page goes on after a name: after what has been typed comes what begins with it.
+        TASKS | AGENTS | LOCKS | WORKSPACES if !word.is_empty() => question["cursor"] = json!(word),
+        _ => {}
+    }
+    let path = format!("{}/commands", context.workspace_name());
+    let patience_ms = std::env::var(PATIENCE).ok().and_then(|text| text.parse().ok());
+    let patience = Duration::from_millis(patience_ms.unwrap_or(PATIENCE_MS));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
+    runtime.block_on(async {
+        let answer = context.administer::<Value>(Method::POST, &path, Some(&question));
+        tokio::time::timeout(patience, answer).await.ok()?.ok()
+    })
+}
+
+/// What an option was given on the line so far.
+fn option(words: &[String], name: &str) -> Option<String> {
+    words.iter().enumerate().find_map(|(place, word)| match word.strip_prefix(name) {
+        Some("") => words.get(place + 1).cloned(),
+        Some(rest) => rest.strip_prefix('=').map(str::to_owned),
+        None => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every argument that has a kind, as `noun verb ARGUMENT`.
+    fn known(command: &Command, path: &str, noun: &str, found: &mut Vec<(String, Kind)>) {
+        for argument in command.get_arguments() {
+            if let Some(kind) = kind_of(noun, argument) {
+                found.push((format!("{path} {}", argument.get_id()).trim().to_owned(), kind));
+            }
+        }
+        for inner in command.get_subcommands() {
+            let name = inner.get_name();
+            let noun = if noun.is_empty() { name } else { noun };
+            known(inner, format!("{path} {name}").trim(), noun, found);
+        }
+    }
+
+    #[test]
+    fn what_is_called_so_is_of_that_kind() {
+        let mut found = Vec::new();
+        known(&Arguments::command(), "", "", &mut found);
+        let expected = [
+            ("workspace", WORKSPACES),
+            ("agent", AGENTS),
+            ("agent get id", AGENTS),
+            ("artifact get artifact", ARTIFACTS),
+            ("checkpoint restore checkpoint", CHECKPOINTS),
+            ("context task", TASKS),
+            ("handoff accept handoff", HANDOFFS),
+            ("handoff offer to", AGENTS),
+            ("handoff offer task", TASKS),
+            ("inbox ack messages", MESSAGES),
+            ("lock release name", LOCKS),
+            ("message send to", AGENTS),
+            ("namespace delete name", NAMESPACES),
+            ("pipeline show pipeline", PIPELINES),
+            ("reaction enable name", REACTIONS),
+            ("rule rm name", RULES),
+            ("secret reveal secret", SECRETS),
+            ("semaphore release name", SEMAPHORES),
+            ("state get key", KEYS),
+            ("state namespace", NAMESPACES),
+            ("stream tail stream", STREAMS),
+            ("task claim task", TASKS),
+            ("task done task", TASKS),
+            ("task why task", TASKS),
+            ("topic publish topic", TOPICS),
+            ("workspace export name", WORKSPACES),
+        ];
+        for (path, kind) in expected {
+            assert!(found.contains(&(path.to_owned(), kind)), "{path}: {found:#?}");
+        }
+        let strange = found.iter().find(|(path, _)| path.ends_with("idempotency_key"));
+        assert_eq!(strange, None, "that is nobody's key");
+    }
+
+    #[test]
+    fn every_question_is_one_that_the_server_knows() {
+        for kind in [
+            AGENTS,
+            ARTIFACTS,
+            CHECKPOINTS,
+            HANDOFFS,
+            KEYS,
+            LOCKS,
+            MESSAGES,
+            NAMESPACES,
+            PIPELINES,
+            REACTIONS,
+            RULES,
+            SECRETS,
+            SEMAPHORES,
+            STREAMS,
+            TASKS,
+            TOPICS,
+            WORKSPACES,
+        ] {
+            let operation = baton_core::wire::operation(kind.command);
+            assert!(operation.is_some(), "{}", kind.command);
+        }
+    }
+
+    #[test]
+    fn options_are_found_on_the_line_so_far() {
+        let words: Vec<String> =
+            "baton -- baton --workspace=a --url b task get t-".split(' ').map(Into::into).collect();
+        assert_eq!(option(&words, "--workspace").as_deref(), Some("a"));
+        assert_eq!(option(&words, "--url").as_deref(), Some("b"));
+        assert_eq!(option(&words, "--agent"), None);
+    }
+}

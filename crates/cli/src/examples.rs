@@ -1,0 +1,125 @@
+//! Nothing that is shown is made up: every example in the help of every command, and every command
+//! that a document mentions in passing, is one that the program understands.
+//!
+//! What stands in blocks for a shell is run besides, by `tests/documents.rs`.
+
+use std::fs;
+use std::path::Path;
+
+use clap::error::ErrorKind;
+use clap::{Command, CommandFactory};
+
+use crate::arguments::Arguments;
+use crate::topics::TOPICS;
+
+/// Where the command ends and a shell goes on.
+const ENDS: [&str; 8] = ["|", ">", "<", "&&", ";", "#", "or:", "2>&1"];
+
+/// The words of the first command of a line; none if it is not one of ours.
+fn words(line: &str) -> Option<Vec<String>> {
+    let line = line.replace(['[', ']'], "");
+    let line = if line.contains('\'') { line } else { line.replace("\\|", "|") };
+    let mut words = shlex::split(&line)?;
+    let end = words.iter().position(|word| ENDS.contains(&&**word));
+    words.truncate(end.unwrap_or(words.len()));
+    // What is left out stands for anything, and a variable for a number.
+    words.retain(|word| word != "…");
+    let is_variable = |word: &&mut String| word.starts_with('$');
+    words.iter_mut().filter(is_variable).for_each(|word| *word = "7".to_owned());
+    (words.first()? == "baton").then_some(words)
+}
+
+/// What is wrong with it, if anything. A command that is only named need not have its arguments.
+fn fault(line: &str) -> Option<String> {
+    let words = words(line)?;
+    if let [_, help, topic] = &words[..]
+        && help == "help"
+        && TOPICS.iter().any(|known| known.name == topic)
+    {
+        return None;
+    }
+    let is_pattern = words.iter().skip(1).any(|word| {
+        word.len() > 1 && word.chars().all(|sign| sign.is_ascii_uppercase() || sign == '|')
+    });
+    // Artifacts in a bucket are a feature that not every build has.
+    if !cfg!(feature = "s3")
+        && words.iter().any(|word| word == "--artifacts")
+        && words[1] == "serve"
+    {
+        return None;
+    }
+    let error = Arguments::command().try_get_matches_from(&words).err()?;
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => None,
+        ErrorKind::MissingRequiredArgument | ErrorKind::MissingSubcommand => None,
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => None,
+        ErrorKind::ValueValidation | ErrorKind::InvalidValue | ErrorKind::InvalidSubcommand
+            if is_pattern =>
+        {
+            None
+        }
+        _ => Some(format!("`{line}`: {error}")),
+    }
+}
+
+/// The examples of a command and of those below it.
+fn examples(command: &Command, found: &mut Vec<String>) {
+    let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    for line in help.lines().filter_map(|line| line.strip_prefix("  ")) {
+        // What it does stands behind it, after some blanks.
+        let mut is_quoted = false;
+        let end = line.char_indices().find(|(place, sign)| {
+            is_quoted ^= *sign == '\'';
+            !is_quoted && line[*place..].starts_with("  ")
+        });
+        found.push(line[..end.map_or(line.len(), |(place, _)| place)].to_owned());
+    }
+    for inner in command.get_subcommands() {
+        examples(inner, found);
+    }
+}
+
+#[test]
+fn every_example_in_the_help_is_understood() {
+    let mut found = Vec::new();
+    examples(&Arguments::command(), &mut found);
+    let ours = found.iter().filter(|line| words(line).is_some()).count();
+    assert!(ours > 150, "only {ours} examples were found");
+    let faults: Vec<String> = found.iter().filter_map(|line| fault(line)).collect();
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn every_command_that_a_document_mentions_is_understood() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut paths = vec![root.join("README.md"), root.join("llms.txt")];
+    let documents = fs::read_dir(root.join("docs")).unwrap();
+    paths.extend(documents.map(|entry| entry.unwrap().path()).filter(|path| path.is_file()));
+    let (mut count, mut faults) = (0, Vec::new());
+    for path in paths {
+        let text = fs::read_to_string(&path).unwrap();
+        // Between two backticks, or after a prompt.
+        let spans = text.split('`').skip(1).step_by(2).filter(|span| !span.contains('\n'));
+        let prompts = text.lines().filter_map(|line| line.strip_prefix("$ "));
+        for line in spans.chain(prompts).filter(|line| line.starts_with("baton ")) {
+            count += 1;
+            faults.extend(fault(line).map(|fault| format!("{}: {fault}", path.display())));
+        }
+    }
+    assert!(count > 100, "only {count} commands were found");
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn what_is_made_up_is_found() {
+    for line in
+        ["baton task fly", "baton state get plan --colour red", "baton bench --seconds soon"]
+    {
+        assert!(fault(line).is_some(), "{line}");
+    }
+    for line in
+        ["baton state get plan", "baton workspace diff FROM [TO]", "cargo test", "baton top"]
+    {
+        assert_eq!(fault(line), None, "{line}");
+    }
+}
