@@ -50,9 +50,11 @@ fn fault(line: &str) -> Option<String> {
     }
     let error = Arguments::command().try_get_matches_from(&words).err()?;
     match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => None,
-        ErrorKind::MissingRequiredArgument | ErrorKind::MissingSubcommand => None,
-        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => None,
+        ErrorKind::DisplayHelp
+        | ErrorKind::DisplayVersion
+        | ErrorKind::MissingRequiredArgument
+        | ErrorKind::MissingSubcommand
+        | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => None,
         ErrorKind::ValueValidation | ErrorKind::InvalidValue | ErrorKind::InvalidSubcommand
             if is_pattern =>
         {

@@ -4,10 +4,10 @@ use crate::process::{Ran, Server, baton};
 
 /// What bash would offer for this line, the last word of which is being typed.
 fn offered(server: &Server, line: &str) -> Vec<String> {
-    offered_by(server.command(["completions", "bash"]), line)
+    offered_by(&server.command(["completions", "bash"]), line)
 }
 
-fn offered_by(script: std::process::Command, line: &str) -> Vec<String> {
+fn offered_by(script: &std::process::Command, line: &str) -> Vec<String> {
     let words: Vec<&str> = line.split(' ').collect();
     let (last, before) = (words[words.len() - 1], words[words.len() - 2]);
     let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
@@ -105,9 +105,9 @@ fn without_a_server_nothing_is_offered_and_nothing_is_said() {
     let home = tempfile::tempdir().unwrap();
     let mut script = baton(home.path());
     script.env("BATON_URL", "http://127.0.0.1:9");
-    assert_eq!(offered_by(script, "baton task get "), Vec::<String>::new());
+    assert_eq!(offered_by(&script, "baton task get "), Vec::<String>::new());
     let mut script = baton(home.path());
     script.env("BATON_URL", "no address");
-    assert_eq!(offered_by(script, "baton state get "), Vec::<String>::new());
-    assert_eq!(offered_by(baton(home.path()), "baton state ge"), ["get"]);
+    assert_eq!(offered_by(&script, "baton state get "), Vec::<String>::new());
+    assert_eq!(offered_by(&baton(home.path()), "baton state ge"), ["get"]);
 }
