@@ -141,7 +141,7 @@ fn asked(kind: Kind, word: &str, words: &[String]) -> Option<Value> {
         workspace: said("--workspace"),
         agent: said("--agent"),
         access_token: said("--access-token"),
-        ca_file: said("--ca-file").map(Into::into),
+        ca_file: said("--ca-file"),
         config: said("--config").map(Into::into),
         ..Globals::default()
     };
