@@ -11,7 +11,7 @@
 //! | `backups` | the whole server as one file, and a folder made of it |
 //! | `completing` | what bash offers when tab is pressed is what there is |
 //! | `demo` | what is acted out for newcomers happens as it is told |
-//! | `documents` | every line for a shell in README.md, `docs` and the pages of help does as it says |
+//! | `documents` | every line for a shell in the documents and the pages of help does as it says |
 //! | `doctor` | what commonly is wrong is seen |
 //! | `locks` | a program runs while a lock is held, and no longer |
 //! | `tasks` | a program runs for each task while its lease is kept |
