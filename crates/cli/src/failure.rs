@@ -320,6 +320,12 @@ impl From<baton_tls::TlsError> for Failure {
     }
 }
 
+impl From<baton_server::access::KeyFileError> for Failure {
+    fn from(error: baton_server::access::KeyFileError) -> Self {
+        Self::of(Problem::new(error.code(), error.kind(), &error, error.hint(), &json!({})))
+    }
+}
+
 impl From<baton_server::access::TokenError> for Failure {
     fn from(error: baton_server::access::TokenError) -> Self {
         Self::of(Problem::new(error.code(), error.kind(), &error, error.hint(), &json!({})))

@@ -99,7 +99,7 @@ impl Server {
     /// Listens; nobody is served before [`Server::run`].
     pub async fn bind(baton: Baton, settings: Settings) -> Result<Self, ListenError> {
         let address = settings.listen;
-        if !address.ip().is_loopback() && !settings.tokens {
+        if !address.ip().is_loopback() && !settings.demands_tokens() {
             return Err(ListenError::NotLoopback { address });
         }
         let taken = |reason| ListenError::Taken { address, reason };

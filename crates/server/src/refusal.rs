@@ -83,6 +83,18 @@ pub(crate) enum Refusal {
     /// A token that is worth nothing.
     #[error("the token is not valid: it is unknown, was revoked, or its time is over")]
     BadToken {},
+    /// A token of an issuer that is worth nothing.
+    #[error("the token of an issuer is not valid: it {reason}")]
+    BadJwt {
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// More whom an issuer vouches for than can be known.
+    #[error("issuers vouch for {max} who are here already, that is the most")]
+    TooManyVouched {
+        /// The limit.
+        max: usize,
+    },
     /// A token where everyone can read it.
     #[error("a token must not stand in an address, where logs and histories keep it")]
     TokenInUrl {},
@@ -112,12 +124,14 @@ impl Refusal {
             Self::TooManyWatches { .. }
             | Self::TooManyWaits { .. }
             | Self::TooManyUploads { .. }
+            | Self::TooManyVouched { .. }
             | Self::TooMuchReceived { .. } => "request.too_many",
             Self::BadRange { .. } => "request.bad_range",
             Self::DeniedHost { .. } => "request.denied_host",
             Self::DeniedOrigin {} => "request.denied_origin",
             Self::NoToken {} => "access.no_token",
             Self::BadToken {} => "access.bad_token",
+            Self::BadJwt { .. } => "access.bad_jwt",
             Self::TokenInUrl {} => "access.token_in_url",
             Self::PlainText {} => "request.plain_text",
             Self::TooManyConnections { .. } => "server.too_many_connections",
@@ -140,12 +154,14 @@ impl Refusal {
             Self::TooManyWatches { .. }
             | Self::TooManyWaits { .. }
             | Self::TooManyUploads { .. }
+            | Self::TooManyVouched { .. }
             | Self::TooMuchReceived { .. }
             | Self::TooManyConnections { .. } => Kind::Exhausted,
             Self::DeniedHost { .. }
             | Self::DeniedOrigin {}
             | Self::NoToken {}
-            | Self::BadToken {} => Kind::Denied,
+            | Self::BadToken {}
+            | Self::BadJwt { .. } => Kind::Denied,
         }
     }
 
@@ -168,7 +184,9 @@ impl Refusal {
                 "end some, or watch a wider pattern instead of many narrow ones"
             }
             Self::TooManyWaits { .. } => "wait for fewer things, or use another connection",
-            Self::TooMuchReceived { .. } | Self::TooManyUploads { .. } => "try again later",
+            Self::TooMuchReceived { .. }
+            | Self::TooManyUploads { .. }
+            | Self::TooManyVouched { .. } => "try again later",
             Self::BadRange { .. } => "ask for a part within it, or for all of it",
             Self::DeniedHost { .. } => {
                 "call it by the address it prints at start, or name the host with --host"
@@ -180,6 +198,7 @@ impl Refusal {
                 "send `Authorization: Bearer baton_…`, or set BATON_TOKEN; an admin makes one with \
                  `baton token create`"
             }
+            Self::BadJwt { .. } => "get a new one from the issuer, for the audience of this server",
             Self::BadToken {} => "ask an admin for a new one",
             Self::TokenInUrl {} => {
                 "send it as `Authorization: Bearer baton_…`, and revoke it: it may have been seen"

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use baton_tls::Identity;
 
+use crate::access::Issuer;
 use crate::webhooks::Webhooks;
 
 /// Where to listen, and how much to take.
@@ -14,6 +15,8 @@ pub struct Settings {
     pub listen: SocketAddr,
     /// Whether everyone must show a token.
     pub tokens: bool,
+    /// Somebody else whose tokens are taken. Everyone must show one then, of theirs or of ours.
+    pub jwt: Option<Issuer>,
     /// Who the server is to those who speak TLS with it; without it nobody does.
     pub tls: Option<Identity>,
     /// Names by which the server may be called besides the loopback ones.
@@ -67,6 +70,7 @@ impl Default for Settings {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 4747)),
             tokens: false,
+            jwt: None,
             tls: None,
             hosts: Vec::new(),
             connections_max: 16_384,
@@ -90,5 +94,12 @@ impl Default for Settings {
             farewell: Duration::from_secs(10),
             webhooks: None,
         }
+    }
+}
+
+impl Settings {
+    /// Whether nobody comes in without a token.
+    pub(crate) fn demands_tokens(&self) -> bool {
+        self.tokens || self.jwt.is_some()
     }
 }

@@ -37,7 +37,7 @@ impl Shared {
         let hosts = Hosts::new(&settings);
         let past = Semaphore::new(settings.past_threads_max);
         let uploads = Semaphore::new(settings.uploads_max);
-        let access = Access::new(settings.tokens);
+        let access = Access::new(&settings);
         Arc::new(Self {
             baton,
             settings,

@@ -12,6 +12,7 @@
 //! | `bad_frames`    | and every malformed frame?                                              |
 //! | `access`        | does everyone get what their token is for, and nothing else?            |
 //! | `secure`        | is all of it there behind TLS, and nothing without?                     |
+//! | `vouched`       | and those for whom an issuer vouches?                                   |
 //! | `strangers`     | can a page from elsewhere come in?                                      |
 //! | `slow_peers`    | are those left who take too long, read nothing, or vanish?              |
 //! | `limits`        | is there an end to what one caller, and all of them, may have?          |
@@ -41,6 +42,7 @@ mod slow_peers;
 mod stage;
 mod strangers;
 mod talking;
+mod vouched;
 mod waiting;
 mod watches;
 mod webhooks;

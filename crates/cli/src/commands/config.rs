@@ -19,7 +19,8 @@ Examples:
 
 Strongest first: option, environment, file, default. The settings of `baton serve` stand in the
 file under [serve]. A key that is not known, a value of the wrong type and one that is out of range
-are refused, all at once, each with its line. `check` also reads the files that are named for TLS.";
+are refused, all at once, each with its line. `check` also reads the files that are named: of TLS, and
+keys of an issuer.";
 
 const COLUMNS: [&str; 3] = ["key", "value", "from"];
 
@@ -54,7 +55,9 @@ impl Config {
 
 /// What the settings name is looked at as well.
 fn check(mut settings: Settings, output: &mut Output) -> Result<(), Failure> {
-    Serving::of(&ServingOptions::default(), &mut settings.sources)?.identity()?;
+    let serving = Serving::of(&ServingOptions::default(), &mut settings.sources)?;
+    serving.identity()?;
+    serving.issuer()?;
     if let Some(file) = &settings.ca_file {
         Trust::of(Some(file))?;
     }

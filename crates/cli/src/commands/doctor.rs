@@ -10,6 +10,7 @@
 //! | clock | it shows a time before that of the newest change |
 //! | open files | fewer may be open than there may be connections |
 //! | certificate | it cannot be read, or its key is of another |
+//! | issuer | its keys cannot be read |
 //! | address | another program listens there |
 //! | server | it does not answer, or cannot write |
 //! | version | the server is of another version than this program: worth a look |
@@ -108,6 +109,7 @@ impl Doctor {
                 findings.push(checks::open_files(serving.connections_max));
                 findings.push(server::address(serving.listen, is_running).await);
                 findings.extend(checks::certificate(&serving));
+                findings.extend(checks::issuer(&serving));
             }
         }
         server::look(context, &mut findings).await;

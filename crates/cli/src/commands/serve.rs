@@ -11,7 +11,7 @@ use baton_core::access::Grant;
 use baton_log::file::{FileLog, Options as FileOptions};
 #[cfg(feature = "s3")]
 use baton_s3::{BadPlace, Bucket, Divided, Place};
-use baton_server::access::{Tokens, Wanted};
+use baton_server::access::{Issuer, Tokens, Wanted};
 use baton_server::{Server, Settings, Webhooks};
 use baton_tls::Identity;
 use clap::Args;
@@ -31,6 +31,8 @@ Examples:
   baton serve --data /var/lib/baton              data elsewhere
   baton serve --tokens --listen 0.0.0.0:4747     for others: everyone shows a token
   baton serve --tls-cert chain.pem --tls-key key.pem    TLS; SIGHUP reads both again
+  baton serve --jwt-jwks keys.json --jwt-issuer https://login.example --jwt-audience baton
+                                                 take tokens of an issuer (docs/access.md)
   baton --config /etc/baton.toml serve           settings from a file, under [serve]
   baton serve --listen 127.0.0.1:0               any free port; the banner on stderr says which
 
@@ -50,11 +52,15 @@ impl Serve {
         allow_many_files();
         let ending = Ending::listen()?;
         let tls = serving.identity()?;
-        let renewing = Renewing::listen(tls.clone())?;
+        let jwt = serving.issuer()?;
+        let renewing = Renewing::listen(tls.clone(), jwt.clone())?;
+        let is_secure = tls.is_some();
+        let demands = serving.tokens || jwt.is_some();
         let baton = open(&serving).await?;
         let settings = Settings {
             listen: serving.listen,
             tokens: serving.tokens,
+            jwt,
             tls,
             hosts: serving.hosts,
             connections_max: serving.connections_max,
@@ -71,8 +77,8 @@ impl Serve {
         }
         if !output.is_quiet() {
             let shown = "-H \"Authorization: Bearer $BATON_TOKEN\" ";
-            let shown = if serving.tokens { shown } else { "" };
-            let scheme = if renewing.is_some() { "https" } else { "http" };
+            let shown = if demands { shown } else { "" };
+            let scheme = if is_secure { "https" } else { "http" };
             let url = format!("{scheme}://{}", server.address());
             output::say(&banner(&baton.description(), &url, &program(), shown));
         }
@@ -173,30 +179,40 @@ impl Ending {
     }
 }
 
-/// What asks the server to read its certificate again, which is renewed from time to time.
+/// What asks the server to read its certificate and the keys of an issuer again: both are renewed
+/// from time to time.
 struct Renewing {
     hangup: Signal,
-    identity: Identity,
+    identity: Option<Identity>,
+    issuer: Option<Issuer>,
 }
 
 impl Renewing {
     /// None if there is nothing to read: the signal means what it always means then.
-    fn listen(identity: Option<Identity>) -> io::Result<Option<Self>> {
-        let Some(identity) = identity else { return Ok(None) };
-        Ok(Some(Self { hangup: signal(SignalKind::hangup())?, identity }))
+    fn listen(identity: Option<Identity>, issuer: Option<Issuer>) -> io::Result<Option<Self>> {
+        if identity.is_none() && issuer.is_none() {
+            return Ok(None);
+        }
+        Ok(Some(Self { hangup: signal(SignalKind::hangup())?, identity, issuer }))
     }
 }
 
 /// Reads again whenever it is asked to; does not end by itself.
 async fn renew(renewing: Option<Renewing>, output: &Output) {
-    let Some(Renewing { mut hangup, identity }) = renewing else { return pending().await };
+    let Some(Renewing { mut hangup, identity, issuer }) = renewing else {
+        return pending().await;
+    };
     while hangup.recv().await.is_some() {
-        let became = match identity.read_again() {
+        let papers = identity.as_ref().map(|identity| match identity.read_again() {
             Ok(()) => "the certificate was read again".to_owned(),
             Err(error) => format!("the certificate stays as it was: {error}"),
-        };
+        });
+        let keys = issuer.as_ref().map(|issuer| match issuer.read_again() {
+            Ok(()) => "the keys of the issuer were read again".to_owned(),
+            Err(error) => format!("the keys of the issuer stay as they were: {error}"),
+        });
         if !output.is_quiet() {
-            output::say(&became);
+            papers.into_iter().chain(keys).for_each(|became| output::say(&became));
         }
     }
     pending::<()>().await;

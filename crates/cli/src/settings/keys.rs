@@ -67,6 +67,14 @@ pub(crate) const ARTIFACTS: Key =
     key("serve.artifacts", "--artifacts", "BATON_ARTIFACTS", Form::Text, None);
 pub(crate) const TOKENS: Key =
     key("serve.tokens", "--tokens", "BATON_TOKENS", Form::Flag, Some("false"));
+pub(crate) const JWT_KEY: Key =
+    key("serve.jwt_key", "--jwt-key", "BATON_JWT_KEY", Form::Text, None);
+pub(crate) const JWT_JWKS: Key =
+    key("serve.jwt_jwks", "--jwt-jwks", "BATON_JWT_JWKS", Form::Text, None);
+pub(crate) const JWT_ISSUER: Key =
+    key("serve.jwt_issuer", "--jwt-issuer", "BATON_JWT_ISSUER", Form::Text, None);
+pub(crate) const JWT_AUDIENCE: Key =
+    key("serve.jwt_audience", "--jwt-audience", "BATON_JWT_AUDIENCE", Form::Text, None);
 pub(crate) const TLS_CERT: Key =
     key("serve.tls_cert", "--tls-cert", "BATON_TLS_CERT", Form::Text, None);
 pub(crate) const TLS_KEY: Key =
@@ -99,11 +107,15 @@ pub(crate) const DISK_FREE_MIB_MIN: Key = key(
 /// Settings of every command.
 pub(crate) const COMMON: [&Key; 6] = [&URL, &WORKSPACE, &AGENT, &TOKEN, &CA_FILE, &OUTPUT];
 /// Settings of `baton serve`.
-pub(crate) const SERVE: [&Key; 11] = [
+pub(crate) const SERVE: [&Key; 15] = [
     &LISTEN,
     &DATA,
     &ARTIFACTS,
     &TOKENS,
+    &JWT_KEY,
+    &JWT_JWKS,
+    &JWT_ISSUER,
+    &JWT_AUDIENCE,
     &TLS_CERT,
     &TLS_KEY,
     &HOSTS,

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use baton_server::access::{Issuer, KeyFile};
 use baton_tls::Identity;
 use clap::Args;
 
@@ -25,6 +26,18 @@ pub(crate) struct ServingOptions {
     /// Demand a token of everyone; if there is none yet, one of an admin is made and printed
     #[arg(long)]
     pub(crate) tokens: bool,
+    /// Take tokens of an issuer, too: its public key in PEM, or a secret that is shared with it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) jwt_key: Option<String>,
+    /// The same, with a set of keys (JWKS)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) jwt_jwks: Option<String>,
+    /// Who that issuer is: `iss` of its tokens
+    #[arg(long, value_name = "NAME")]
+    pub(crate) jwt_issuer: Option<String>,
+    /// Whom its tokens must be for: `aud`
+    #[arg(long, value_name = "NAME")]
+    pub(crate) jwt_audience: Option<String>,
     /// Speak TLS, with this chain of certificates in PEM, the server's own first
     #[arg(long, value_name = "FILE")]
     pub(crate) tls_cert: Option<String>,
@@ -58,6 +71,8 @@ pub(crate) struct Serving {
     pub(crate) tokens: bool,
     /// Where the certificate is, and its key.
     tls: Option<(PathBuf, PathBuf)>,
+    /// Where the keys of an issuer are, its name, and the audience.
+    jwt: Option<(KeyFile, String, String)>,
     pub(crate) hosts: Vec<String>,
     pub(crate) connections_max: usize,
     pub(crate) webhooks: bool,
@@ -78,6 +93,11 @@ impl Serving {
         let data = text(&keys::DATA, options.data.as_deref())?;
         let artifacts = text(&keys::ARTIFACTS, options.artifacts.as_deref())?;
         let tokens = text(&keys::TOKENS, raised(options.tokens))?;
+        let jwt_key = text(&keys::JWT_KEY, options.jwt_key.as_deref())?;
+        let jwt_jwks = text(&keys::JWT_JWKS, options.jwt_jwks.as_deref())?;
+        let jwt_issuer = text(&keys::JWT_ISSUER, options.jwt_issuer.as_deref())?;
+        let jwt_audience = text(&keys::JWT_AUDIENCE, options.jwt_audience.as_deref())?;
+        let jwt = issuer(jwt_key, jwt_jwks, jwt_issuer, jwt_audience)?;
         let tls_cert = text(&keys::TLS_CERT, options.tls_cert.as_deref())?;
         let tls_key = text(&keys::TLS_KEY, options.tls_key.as_deref())?;
         let hosts = text(&keys::HOSTS, Some(&hosts))?;
@@ -100,6 +120,7 @@ impl Serving {
             artifacts: Some(artifacts).filter(|address| !address.is_empty()),
             tokens: tokens.parse().expect(checked),
             tls,
+            jwt,
             hosts: hosts.split(',').filter(|host| !host.is_empty()).map(str::to_owned).collect(),
             connections_max: connections_max.parse().expect(checked),
             webhooks: webhooks.parse().expect(checked),
@@ -113,4 +134,31 @@ impl Serving {
         let Some((certificate, key)) = &self.tls else { return Ok(None) };
         Ok(Some(Identity::read(certificate, key)?))
     }
+
+    /// Somebody else whose tokens are taken, if anybody; the keys are read for that.
+    pub(crate) fn issuer(&self) -> Result<Option<Issuer>, Failure> {
+        let Some((file, name, audience)) = &self.jwt else { return Ok(None) };
+        Ok(Some(Issuer::read(file.clone(), name, audience)?))
+    }
+}
+
+/// Where the keys of an issuer are, its name, and the audience: all of it, or nothing.
+fn issuer(
+    key: String,
+    set: String,
+    name: String,
+    audience: String,
+) -> Result<Option<(KeyFile, String, String)>, Failure> {
+    let usage = |reason: &str| Err(Fault::Usage { reason: reason.to_owned() }.into());
+    let file = match (key.is_empty(), set.is_empty()) {
+        (true, true) if name.is_empty() && audience.is_empty() => return Ok(None),
+        (true, true) => return usage("jwt_issuer and jwt_audience need jwt_key or jwt_jwks"),
+        (false, false) => return usage("either jwt_key or jwt_jwks can be given"),
+        (false, true) => KeyFile::Key(key.into()),
+        (true, false) => KeyFile::Set(set.into()),
+    };
+    if name.is_empty() || audience.is_empty() {
+        return usage("jwt_issuer and jwt_audience must be given: a token for others is none for us");
+    }
+    Ok(Some((file, name, audience)))
 }

@@ -1,9 +1,10 @@
 //! Who calls: tokens, and what their owners may.
 //!
 //! ```text
-//!   Authorization: Bearer baton_…
-//!        │ SHA-256, looked up
-//!        ▼
+//!   Authorization: Bearer baton_…        or a token of an issuer that is believed: jwt
+//!        │ SHA-256, looked up                        │ verified, then looked up as well
+//!        ▼                                           │
+//!        ┌───────────────────────────────────────────┘
 //!   Known ──▶ Authority ── permits(call) ──▶ baton_core::access: the rules
 //!     │                     asked of every call, upload, watch and secret, at every door
 //!     └── ended: revoked, or its time is over; open connections of its owner end with it
@@ -30,14 +31,23 @@ use baton_handle::Caller;
 use sha2::{Digest, Sha256};
 
 use crate::refusal::Refusal;
+use crate::settings::Settings;
 use crate::shared::Signal;
 
+mod jwt;
 mod tokens;
 
+use jwt::Fingerprint;
+pub use jwt::{Issuer, KeyFile, KeyFileError};
 pub use tokens::{Made, Record, TokenError, Tokens, Wanted};
 
 /// How every token begins, so that those who look for leaked ones find it.
 pub const PREFIX: &str = "baton_";
+/// Most that issuers vouch for and are known at a time: as many as there may be connections, and
+/// some who come again.
+const VOUCHED_MAX: usize = 65_536;
+/// How every JSON Web Token begins: it is `{"` in Base64.
+const JWT_PREFIX: &str = "eyJ";
 /// How often it is looked whether a token's time is over.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
@@ -56,6 +66,8 @@ pub(crate) fn now() -> Timestamp {
 pub(crate) struct Known {
     grant: Grant,
     expires_at: Option<Timestamp>,
+    /// The key of the issuer that vouches for it, if one does.
+    vouched_by: Option<Fingerprint>,
     /// Raised when it is revoked, or its time is over.
     ended: Signal,
 }
@@ -66,15 +78,26 @@ impl Known {
     }
 }
 
+type Book = RwLock<HashMap<TokenDigest, Arc<Known>>>;
+
 /// The tokens that are valid.
 pub(crate) struct Access {
     is_demanded: bool,
-    known: RwLock<HashMap<TokenDigest, Arc<Known>>>,
+    known: Book,
+    /// Those whom an issuer vouches for, since they first came.
+    vouched: Book,
+    issuer: Option<Issuer>,
 }
 
 impl Access {
-    pub(crate) fn new(is_demanded: bool) -> Self {
-        Self { is_demanded, known: RwLock::default() }
+    pub(crate) fn new(settings: &Settings) -> Self {
+        let (known, vouched) = (RwLock::default(), RwLock::default());
+        Self {
+            is_demanded: settings.demands_tokens(),
+            known,
+            vouched,
+            issuer: settings.jwt.clone(),
+        }
     }
 
     /// A record has been read, written or changed.
@@ -88,23 +111,56 @@ impl Access {
             return;
         }
         let (grant, expires_at) = (record.grant.clone(), record.expires_at);
-        let fresh = || Arc::new(Known { grant, expires_at, ended: Signal::default() });
+        let fresh = || Arc::new(Known {
+            grant,
+            expires_at,
+            vouched_by: None,
+            ended: Signal::default(),
+        });
         known.entry(digest).or_insert_with(fresh);
     }
 
     /// Ends those whose time is over, for as long as the server runs.
     pub(crate) async fn look_after(&self) {
+        let mut generation = 0;
         loop {
             tokio::time::sleep(LOOK_EVERY).await;
-            let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-            known.retain(|_, token| {
-                let is_over = token.is_over();
-                if is_over {
-                    token.ended.raise();
-                }
-                !is_over
-            });
+            end_those(&self.known, Known::is_over);
+            end_those(&self.vouched, Known::is_over);
+            let Some(issuer) = &self.issuer else { continue };
+            let now = issuer.generation();
+            if std::mem::replace(&mut generation, now) != now {
+                end_those(&self.vouched, |known| {
+                    known.vouched_by.is_none_or(|by| !issuer.still_has(&by))
+                });
+            }
         }
+    }
+
+    /// Whoever an issuer vouches for is known from now on, until that is over.
+    fn vouch(
+        &self,
+        issuer: &Issuer,
+        token: &str,
+        digest: TokenDigest,
+    ) -> Result<Arc<Known>, Refusal> {
+        let verified = issuer.verify(token, now());
+        let vouched = verified.map_err(|flaw| Refusal::BadJwt { reason: flaw.words() })?;
+        let fresh = Arc::new(Known {
+            grant: vouched.grant,
+            expires_at: Some(vouched.expires_at),
+            vouched_by: Some(vouched.by),
+            ended: Signal::default(),
+        });
+        let mut book = self.vouched.write().unwrap_or_else(PoisonError::into_inner);
+        if book.len() >= VOUCHED_MAX {
+            // Those who are not here now are verified again when they come.
+            book.retain(|_, known| Arc::strong_count(known) > 1);
+        }
+        if book.len() >= VOUCHED_MAX {
+            return Err(Refusal::TooManyVouched { max: VOUCHED_MAX });
+        }
+        Ok(Arc::clone(book.entry(digest).or_insert(fresh)))
     }
 
     /// Who calls, by the headers of a request.
@@ -113,7 +169,7 @@ impl Access {
         headers: &HeaderMap,
         query: Option<&str>,
     ) -> Result<Authority, Refusal> {
-        if query.is_some_and(|query| query.contains(PREFIX)) {
+        if query.is_some_and(has_token) {
             return Err(Refusal::TokenInUrl {});
         }
         let mut given = headers.get_all(header::AUTHORIZATION).iter();
@@ -125,12 +181,35 @@ impl Access {
         if !scheme.eq_ignore_ascii_case("bearer") {
             return Err(Refusal::BadToken {});
         }
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        match known.get(&digest_of(token.trim())) {
-            Some(known) if !known.is_over() => Ok(Authority(Some(Arc::clone(known)))),
-            Some(_) | None => Err(Refusal::BadToken {}),
+        let token = token.trim();
+        let digest = digest_of(token);
+        let of_issuer = self.issuer.as_ref().filter(|_| !token.starts_with(PREFIX));
+        let book = if of_issuer.is_some() { &self.vouched } else { &self.known };
+        let found = book.read().unwrap_or_else(PoisonError::into_inner).get(&digest).cloned();
+        match (found, of_issuer) {
+            (Some(known), _) if !known.is_over() => Ok(Authority(Some(known))),
+            (_, Some(issuer)) => Ok(Authority(Some(self.vouch(issuer, token, digest)?))),
+            (_, None) => Err(Refusal::BadToken {}),
         }
     }
+}
+
+/// Forgets some, and ends what they have open.
+fn end_those(book: &Book, are_meant: impl Fn(&Known) -> bool) {
+    let mut book = book.write().unwrap_or_else(PoisonError::into_inner);
+    book.retain(|_, known| {
+        let is_meant = are_meant(known);
+        if is_meant {
+            known.ended.raise();
+        }
+        !is_meant
+    });
+}
+
+/// Whether a token stands in what is asked for.
+fn has_token(query: &str) -> bool {
+    let is_jwt = |part: &str| part.starts_with(JWT_PREFIX) && part.matches('.').count() == 2;
+    query.contains(PREFIX) || query.split(['&', '=']).any(is_jwt)
 }
 
 /// What whoever calls may do; everything if nobody has to show a token and nobody has.

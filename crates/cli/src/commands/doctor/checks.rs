@@ -41,6 +41,18 @@ pub(super) fn certificate(serving: &Serving) -> Option<Finding> {
     }
 }
 
+/// Whether the keys of an issuer can be used, if there is one.
+pub(super) fn issuer(serving: &Serving) -> Option<Finding> {
+    match serving.issuer() {
+        Ok(None) => None,
+        Ok(Some(_)) => Some(Finding::good("issuer", "its keys can be read")),
+        Err(failure) => {
+            let remedy = "name the issuer's keys: --jwt-key or --jwt-jwks";
+            Some(Finding::bad("issuer", failure.detail(), remedy))
+        }
+    }
+}
+
 /// Looks at the data; whether a server has it open.
 pub(super) fn data(serving: &Serving, findings: &mut Vec<Finding>) -> bool {
     let folder = &serving.data;

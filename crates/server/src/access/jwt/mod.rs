@@ -1,0 +1,303 @@
+//! Tokens of others: JSON Web Tokens that an issuer signs whom this server believes.
+//!
+//! ```text
+//!   header.claims.signature
+//!      │      │       └─ by a key of the file, in an algorithm of that key's kind
+//!      │      └─ iss, aud, exp, nbf as RFC 7519 has them; sub: who; baton: what they may
+//!      └─ alg, kid
+//! ```
+//!
+//! | claim | becomes |
+//! |---|---|
+//! | `sub` | the agent that acts, unless `baton.agent` names another |
+//! | `baton.role` | the role; without it nobody comes in |
+//! | `baton.workspaces`, `baton.namespaces` | patterns, as of a token; all if there are none |
+//! | `exp` | when it is worth nothing any more; it must be there |
+//!
+//! Invariants:
+//!
+//! 1. Nothing that a token says is believed before its signature is verified, but for which key and
+//!    algorithm it asks for; and a key is never used with an algorithm of another kind.
+//! 2. Issuer and audience are demanded: a token for somebody else is none for this server.
+//! 3. What came in is known by its digest until its time is over, as a token is; how many are known
+//!    is bounded.
+//! 4. When the keys are read again, whoever was vouched for by a key that is gone is gone too.
+//!
+//! Deliberately absent: fetching keys from the network, which is for whoever deploys the file; and
+//! encrypted tokens.
+
+mod keys;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use baton_core::access::Grant;
+use baton_core::{AgentId, Kind, Timestamp};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use thiserror::Error;
+
+use keys::{Algorithm, Key};
+
+pub(crate) use keys::Fingerprint;
+
+/// Largest token. A head has 16 KiB in all.
+const TOKEN_BYTES_MAX: usize = 8 << 10;
+/// Largest file of keys.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+/// How far the clock of an issuer may be ahead of ours.
+const AHEAD_MS_MAX: u64 = 30_000;
+
+/// Why a file of keys cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("the keys in `{path}` cannot be used: {reason}")]
+pub struct KeyFileError {
+    /// Which file.
+    pub path: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+impl KeyFileError {
+    /// Stable across releases; documented in `docs/errors.md`.
+    pub fn code(&self) -> &'static str {
+        "access.bad_key_file"
+    }
+
+    /// What the caller should do about it.
+    pub fn kind(&self) -> Kind {
+        Kind::Invalid
+    }
+
+    /// What to do next, as a sentence.
+    pub fn hint(&self) -> &'static str {
+        "give the issuer's public key in PEM, a secret, or with --jwt-jwks a set of keys"
+    }
+}
+
+/// Where keys are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeyFile {
+    /// One key: a public one in PEM, or a secret.
+    Key(PathBuf),
+    /// A set of keys: JWKS.
+    Set(PathBuf),
+}
+
+impl KeyFile {
+    fn path(&self) -> &Path {
+        match self {
+            Self::Key(path) | Self::Set(path) => path,
+        }
+    }
+
+    fn read(&self) -> Result<Vec<Key>, KeyFileError> {
+        let path = self.path();
+        let unusable =
+            |reason: String| KeyFileError { path: path.display().to_string(), reason };
+        let length = std::fs::metadata(path).map_err(|error| unusable(error.to_string()))?.len();
+        if length > FILE_BYTES_MAX {
+            return Err(unusable(format!("it has more than {FILE_BYTES_MAX} bytes")));
+        }
+        let bytes = std::fs::read(path).map_err(|error| unusable(error.to_string()))?;
+        keys::read(&bytes, matches!(self, Self::Set(_))).map_err(|reason| unusable(reason.to_owned()))
+    }
+}
+
+/// Somebody else who makes tokens. Clones are one and the same.
+#[derive(Clone)]
+pub struct Issuer(Arc<Inner>);
+
+struct Inner {
+    file: KeyFile,
+    name: String,
+    audience: String,
+    keys: RwLock<Arc<Vec<Key>>>,
+    /// How often the keys were read.
+    generation: AtomicU64,
+}
+
+impl std::fmt::Debug for Issuer {
+    /// Without the keys.
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "Issuer({})", self.0.name)
+    }
+}
+
+/// Somebody that an issuer vouches for.
+#[derive(Debug)]
+pub(crate) struct Vouched {
+    pub(crate) grant: Grant,
+    pub(crate) subject: String,
+    pub(crate) expires_at: Timestamp,
+    pub(crate) by: Fingerprint,
+}
+
+/// Why a token of an issuer is worth nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flaw {
+    TooLarge,
+    Malformed,
+    Algorithm,
+    UnknownKey,
+    Signature,
+    Issuer,
+    Audience,
+    Expired,
+    NotYetValid,
+    Claims,
+}
+
+impl Flaw {
+    /// The flaw in words, after "it".
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Self::TooLarge => "is longer than 8192 bytes",
+            Self::Malformed => "is no signed JSON Web Token",
+            Self::Algorithm => "is signed in an algorithm that is not of the key's kind",
+            Self::UnknownKey => "names a key that is not known here",
+            Self::Signature => "was not signed by that key, or was changed since",
+            Self::Issuer => "is of another issuer",
+            Self::Audience => "is for another audience",
+            Self::Expired => "has expired, or does not say when it does",
+            Self::NotYetValid => "is not valid yet",
+            Self::Claims => "does not say in `sub` who it is for and in `baton` what they may",
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Header {
+    alg: String,
+    kid: Option<String>,
+    /// What must be understood, and is not.
+    crit: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct Claims {
+    iss: Option<String>,
+    sub: Option<String>,
+    aud: Option<Audience>,
+    exp: Option<f64>,
+    nbf: Option<f64>,
+    baton: Option<Grant>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Audience {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl Audience {
+    fn has(&self, name: &str) -> bool {
+        match self {
+            Self::One(one) => one == name,
+            Self::Many(many) => many.iter().any(|one| one == name),
+        }
+    }
+}
+
+/// Seconds, perhaps with a fraction, as a moment; none before 1970 and far beyond all time.
+fn moment(seconds: f64) -> Option<Timestamp> {
+    let is_sensible = (0.0..=1e13).contains(&seconds);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it was looked at")]
+    is_sensible.then(|| Timestamp((seconds * 1_000.0) as u64))
+}
+
+impl Issuer {
+    /// An issuer of this name, whose tokens for this audience are taken.
+    pub fn read(file: KeyFile, name: &str, audience: &str) -> Result<Self, KeyFileError> {
+        let keys = RwLock::new(Arc::new(file.read()?));
+        let (name, audience) = (name.to_owned(), audience.to_owned());
+        Ok(Self(Arc::new(Inner { file, name, audience, keys, generation: AtomicU64::new(0) })))
+    }
+
+    /// Reads the same file again. If that fails, nothing changes.
+    pub fn read_again(&self) -> Result<(), KeyFileError> {
+        let fresh = Arc::new(self.0.file.read()?);
+        *self.0.keys.write().unwrap_or_else(PoisonError::into_inner) = fresh;
+        self.0.generation.fetch_add(1, Ordering::Release);
+        Ok(())
+    }
+
+    pub(crate) fn generation(&self) -> u64 {
+        self.0.generation.load(Ordering::Acquire)
+    }
+
+    fn keys(&self) -> Arc<Vec<Key>> {
+        Arc::clone(&self.0.keys.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Whether a key is still among those that vouch.
+    pub(crate) fn still_has(&self, by: &Fingerprint) -> bool {
+        self.keys().iter().any(|key| key.fingerprint == *by)
+    }
+
+    /// Whom a token is for, and what they may, if it is worth anything at this moment.
+    pub(crate) fn verify(&self, token: &str, now: Timestamp) -> Result<Vouched, Flaw> {
+        if token.len() > TOKEN_BYTES_MAX {
+            return Err(Flaw::TooLarge);
+        }
+        let (signed, signature) = token.rsplit_once('.').ok_or(Flaw::Malformed)?;
+        let (header, claims) = signed.split_once('.').ok_or(Flaw::Malformed)?;
+        let decoded = |text: &str| URL_SAFE_NO_PAD.decode(text).map_err(|_| Flaw::Malformed);
+        let header = decoded(header)?;
+        let header: Header = serde_json::from_slice(&header).map_err(|_| Flaw::Malformed)?;
+        if header.crit.is_some() {
+            return Err(Flaw::Malformed);
+        }
+        let keys = self.keys();
+        let key = Self::meant(&keys, header.kid.as_deref()).ok_or(Flaw::UnknownKey)?;
+        let algorithm = Algorithm::named(&header.alg).filter(|algorithm| key.fits(*algorithm));
+        let algorithm = algorithm.ok_or(Flaw::Algorithm)?;
+        if !key.has_signed(algorithm, signed.as_bytes(), &decoded(signature)?) {
+            return Err(Flaw::Signature);
+        }
+        let claims = decoded(claims)?;
+        let claims: Claims = serde_json::from_slice(&claims).map_err(|_| Flaw::Claims)?;
+        self.believe(claims, key.fingerprint, now)
+    }
+
+    /// The key that a token means. Where there is but one, and it has no name, it is that.
+    fn meant<'a>(keys: &'a [Key], id: Option<&str>) -> Option<&'a Key> {
+        match (keys, id) {
+            ([only], None) => Some(only),
+            ([only], Some(_)) if only.id.is_none() => Some(only),
+            (_, Some(id)) => keys.iter().find(|key| key.id.as_deref() == Some(id)),
+            (_, None) => None,
+        }
+    }
+
+    fn believe(&self, claims: Claims, by: Fingerprint, now: Timestamp) -> Result<Vouched, Flaw> {
+        let Inner { name, audience, .. } = &*self.0;
+        if claims.iss.as_ref() != Some(name) {
+            return Err(Flaw::Issuer);
+        }
+        if !claims.aud.is_some_and(|aud| aud.has(audience)) {
+            return Err(Flaw::Audience);
+        }
+        let expires_at = claims.exp.and_then(moment).filter(|expires_at| *expires_at > now);
+        let expires_at = expires_at.ok_or(Flaw::Expired)?;
+        if let Some(begins) = claims.nbf {
+            let begins = moment(begins).ok_or(Flaw::NotYetValid)?;
+            if begins > now.after(AHEAD_MS_MAX) {
+                return Err(Flaw::NotYetValid);
+            }
+        }
+        let (Some(subject), Some(mut grant)) = (claims.sub, claims.baton) else {
+            return Err(Flaw::Claims);
+        };
+        if grant.agent.is_none() {
+            grant.agent = Some(AgentId::parse(&subject).map_err(|_| Flaw::Claims)?);
+        }
+        Ok(Vouched { grant, subject, expires_at, by })
+    }
+}

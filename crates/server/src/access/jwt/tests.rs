@@ -1,0 +1,252 @@
+//! Tokens are made by hand here, since no library would make most of these.
+
+use std::fs;
+
+use ring::rand::SystemRandom;
+use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair};
+use serde_json::{Value, json};
+
+use super::*;
+
+const NOW: Timestamp = Timestamp(1_700_000_000_000);
+const SECRET: &str = "0123456789abcdef0123456789abcdef";
+
+fn encoded(value: &[u8]) -> String {
+    URL_SAFE_NO_PAD.encode(value)
+}
+
+/// A token that is signed somehow.
+fn token(header: &Value, claims: &Value, sign: impl Fn(&[u8]) -> Vec<u8>) -> String {
+    let signed = format!(
+        "{}.{}",
+        encoded(header.to_string().as_bytes()),
+        encoded(claims.to_string().as_bytes())
+    );
+    let signature = sign(signed.as_bytes());
+    format!("{signed}.{}", encoded(&signature))
+}
+
+fn hmac_with(secret: &[u8]) -> impl Fn(&[u8]) -> Vec<u8> {
+    let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, secret);
+    move |text| ring::hmac::sign(&key, text).as_ref().to_vec()
+}
+
+fn claims() -> Value {
+    json!({
+        "iss": "https://issuer.example", "aud": ["other", "baton"], "sub": "ada",
+        "exp": 1_700_000_600, "nbf": 1_699_999_000,
+        "baton": {"role": "worker", "workspaces": ["team-*"]},
+    })
+}
+
+/// The claims with one of them changed, or left out if it is null.
+fn but(name: &str, value: Value) -> Value {
+    let mut claims = claims();
+    let fields = claims.as_object_mut().unwrap();
+    match value {
+        Value::Null => drop(fields.remove(name)),
+        value => drop(fields.insert(name.to_owned(), value)),
+    }
+    claims
+}
+
+fn issuer(bytes: &[u8], is_set: bool) -> Issuer {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("key");
+    fs::write(&path, bytes).unwrap();
+    let file = if is_set { KeyFile::Set(path) } else { KeyFile::Key(path) };
+    Issuer::read(file, "https://issuer.example", "baton").unwrap()
+}
+
+fn by_secret(claims: &Value) -> Result<Vouched, Flaw> {
+    let header = json!({"alg": "HS256", "typ": "JWT"});
+    let token = token(&header, claims, hmac_with(SECRET.as_bytes()));
+    issuer(format!("{SECRET}\n").as_bytes(), false).verify(&token, NOW)
+}
+
+#[test]
+fn what_is_signed_and_in_order_becomes_a_grant() {
+    let vouched = by_secret(&claims()).unwrap();
+    assert_eq!((vouched.subject.as_str(), vouched.expires_at), ("ada", Timestamp(1_700_000_600_000)));
+    assert_eq!(vouched.grant.agent, Some(AgentId::parse("ada").unwrap()));
+    assert_eq!(vouched.grant.role.name(), "worker");
+    assert_eq!(vouched.grant.workspaces.len(), 1);
+    let named = json!({"role": "reader", "agent": "ci"});
+    let vouched = by_secret(&but("baton", named)).unwrap();
+    assert_eq!(vouched.grant.agent, Some(AgentId::parse("ci").unwrap()));
+    let one = by_secret(&but("aud", json!("baton"))).unwrap();
+    assert_eq!(one.subject, "ada");
+}
+
+#[test]
+fn every_claim_that_is_not_in_order_is_refused_by_name() {
+    let bad = [
+        ("iss", json!("https://elsewhere.example"), Flaw::Issuer),
+        ("iss", Value::Null, Flaw::Issuer),
+        ("aud", json!("other"), Flaw::Audience),
+        ("aud", json!([]), Flaw::Audience),
+        ("aud", Value::Null, Flaw::Audience),
+        ("exp", json!(1_700_000_000), Flaw::Expired),
+        ("exp", json!(-1), Flaw::Expired),
+        ("exp", json!(1e300), Flaw::Expired),
+        ("exp", Value::Null, Flaw::Expired),
+        ("exp", json!("1700000600"), Flaw::Claims),
+        ("nbf", json!(1_700_003_600), Flaw::NotYetValid),
+        ("nbf", json!(1e300), Flaw::NotYetValid),
+        ("sub", Value::Null, Flaw::Claims),
+        ("sub", json!("no name\n"), Flaw::Claims),
+        ("baton", Value::Null, Flaw::Claims),
+        ("baton", json!({}), Flaw::Claims),
+        ("baton", json!({"role": "emperor"}), Flaw::Claims),
+        ("baton", json!({"role": "reader", "more": 1}), Flaw::Claims),
+    ];
+    for (name, value, flaw) in bad {
+        assert_eq!(by_secret(&but(name, value.clone())).unwrap_err(), flaw, "{name}: {value}");
+    }
+    // Clocks differ a little.
+    assert!(by_secret(&but("nbf", json!(1_700_000_020))).is_ok());
+}
+
+#[test]
+fn what_is_not_signed_as_the_key_demands_is_refused() {
+    let issuer = issuer(SECRET.as_bytes(), false);
+    let verify = |token: &str| issuer.verify(token, NOW).unwrap_err();
+    let good = hmac_with(SECRET.as_bytes());
+    let with = |header: Value| verify(&token(&header, &claims(), &good));
+    for alg in ["none", "None", "NONE", "", "HS1", "RS256", "ES256", "EdDSA", "hs256"] {
+        assert_eq!(with(json!({ "alg": alg })), Flaw::Algorithm, "{alg}");
+    }
+    assert_eq!(with(json!({"alg": "HS384"})), Flaw::Signature);
+    assert_eq!(with(json!({"alg": "HS256", "crit": ["exp"]})), Flaw::Malformed);
+    assert_eq!(with(json!({})), Flaw::Malformed);
+    let unsigned = token(&json!({"alg": "HS256"}), &claims(), |_| Vec::new());
+    assert_eq!(verify(&unsigned), Flaw::Signature);
+    let other = token(&json!({"alg": "HS256"}), &claims(), hmac_with(&[b'x'; 32]));
+    assert_eq!(verify(&other), Flaw::Signature);
+    let whole = token(&json!({"alg": "HS256"}), &claims(), &good);
+    let parts: Vec<&str> = whole.split('.').collect();
+    let forged = encoded(but("sub", json!("eve")).to_string().as_bytes());
+    assert_eq!(verify(&format!("{}.{forged}.{}", parts[0], parts[2])), Flaw::Signature);
+    for odd in ["", "a", "a.b", "..", "a.b.c", &format!("{whole}="), &format!(" {whole}")] {
+        let flaw = verify(odd);
+        assert!(matches!(flaw, Flaw::Malformed | Flaw::Signature), "{odd:?}: {flaw:?}");
+    }
+    assert_eq!(verify(&format!("{}.{}", parts[0], parts[1])), Flaw::Malformed);
+    assert_eq!(verify(&format!("{whole}.{whole}")), Flaw::Signature);
+    assert_eq!(verify(&"a.".repeat(8_000)), Flaw::TooLarge);
+}
+
+/// A pair of keys on P-256: how it signs, and its point.
+fn elliptic() -> (impl Fn(&[u8]) -> Vec<u8>, Vec<u8>) {
+    let random = SystemRandom::new();
+    let kind = &ECDSA_P256_SHA256_FIXED_SIGNING;
+    let made = EcdsaKeyPair::generate_pkcs8(kind, &random).unwrap();
+    let pair = EcdsaKeyPair::from_pkcs8(kind, made.as_ref(), &random).unwrap();
+    let point = pair.public_key().as_ref().to_vec();
+    (move |text: &[u8]| pair.sign(&SystemRandom::new(), text).unwrap().as_ref().to_vec(), point)
+}
+
+/// The point as a public key in PEM.
+fn pem_of(point: &[u8]) -> String {
+    let mut der = vec![
+        0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01, 0x06, 0x08,
+        0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
+    ];
+    der.extend(point);
+    let body = base64::engine::general_purpose::STANDARD.encode(der);
+    format!("-----BEGIN PUBLIC KEY-----\n{body}\n-----END PUBLIC KEY-----\n")
+}
+
+#[test]
+fn a_public_key_is_never_taken_for_a_secret() {
+    let (sign, point) = elliptic();
+    let text = pem_of(&point);
+    let issuer = issuer(text.as_bytes(), false);
+    let good = token(&json!({"alg": "ES256", "kid": "whatever"}), &claims(), sign);
+    assert!(issuer.verify(&good, NOW).is_ok());
+    // Everybody knows the public key: whoever signs with it as a secret must not come in.
+    for secret in [text.as_bytes(), text.trim().as_bytes(), &point] {
+        let confused = token(&json!({"alg": "HS256"}), &claims(), hmac_with(secret));
+        assert_eq!(issuer.verify(&confused, NOW).unwrap_err(), Flaw::Algorithm);
+    }
+}
+
+#[test]
+fn a_set_is_asked_for_the_key_that_is_named() {
+    let (sign, point) = elliptic();
+    let random = SystemRandom::new();
+    let made = Ed25519KeyPair::generate_pkcs8(&random).unwrap();
+    let edwards = Ed25519KeyPair::from_pkcs8(made.as_ref()).unwrap();
+    let set = json!({"keys": [
+        {"kty": "EC", "crv": "P-256", "kid": "a", "alg": "ES256",
+         "x": encoded(&point[1..33]), "y": encoded(&point[33..])},
+        {"kty": "OKP", "crv": "Ed25519", "kid": "b", "use": "sig",
+         "x": encoded(edwards.public_key().as_ref())},
+        {"kty": "RSA", "kid": "c", "use": "enc", "n": "AQAB", "e": "AQAB"},
+        {"kty": "quantum", "kid": "d"},
+    ]});
+    let issuer = issuer(set.to_string().as_bytes(), true);
+    let by_edwards = |text: &[u8]| edwards.sign(text).as_ref().to_vec();
+    let verify = |header: Value, sign: &dyn Fn(&[u8]) -> Vec<u8>| {
+        issuer.verify(&token(&header, &claims(), sign), NOW).map(|vouched| vouched.by)
+    };
+    let first = verify(json!({"alg": "ES256", "kid": "a"}), &sign).unwrap();
+    let second = verify(json!({"alg": "EdDSA", "kid": "b"}), &by_edwards).unwrap();
+    assert!(first != second && issuer.still_has(&first) && issuer.still_has(&second));
+    for (header, flaw) in [
+        (json!({"alg": "ES256", "kid": "b"}), Flaw::Algorithm),
+        (json!({"alg": "ES256", "kid": "c"}), Flaw::UnknownKey),
+        (json!({"alg": "ES256", "kid": "z"}), Flaw::UnknownKey),
+        (json!({"alg": "ES256"}), Flaw::UnknownKey),
+        (json!({"alg": "EdDSA", "kid": "a"}), Flaw::Algorithm),
+    ] {
+        assert_eq!(verify(header.clone(), &sign).unwrap_err(), flaw, "{header}");
+    }
+}
+
+#[test]
+fn files_that_are_no_keys_are_refused_and_not_quoted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("key");
+    let read = |text: &str, is_set: bool| {
+        fs::write(&path, text).unwrap();
+        let file = if is_set { KeyFile::Set(path.clone()) } else { KeyFile::Key(path.clone()) };
+        Issuer::read(file, "i", "a").map(drop)
+    };
+    let private = "-----BEGIN PRIVATE KEY-----\nhush\n-----END PRIVATE KEY-----\n";
+    let broken = "-----BEGIN PUBLIC KEY-----\nhush\n-----END PUBLIC KEY-----\n";
+    for (text, is_set) in [
+        ("", false),
+        ("hush", false),
+        (private, false),
+        (broken, false),
+        ("hush", true),
+        ("{\"keys\": []}", true),
+        ("{\"keys\": [{\"kty\": \"oct\", \"k\": \"aHVzaA\"}]}", true),
+    ] {
+        let refused = read(text, is_set).unwrap_err();
+        assert_eq!(refused.code(), "access.bad_key_file");
+        assert!(!refused.to_string().contains("hush"), "{refused}");
+    }
+    fs::remove_file(&path).unwrap();
+    assert!(Issuer::read(KeyFile::Key(path), "i", "a").is_err());
+}
+
+#[test]
+fn keys_that_are_read_again_take_the_place_of_the_old_ones_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("key");
+    fs::write(&path, SECRET).unwrap();
+    let issuer =
+        Issuer::read(KeyFile::Key(path.clone()), "https://issuer.example", "baton").unwrap();
+    let old = token(&json!({"alg": "HS256"}), &claims(), hmac_with(SECRET.as_bytes()));
+    let by = issuer.verify(&old, NOW).unwrap().by;
+    fs::write(&path, "short").unwrap();
+    assert!(issuer.read_again().is_err());
+    assert!(issuer.still_has(&by) && issuer.generation() == 0);
+    fs::write(&path, "f".repeat(32)).unwrap();
+    issuer.read_again().unwrap();
+    assert!(!issuer.still_has(&by) && issuer.generation() == 1);
+    assert_eq!(issuer.verify(&old, NOW).unwrap_err(), Flaw::Signature);
+    assert!(!format!("{issuer:?}").contains("ffff"));
+}
