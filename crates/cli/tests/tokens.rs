@@ -63,3 +63,62 @@ fn whoever_owns_the_data_makes_a_token_without_a_server() {
     second.args(["token", "ls", "--data", "data"]);
     assert_eq!(Ran::of(second, "").error()["code"], "log.in_use");
 }
+
+/// Signed with [`SECRET`]: for ada, a worker, by the issuer `tests` for `baton`, until the year 2100.
+const VOUCHED: &str = concat!(
+    "eyJhbGciOiJIUzI1NiJ9.",
+    "eyJpc3MiOiJ0ZXN0cyIsImF1ZCI6ImJhdG9uIiwic3ViIjoiYWRhIiwiZXhwIjo0MTAyNDQ0ODAw",
+    "LCJiYXRvbiI6eyJyb2xlIjoid29ya2VyIn19.",
+    "yeP2x8Zjd2iPp17cgYEY-GQ0Jvlbqruf6pepBt6ezFU"
+);
+const SECRET: &str = "a secret that only tests may know";
+const ISSUER: [&str; 4] = ["--jwt-issuer", "tests", "--jwt-audience", "baton"];
+
+#[test]
+fn whoever_an_issuer_vouches_for_comes_in_and_refusals_are_listed() {
+    let home = tempfile::tempdir().unwrap();
+    std::fs::write(home.path().join("secret"), SECRET).unwrap();
+    let mut more = vec!["--tokens", "--jwt-key", "secret"];
+    more.extend(ISSUER);
+    let server = Server::in_home(home, &more);
+    let admin = server.banner.split("export BATON_TOKEN=").nth(1).unwrap();
+    let admin = admin.split_whitespace().next().unwrap();
+    let set = run(&server, VOUCHED, "--agent ada state set plan 1");
+    assert_eq!(set.json()["updated_by"], "ada");
+    let refused = run(&server, &VOUCHED.replace("eyJhbGci", "eyJhbGcj"), "state ls");
+    assert_eq!((refused.code, refused.error()["code"].clone()), (6, "access.bad_jwt".into()));
+    let refused = run(&server, VOUCHED, "--agent ada namespace create notes");
+    assert_eq!(refused.error()["code"], "access.role");
+    let listed = run(&server, admin, "token refusals").json();
+    let first = &listed.as_array().unwrap()[0];
+    assert_eq!((&first["who"], &first["operation"]), (&"ada".into(), &"namespace.create".into()));
+    let table = run(&server, admin, "token refusals --limit 1 -o table").stdout;
+    assert!(table.contains("namespace.create") && table.contains("127.0.0.1"), "{table}");
+    let refused = run(&server, VOUCHED, "token refusals");
+    assert_eq!(refused.error()["code"], "access.role");
+}
+
+#[test]
+fn an_issuer_is_named_wholly_or_not_at_all() {
+    let home = tempfile::tempdir().unwrap();
+    std::fs::write(home.path().join("secret"), SECRET).unwrap();
+    std::fs::write(home.path().join("short"), "short").unwrap();
+    for (more, code) in [
+        (&["--jwt-key", "secret"][..], "cli.usage"),
+        (&["--jwt-issuer", "tests"], "cli.usage"),
+        (&["--jwt-key", "secret", "--jwt-jwks", "secret"], "cli.usage"),
+        (
+            &["--jwt-key", "short", ISSUER[0], ISSUER[1], ISSUER[2], ISSUER[3]],
+            "access.bad_key_file",
+        ),
+        (
+            &["--jwt-jwks", "secret", ISSUER[0], ISSUER[1], ISSUER[2], ISSUER[3]],
+            "access.bad_key_file",
+        ),
+    ] {
+        let mut serve = baton(home.path());
+        serve.args(["serve", "--listen", "127.0.0.1:0", "--data", "data"]).args(more);
+        let refused = Ran::of(serve, "");
+        assert_eq!((refused.code, refused.error()["code"].clone()), (2, code.into()), "{more:?}");
+    }
+}

@@ -542,6 +542,16 @@ impl AgentId {
     pub fn engine() -> Self {
         Self("baton".into())
     }
+
+    /// The id of somebody who calls from outside: not the engine's own, whose hand must be told from
+    /// theirs in every history.
+    pub fn of_caller(text: &str) -> Result<Self, NameError> {
+        let agent = Self::parse(text)?;
+        if agent == Self::engine() {
+            return Err(refuse("agent", text, "the engine itself is called that".into()));
+        }
+        Ok(agent)
+    }
 }
 
 #[cfg(test)]

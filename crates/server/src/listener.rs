@@ -1,7 +1,7 @@
 //! Accepts connections, and sees to it that none of them takes more time or room than its share.
 
 use std::convert::Infallible;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -131,7 +131,9 @@ impl Server {
         let accepting = async {
             loop {
                 match listener.accept().await {
-                    Ok((stream, _)) => admit(&shared, &router, &places, &outside, stream),
+                    Ok((stream, from)) => {
+                        admit(&shared, &router, (&places, &outside), stream, from.ip())
+                    }
                     // Out of descriptors, or the peer left already: others may be luckier.
                     Err(_) => tokio::time::sleep(BREATH).await,
                 }
@@ -165,9 +167,9 @@ impl Server {
 fn admit(
     shared: &Arc<Shared>,
     router: &axum::Router,
-    places: &Arc<Semaphore>,
-    outside: &Arc<Semaphore>,
+    (places, outside): (&Arc<Semaphore>, &Arc<Semaphore>),
     stream: TcpStream,
+    from: IpAddr,
 ) {
     // Answers are written whole; waiting to fill a packet would only delay them.
     let _ = stream.set_nodelay(true);
@@ -187,7 +189,7 @@ fn admit(
         return;
     };
     let _ = shared.metrics.connections.enter(usize::MAX);
-    let place = Arc::new(Place { shared: Arc::clone(shared), _permit: permit });
+    let place = Arc::new(Place { shared: Arc::clone(shared), from, _permit: permit });
     let work = Box::pin(serve(Arc::clone(shared), router.clone(), stream, Arc::clone(&place)));
     tokio::spawn(place.occupied(work));
 }
@@ -213,6 +215,8 @@ async fn greeted(shared: &Shared, stream: TcpStream) -> Option<Stream> {
 /// thing that a connection lets go of, so that who has all places back has the engine for itself.
 pub(crate) struct Place {
     shared: Arc<Shared>,
+    /// Where the connection comes from.
+    pub(crate) from: IpAddr,
     _permit: OwnedSemaphorePermit,
 }
 

@@ -97,7 +97,7 @@ impl Metrics {
     }
 
     /// All of it, and what is known of the engine.
-    pub fn text(&self, counted: &Counted) -> String {
+    pub fn text(&self, counted: &Counted, denied: &[(&str, u64)]) -> String {
         let mut page = Page::default();
         let mut requests = Vec::new();
         for (door, outcomes) in [("http", &self.http), ("websocket", &self.websocket)] {
@@ -134,6 +134,10 @@ impl Metrics {
         ] {
             page.one(name, "counter", help, value);
         }
+        let who = |(who, count): &(&str, u64)| (format!("{{who=\"{who}\"}}"), *count);
+        let denied: Vec<_> = denied.iter().map(who).collect();
+        let help = "Requests refused by whom they came from: with a token, or without a valid one.";
+        page.family("baton_access_refused_total", "counter", help, &denied);
         page.syncs(counted);
         for lines in counted.lines.chunk_by(|one, next| one.family.name == next.family.name) {
             let family = lines[0].family;
@@ -199,7 +203,7 @@ mod tests {
         let mut syncs = vec![0; SYNC_BOUNDS_US.len() + 1];
         (syncs[0], syncs[2]) = (3, 1);
         let counted = Counted { workspaces: 7, syncs, sync_us: 1_000_200, ..Counted::default() };
-        let text = metrics.text(&counted);
+        let text = metrics.text(&counted, &[("known", 2), ("stranger", 9)]);
         for line in [
             "baton_requests_total{door=\"http\",outcome=\"ok\"} 1",
             "baton_requests_total{door=\"http\",outcome=\"stale\"} 0",
@@ -209,6 +213,7 @@ mod tests {
             "baton_connections 1",
             "baton_workspaces 7",
             "baton_events_pushed_total 5",
+            "baton_access_refused_total{who=\"stranger\"} 9",
             "baton_sync_seconds_bucket{le=\"0.000050\"} 3",
             "baton_sync_seconds_bucket{le=\"0.000200\"} 4",
             "baton_sync_seconds_bucket{le=\"+Inf\"} 4",

@@ -14,7 +14,9 @@ pub(crate) fn status(problem: &Problem) -> StatusCode {
         "request.method_not_allowed" => return StatusCode::METHOD_NOT_ALLOWED,
         "request.unsupported_media_type" => return StatusCode::UNSUPPORTED_MEDIA_TYPE,
         "request.timeout" => return StatusCode::REQUEST_TIMEOUT,
-        "access.no_token" | "access.bad_token" | "access.bad_jwt" => return StatusCode::UNAUTHORIZED,
+        "access.no_token" | "access.bad_token" | "access.bad_jwt" => {
+            return StatusCode::UNAUTHORIZED;
+        }
         _ => {}
     }
     match problem.kind {

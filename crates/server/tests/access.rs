@@ -32,11 +32,11 @@ const ADMINISTER: [&str; 1] = ["workspace.fork"];
 /// Stands where a caller has no business.
 const CANARY: &str = "canary-7c1f";
 
-fn grant(role: Role) -> Grant {
+pub(crate) fn grant(role: Role) -> Grant {
     Grant { role, workspaces: Vec::new(), namespaces: Vec::new(), agent: None }
 }
 
-fn patterns(texts: &[&str]) -> Vec<Pattern> {
+pub(crate) fn patterns(texts: &[&str]) -> Vec<Pattern> {
     texts.iter().map(|text| Pattern::parse(text).expect("it is a pattern")).collect()
 }
 
@@ -47,7 +47,7 @@ async fn token(baton: &Baton, grant: Grant) -> String {
 }
 
 /// A server that demands tokens, and one for each of these.
-async fn guarded(grants: Vec<Grant>) -> (Stage, Vec<String>) {
+pub(crate) async fn guarded(grants: Vec<Grant>) -> (Stage, Vec<String>) {
     let baton = in_memory(Options::default());
     let mut tokens = Vec::new();
     for grant in grants {
@@ -56,20 +56,25 @@ async fn guarded(grants: Vec<Grant>) -> (Stage, Vec<String>) {
     (Stage::on(baton, Settings { tokens: true, ..settings() }).await, tokens)
 }
 
-async fn ask(http: &mut Http, bearer: &str, path: &str, command: &Value) -> (u16, Value) {
+pub(crate) async fn ask(
+    http: &mut Http,
+    bearer: &str,
+    path: &str,
+    command: &Value,
+) -> (u16, Value) {
     let headers = [("authorization", bearer), ("content-type", "application/json")];
     let told = http.request("POST", path, &headers, &command.to_string()).await;
     (told.status, told.json())
 }
 
-async fn socket(stage: &Stage, bearer: &str) -> Socket {
+pub(crate) async fn socket(stage: &Stage, bearer: &str) -> Socket {
     let (told, socket) = Socket::shake_hands(stage.address, &[("authorization", bearer)]).await;
     assert_eq!(told.status, 101, "{}", told.head);
     socket
 }
 
 /// An example of every operation, as the description of the server has it.
-fn examples() -> Vec<(String, Value)> {
+pub(crate) fn examples() -> Vec<(String, Value)> {
     let document = baton_server::openapi();
     let path = "/paths/~1v1~1{workspace}~1commands/post/requestBody/content/application~1json";
     let examples = document.pointer(&format!("{path}/examples")).expect("there are examples");

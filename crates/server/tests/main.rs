@@ -12,6 +12,7 @@
 //! | `bad_frames`    | and every malformed frame?                                              |
 //! | `access`        | does everyone get what their token is for, and nothing else?            |
 //! | `secure`        | is all of it there behind TLS, and nothing without?                     |
+//! | `attack`        | is there a way around any of it?                                        |
 //! | `vouched`       | and those for whom an issuer vouches?                                   |
 //! | `strangers`     | can a page from elsewhere come in?                                      |
 //! | `slow_peers`    | are those left who take too long, read nothing, or vanish?              |
@@ -24,6 +25,7 @@
 //! Callers are written by hand on plain sockets, since no well-behaved client can misbehave.
 
 mod access;
+mod attack;
 mod bad_frames;
 mod bad_requests;
 mod callers;

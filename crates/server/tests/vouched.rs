@@ -122,7 +122,8 @@ async fn a_connection_ends_with_the_token_that_opened_it() {
     // As often as a machine is too slow to come in within the two seconds.
     let mut socket = loop {
         let bearer = format!("Bearer {}", token(SECRET, &claims(&json!({"role": "reader"}), 2)));
-        let (told, socket) = Socket::shake_hands(stage.address, &[("authorization", &bearer)]).await;
+        let (told, socket) =
+            Socket::shake_hands(stage.address, &[("authorization", &bearer)]).await;
         if told.status == 101 {
             break socket;
         }
@@ -137,7 +138,8 @@ async fn whoever_a_key_vouched_for_goes_with_the_key() {
     let stage = Stage::with(Settings { jwt: Some(issuer), ..settings() }).await;
     let old = token(SECRET, &claims(&json!({"role": "reader"}), 600));
     let bearer = format!("Bearer {old}");
-    let (told, mut socket) = Socket::shake_hands(stage.address, &[("authorization", &bearer)]).await;
+    let (told, mut socket) =
+        Socket::shake_hands(stage.address, &[("authorization", &bearer)]).await;
     assert_eq!(told.status, 101);
     std::fs::write(&path, OTHER).unwrap();
     keys.read_again().unwrap();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use baton_client::Method;
 use baton_core::access::{Grant, Role};
 use baton_core::{AgentId, Pattern};
-use baton_server::access::{Made, Record, Tokens, Wanted};
+use baton_server::access::{DenialPage, Made, Record, Tokens, Wanted};
 use clap::{Args, Subcommand, ValueEnum};
 use serde::Deserialize;
 use serde_json::json;
@@ -22,6 +22,7 @@ Examples:
   baton token create notes --role worker --namespace notes
   baton token ls
   baton token revoke 3f9a1c0b77de                  open connections end within a second
+  baton token refusals --limit 20                  who was refused what, and why; the newest first
   baton token create me --role admin --data ./.baton   without a server, as whoever owns the data
 
 A token is printed once. What is kept is a digest of it.
@@ -32,7 +33,10 @@ reactions; admin forks, exports and makes tokens.";
 const COLUMNS: [&str; 8] =
     ["id", "name", "role", "agent", "workspaces", "namespaces", "expires_at", "revoked_at"];
 
-/// Make, list and revoke tokens
+const REFUSAL_COLUMNS: [&str; 8] =
+    ["at", "times", "who", "from", "operation", "workspace", "code", "detail"];
+
+/// Make, list and revoke tokens, and see who was refused what
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Token {
@@ -52,6 +56,13 @@ enum Verb {
     Revoke {
         /// Which, by its id
         id: String,
+    },
+    /// See what was refused lately: who, what, where, why, when, from where
+    Refusals {
+        /// How many at most
+        #[arg(long, value_name = "COUNT", default_value_t = 100,
+              value_parser = clap::value_parser!(u64).range(1..=1_000))]
+        limit: u64,
     },
 }
 
@@ -112,6 +123,11 @@ impl Token {
             None => Desk::Server(context),
         };
         match self.verb {
+            Verb::Refusals { limit } => {
+                let path = format!("access/refusals?limit={limit}");
+                let page: DenialPage = context.administer(Method::GET, &path, None).await?;
+                output.many(&page.refusals, &REFUSAL_COLUMNS)
+            }
             Verb::Create(create) => {
                 let made = desk.create(create).await?;
                 output.said(&made, &made.token)

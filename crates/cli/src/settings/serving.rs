@@ -158,7 +158,9 @@ fn issuer(
         (true, false) => KeyFile::Set(set.into()),
     };
     if name.is_empty() || audience.is_empty() {
-        return usage("jwt_issuer and jwt_audience must be given: a token for others is none for us");
+        return usage(
+            "jwt_issuer and jwt_audience must be given: a token for others is none for us",
+        );
     }
     Ok(Some((file, name, audience)))
 }

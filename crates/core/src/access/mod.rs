@@ -55,6 +55,7 @@ pub fn is_closed(workspace: &WorkspaceName, call: &Call) -> bool {
 
 /// How much somebody may do. Each may do what those before it may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// Asks and watches.
@@ -94,6 +95,7 @@ impl Role {
 
 /// What somebody may do, and where.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Grant {
     /// How much.
@@ -230,11 +232,12 @@ impl Grant {
         Ok(())
     }
 
-    /// Whether what is of the whole server may be done, such as making tokens and backups: by an
-    /// admin of everything, since a token may be for anything, and a backup is of everything.
-    pub fn permits_server(&self) -> Result<(), Denied> {
-        if !self.role.covers(Verb::Administer) {
-            return Err(Denied::Role { role: self.role.name(), needs: Verb::Administer });
+    /// Whether what is of the whole server may be done, such as making tokens and backups: by
+    /// somebody who is limited to nothing, since a token may be for anything, and a backup is of
+    /// everything.
+    pub fn permits_server(&self, needs: Verb) -> Result<(), Denied> {
+        if !self.role.covers(needs) {
+            return Err(Denied::Role { role: self.role.name(), needs });
         }
         if !self.workspaces.is_empty() {
             return Err(Denied::BeyondWorkspaces {});

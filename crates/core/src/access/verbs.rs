@@ -65,6 +65,18 @@ impl Deed {
         Self::Import,
     ];
 
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::PutArtifact => "artifact.put",
+            Self::ReadArtifact => "artifact.read",
+            Self::PutSecret => "secret.put",
+            Self::RevealSecret => "secret.reveal",
+            Self::Export => "workspace.export",
+            Self::Import => "workspace.import",
+        }
+    }
+
     /// What it needs.
     pub fn verb(self) -> Verb {
         match self {

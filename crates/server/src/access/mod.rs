@@ -19,14 +19,15 @@
 //! Deliberately absent: passwords, and sessions of browsers.
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, Request, header};
 use baton::clock::{Clock, SystemClock};
-use baton_core::access::{CLOSED, Deed, Denied, Grant, is_closed};
-use baton_core::wire::{Call, Problem};
-use baton_core::{AgentId, Timestamp, WorkspaceName};
+use baton_core::access::{CLOSED, Deed, Denied, Grant, Verb, is_closed};
+use baton_core::wire::{Call, Problem, Spoken};
+use baton_core::{AgentId, Command, Timestamp, Wish, WorkspaceName};
 use baton_handle::Caller;
 use sha2::{Digest, Sha256};
 
@@ -34,9 +35,12 @@ use crate::refusal::Refusal;
 use crate::settings::Settings;
 use crate::shared::Signal;
 
+mod denials;
 mod jwt;
 mod tokens;
 
+pub(crate) use denials::{Attempt, Denials};
+pub use denials::{Denial, DenialPage};
 use jwt::Fingerprint;
 pub use jwt::{Issuer, KeyFile, KeyFileError};
 pub use tokens::{Made, Record, TokenError, Tokens, Wanted};
@@ -64,10 +68,14 @@ pub(crate) fn now() -> Timestamp {
 
 /// Whoever has shown a token.
 pub(crate) struct Known {
+    /// The id of the token, or the subject of an issuer's.
+    who: String,
     grant: Grant,
     expires_at: Option<Timestamp>,
     /// The key of the issuer that vouches for it, if one does.
     vouched_by: Option<Fingerprint>,
+    /// Where it is kept what its owner was refused.
+    denials: Arc<Denials>,
     /// Raised when it is revoked, or its time is over.
     ended: Signal,
 }
@@ -87,6 +95,8 @@ pub(crate) struct Access {
     /// Those whom an issuer vouches for, since they first came.
     vouched: Book,
     issuer: Option<Issuer>,
+    /// What was refused lately.
+    pub(crate) denials: Arc<Denials>,
 }
 
 impl Access {
@@ -97,6 +107,7 @@ impl Access {
             known,
             vouched,
             issuer: settings.jwt.clone(),
+            denials: Arc::default(),
         }
     }
 
@@ -111,12 +122,16 @@ impl Access {
             return;
         }
         let (grant, expires_at) = (record.grant.clone(), record.expires_at);
-        let fresh = || Arc::new(Known {
-            grant,
-            expires_at,
-            vouched_by: None,
-            ended: Signal::default(),
-        });
+        let fresh = || {
+            Arc::new(Known {
+                who: record.id.clone(),
+                grant,
+                expires_at,
+                vouched_by: None,
+                denials: Arc::clone(&self.denials),
+                ended: Signal::default(),
+            })
+        };
         known.entry(digest).or_insert_with(fresh);
     }
 
@@ -147,9 +162,11 @@ impl Access {
         let verified = issuer.verify(token, now());
         let vouched = verified.map_err(|flaw| Refusal::BadJwt { reason: flaw.words() })?;
         let fresh = Arc::new(Known {
+            who: vouched.subject,
             grant: vouched.grant,
             expires_at: Some(vouched.expires_at),
             vouched_by: Some(vouched.by),
+            denials: Arc::clone(&self.denials),
             ended: Signal::default(),
         });
         let mut book = self.vouched.write().unwrap_or_else(PoisonError::into_inner);
@@ -163,11 +180,26 @@ impl Access {
         Ok(Arc::clone(book.entry(digest).or_insert(fresh)))
     }
 
-    /// Who calls, by the headers of a request.
-    pub(crate) fn recognise(
+    /// Who calls, by the head of a request that comes from an address.
+    pub(crate) fn recognise<B>(
+        &self,
+        request: &Request<B>,
+        from: Option<IpAddr>,
+    ) -> Result<Authority, Refusal> {
+        let recognised = self.known_by(request.headers(), request.uri().query(), from);
+        if let Err(refusal) = &recognised {
+            let operation = format!("{} {}", request.method(), request.uri().path());
+            let attempt = Attempt { who: None, agent: None, from, operation, workspace: None };
+            self.denials.keep(attempt, &refusal.clone().into());
+        }
+        recognised
+    }
+
+    fn known_by(
         &self,
         headers: &HeaderMap,
         query: Option<&str>,
+        from: Option<IpAddr>,
     ) -> Result<Authority, Refusal> {
         if query.is_some_and(has_token) {
             return Err(Refusal::TokenInUrl {});
@@ -187,8 +219,11 @@ impl Access {
         let book = if of_issuer.is_some() { &self.vouched } else { &self.known };
         let found = book.read().unwrap_or_else(PoisonError::into_inner).get(&digest).cloned();
         match (found, of_issuer) {
-            (Some(known), _) if !known.is_over() => Ok(Authority(Some(known))),
-            (_, Some(issuer)) => Ok(Authority(Some(self.vouch(issuer, token, digest)?))),
+            (Some(known), _) if !known.is_over() => Ok(Authority(Some(Shown { known, from }))),
+            (_, Some(issuer)) => {
+                let known = self.vouch(issuer, token, digest)?;
+                Ok(Authority(Some(Shown { known, from })))
+            }
             (_, None) => Err(Refusal::BadToken {}),
         }
     }
@@ -214,12 +249,19 @@ fn has_token(query: &str) -> bool {
 
 /// What whoever calls may do; everything if nobody has to show a token and nobody has.
 #[derive(Clone, Default)]
-pub(crate) struct Authority(Option<Arc<Known>>);
+pub(crate) struct Authority(Option<Shown>);
+
+/// A token that was shown, and from where.
+#[derive(Clone)]
+struct Shown {
+    known: Arc<Known>,
+    from: Option<IpAddr>,
+}
 
 impl Authority {
     /// The agent that acts where none is named.
     pub(crate) fn agent(&self) -> Option<&AgentId> {
-        self.0.as_ref()?.grant.agent.as_ref()
+        self.0.as_ref()?.known.grant.agent.as_ref()
     }
 
     /// Whether a call may be made. The one place where that is decided.
@@ -229,9 +271,10 @@ impl Authority {
         agent: &AgentId,
         call: &Call,
     ) -> Result<(), Problem> {
-        self.decide(workspace, is_closed(workspace, call), |grant| {
+        let judged = self.judge(workspace, is_closed(workspace, call), |grant| {
             grant.permits(workspace, agent, call)
-        })
+        });
+        self.kept(judged, Some((workspace, agent)), || operation_of(call))
     }
 
     /// Whether whatever is called for in a workspace is permitted, so that nobody need look at it.
@@ -242,19 +285,44 @@ impl Authority {
     /// Whether something may be done that is no call.
     pub(crate) fn permits_deed(&self, caller: &Caller, deed: Deed) -> Result<(), Problem> {
         let Caller { workspace, agent, .. } = caller;
-        self.decide(workspace, workspace.as_str() == CLOSED, |grant| {
+        let judged = self.judge(workspace, workspace.as_str() == CLOSED, |grant| {
             grant.permits_deed(workspace, agent, deed)
-        })
+        });
+        self.kept(judged, Some((workspace, agent)), || deed.name().to_owned())
     }
 
-    /// Whether what is of the whole server may be done: its tokens, and a backup of it.
-    pub(crate) fn administers(&self) -> Result<(), Problem> {
-        let Some(known) = &self.0 else { return Ok(()) };
-        Self::still(known)?;
-        known.grant.permits_server().map_err(|denied| denied_as_problem(&denied))
+    /// Whether what is of the whole server may be done: its tokens, a backup of it, a look at what
+    /// was refused.
+    pub(crate) fn administers(&self, needs: Verb, operation: &str) -> Result<(), Problem> {
+        let Some(Shown { known, .. }) = &self.0 else { return Ok(()) };
+        let permitted = || known.grant.permits_server(needs);
+        let judged = Self::still(known)
+            .and_then(|()| permitted().map_err(|denied| denied_as_problem(&denied)));
+        self.kept(judged, None, || operation.to_owned())
     }
 
-    fn decide(
+    /// Keeps what was refused, for those who watch over the server. Whoever has shown no token where
+    /// none is demanded may do everything else, and is not written about.
+    fn kept(
+        &self,
+        judged: Result<(), Problem>,
+        place: Option<(&WorkspaceName, &AgentId)>,
+        operation: impl FnOnce() -> String,
+    ) -> Result<(), Problem> {
+        if let (Err(problem), Some(Shown { known, from })) = (&judged, &self.0) {
+            let attempt = Attempt {
+                who: Some(&known.who),
+                agent: place.map(|(_, agent)| agent.as_str()),
+                from: *from,
+                operation: operation(),
+                workspace: place.map(|(workspace, _)| workspace.as_str()),
+            };
+            known.denials.keep(attempt, problem);
+        }
+        judged
+    }
+
+    fn judge(
         &self,
         workspace: &WorkspaceName,
         is_closed: bool,
@@ -264,7 +332,7 @@ impl Authority {
             let denied = Denied::Workspace { workspace: workspace.clone() };
             return Err(denied_as_problem(&denied));
         }
-        let Some(known) = &self.0 else { return Ok(()) };
+        let Some(Shown { known, .. }) = &self.0 else { return Ok(()) };
         Self::still(known)?;
         rule(&known.grant).map_err(|denied| denied_as_problem(&denied))
     }
@@ -276,9 +344,23 @@ impl Authority {
     /// Waits until the token is worth nothing any more.
     pub(crate) async fn ended(&self) {
         match &self.0 {
-            Some(known) => known.ended.raised().await,
+            Some(shown) => shown.known.ended.raised().await,
             None => std::future::pending().await,
         }
+    }
+}
+
+/// The name of an operation. It is asked for when something is refused, and at no other time.
+fn operation_of(call: &Call) -> String {
+    let of_command = |command: &Command| Spoken::from(command).name;
+    match call {
+        Call::Command(command) | Call::Transaction(Wish::Command(command)) => of_command(command),
+        Call::Transaction(Wish::Fenced { command, .. }) => of_command(command),
+        Call::Transaction(Wish::Transaction { .. }) => "transaction".to_owned(),
+        Call::Query(query) => Spoken::from(query).name,
+        Call::Watch(_) => "watch".to_owned(),
+        Call::Unwatch { .. } => "unwatch".to_owned(),
+        Call::Ping => "ping".to_owned(),
     }
 }
 

@@ -22,7 +22,8 @@ const NAME_BYTES_MAX: usize = 128;
 const TOKENS_MAX: usize = 100_000;
 
 /// What is known of a token. Its digest stands in the data only.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[schemars(rename = "TokenRecord")]
 pub struct Record {
     /// Its name among tokens.
     pub id: String,
@@ -30,6 +31,7 @@ pub struct Record {
     pub name: String,
     /// SHA-256 of the token.
     #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[schemars(skip)]
     digest: String,
     /// What its owner may.
     #[serde(flatten)]
@@ -60,7 +62,8 @@ impl Record {
 }
 
 /// A token that is to be made.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
+#[schemars(rename = "TokenWanted")]
 #[serde(deny_unknown_fields)]
 pub struct Wanted {
     /// What people call it.
@@ -73,7 +76,8 @@ pub struct Wanted {
 }
 
 /// A token that was made.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[schemars(rename = "TokenMade")]
 pub struct Made {
     /// The token: it is shown this once.
     pub token: String,

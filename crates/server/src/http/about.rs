@@ -43,7 +43,7 @@ async fn ready(State(shared): State<Arc<Shared>>) -> Result<Response<Body>, Refu
 }
 
 async fn metrics(State(shared): State<Arc<Shared>>) -> Result<Response<Body>, Refused> {
-    let text = shared.metrics.text(&shared.baton.counted().await?);
+    let text = shared.metrics.text(&shared.baton.counted().await?, &shared.access.denials.totals());
     let mut response = text.into_response();
     let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);

@@ -69,7 +69,7 @@ fn envelope<'a>(visit: &'a Visit, text: &'a str) -> Result<(Caller, Frame<'a>), 
     let mut caller = visit.caller.clone();
     match &frame.agent {
         Some(name) => {
-            let agent = AgentId::parse(name).map_err(|error| Fault::field("agent", error))?;
+            let agent = AgentId::of_caller(name).map_err(|error| Fault::field("agent", error))?;
             // An agent's own commands name it as a field; who acts may be another.
             if !visit.names_agent {
                 caller.agent = agent;

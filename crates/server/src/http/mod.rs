@@ -107,7 +107,7 @@ pub(crate) async fn answer(
     place: &Arc<Place>,
     request: Request<Incoming>,
 ) -> Response {
-    let response = match admit(shared, &request) {
+    let response = match admit(shared, place, &request) {
         Ok(authority) => admitted(shared, router, place, authority, request.map(Body::new)).await,
         Err(refusal) => Refused::from(refusal).into_response(),
     };
@@ -136,13 +136,17 @@ async fn admitted(
 }
 
 /// Whether the server was called by its name, and who calls.
-fn admit(shared: &Shared, request: &Request<Incoming>) -> Result<Authority, Refusal> {
+fn admit(
+    shared: &Shared,
+    place: &Place,
+    request: &Request<Incoming>,
+) -> Result<Authority, Refusal> {
     shared.hosts.check(request.headers())?;
     // Whoever watches over processes has no token.
     if matches!(request.uri().path(), "/healthz" | "/readyz") {
         return Ok(Authority::default());
     }
-    shared.access.recognise(request.headers(), request.uri().query())
+    shared.access.recognise(request, Some(place.from))
 }
 
 async fn not_found() -> Refused {

@@ -96,7 +96,7 @@ impl<'a> Target<'a> {
     }
 
     fn names(&self) -> Option<(WorkspaceName, AgentId)> {
-        Some((WorkspaceName::parse(self.workspace).ok()?, AgentId::parse(self.agent).ok()?))
+        Some((WorkspaceName::parse(self.workspace).ok()?, AgentId::of_caller(self.agent).ok()?))
     }
 }
 

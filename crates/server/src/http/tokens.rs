@@ -1,4 +1,5 @@
-//! Tokens: made, listed and revoked by an admin. Beside the workspaces, since they are for all.
+//! Tokens: made, listed and revoked by an admin; and what was refused. Beside the workspaces, since
+//! they are for all.
 
 use std::sync::Arc;
 
@@ -7,6 +8,7 @@ use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::routing::{delete, get};
+use baton_core::access::Verb;
 use baton_core::wire::{Fault, Problem};
 use serde_json::json;
 
@@ -17,11 +19,16 @@ use crate::shared::Shared;
 
 /// Largest description of a token.
 const BODY_BYTES_MAX: usize = 64 << 10;
+/// Refusals of a page, unless more or fewer are asked for.
+const REFUSALS_USUAL: u64 = 100;
+/// Refusals of a page at most.
+const REFUSALS_MAX: u64 = 1_000;
 
 pub(super) fn routes() -> Router<Arc<Shared>> {
     Router::new()
         .route("/v1/access/tokens", get(list).post(create))
         .route("/v1/access/tokens/{token}", delete(revoke))
+        .route("/v1/access/refusals", get(refusals))
 }
 
 impl From<TokenError> for Refused {
@@ -32,16 +39,16 @@ impl From<TokenError> for Refused {
 }
 
 /// Whether whoever asks may do what is for the whole server.
-pub(super) fn admitted(request: &Request) -> Result<(), Refused> {
+pub(super) fn admitted(request: &Request, needs: Verb, operation: &str) -> Result<(), Refused> {
     let authority = request.extensions().get::<Authority>().cloned().unwrap_or_default();
-    Ok(authority.administers()?)
+    Ok(authority.administers(needs, operation)?)
 }
 
 async fn list(
     State(shared): State<Arc<Shared>>,
     request: Request,
 ) -> Result<Response<Body>, Refused> {
-    admitted(&request)?;
+    admitted(&request, Verb::Administer, "token.list")?;
     let records = Tokens::of(&shared.baton)?.all().await?;
     let tokens: Vec<Record> = records.into_iter().map(Record::shown).collect();
     Ok(body(json!({ "tokens": tokens }).to_string().into_bytes()))
@@ -51,7 +58,7 @@ async fn create(
     State(shared): State<Arc<Shared>>,
     request: Request,
 ) -> Result<Response<Body>, Refused> {
-    admitted(&request)?;
+    admitted(&request, Verb::Administer, "token.create")?;
     let text = receive_up_to(&shared, request.into_body(), BODY_BYTES_MAX).await?;
     let wanted: Wanted = serde_json::from_slice(&text)
         .map_err(|error| Fault::Malformed { reason: error.to_string() })?;
@@ -71,8 +78,32 @@ async fn revoke(
     Path(id): Path<String>,
     request: Request,
 ) -> Result<Response<Body>, Refused> {
-    admitted(&request)?;
+    admitted(&request, Verb::Administer, "token.revoke")?;
     let record = Tokens::of(&shared.baton)?.revoke(&id).await?;
     shared.access.learn(&record);
     Ok(body(serde_json::to_vec(&record.shown()).expect("tokens can be encoded")))
+}
+
+async fn refusals(
+    State(shared): State<Arc<Shared>>,
+    request: Request,
+) -> Result<Response<Body>, Refused> {
+    admitted(&request, Verb::SetUp, "access.refusals")?;
+    let (mut before, mut limit) = (None, REFUSALS_USUAL);
+    let said = request.uri().query().unwrap_or_default();
+    for (name, value) in said.split('&').filter_map(|part| part.split_once('=')) {
+        let number: Option<u64> = value.parse().ok();
+        match (name, number) {
+            ("before", Some(number)) => before = Some(number),
+            ("limit", Some(number @ 1..=REFUSALS_MAX)) => limit = number,
+            ("before" | "limit", _) => {
+                let reason =
+                    format!("it must be a number, and `limit` one from 1 to {REFUSALS_MAX}");
+                return Err(Fault::field(name, reason).into());
+            }
+            _ => return Err(Fault::field(name, "there is no such field here").into()),
+        }
+    }
+    let page = shared.access.denials.page(before, usize::try_from(limit).unwrap_or(usize::MAX));
+    Ok(body(serde_json::to_vec(&page).expect("refusals can be encoded")))
 }

@@ -78,7 +78,7 @@ impl Visit {
         let bad = |name: &HeaderName, error| Refused::from(Fault::field(name.as_str(), error));
         let authority = parts.extensions.get::<Authority>().cloned().unwrap_or_default();
         let agent = match (agent, authority.agent()) {
-            (Some(agent), _) => AgentId::parse(&agent).map_err(|error| bad(&AGENT, error))?,
+            (Some(agent), _) => AgentId::of_caller(&agent).map_err(|error| bad(&AGENT, error))?,
             (None, Some(agent)) => agent.clone(),
             (None, None) => AgentId::parse("anonymous").expect("it is a good name"),
         };
@@ -280,7 +280,7 @@ impl Visit {
         let named = self.said.iter().find(|(name, _)| name == "agent");
         if let Some((_, agent)) = named.filter(|_| !self.names_agent) {
             let bad = |error| Refused::from(Fault::field("agent", error));
-            self.caller.agent = AgentId::parse(agent).map_err(bad)?;
+            self.caller.agent = AgentId::of_caller(agent).map_err(bad)?;
         }
         Ok(())
     }

@@ -34,6 +34,15 @@ asks takes `at`, a revision or a time of the past.
 
 ";
 
+const BESIDE: &str = "\
+## Beside the workspaces
+
+What is of the whole server. See [access.md](access.md) for who may.
+
+| path | | takes | answers with |
+|---|---|---|---|
+";
+
 const EVENTS: &str = "\
 ## Events
 
@@ -55,13 +64,19 @@ pub(super) fn page(events: &Value) -> String {
         primitives.entry(operation.parts().0).or_default().push(operation);
     }
     let links: Vec<String> = primitives.keys().map(|name| format!("[{name}](#{name})")).collect();
-    writeln!(page, "{} · [types](#types) · [events](#events)\n", links.join(" · ")).unwrap();
+    writeln!(
+        page,
+        "{} · [beside](#beside-the-workspaces) · [types](#types) · [events](#events)\n",
+        links.join(" · ")
+    )
+    .unwrap();
     for (primitive, operations) in primitives {
         writeln!(page, "## {primitive}\n").unwrap();
         for operation in operations {
             write_operation(&mut page, operation, &vocabulary, &schemas[operation.name]);
         }
     }
+    write_beside(&mut page, &document);
     page.push_str("## Types\n\n");
     for (name, schema) in schemas.iter().filter(|(name, _)| is_type(name)) {
         write_type(&mut page, name, schema);
@@ -104,6 +119,32 @@ fn write_operation(
     if let Some(example) = schema["examples"].get(0) {
         writeln!(page, "```json\n{example}\n```\n").unwrap();
     }
+}
+
+/// What is of the whole server, and has a path but no command.
+fn write_beside(page: &mut String, document: &Value) {
+    page.push_str(BESIDE);
+    let paths = document["paths"].as_object().into_iter().flatten();
+    for (path, methods) in paths.filter(|(path, _)| path.starts_with("/v1/access/")) {
+        for (method, described) in methods.as_object().into_iter().flatten() {
+            let json = |content: &Value| shown(&content["content"]["application/json"]["schema"]);
+            let asked = match &described["requestBody"] {
+                Value::Null => String::new(),
+                body => json(body),
+            };
+            let is_good = |(status, _): &(&String, &Value)| status.starts_with('2');
+            let answers = described["responses"].as_object();
+            let answer = answers.and_then(|answers| answers.iter().find(is_good));
+            let answer = answer.map_or_else(String::new, |(_, answer)| {
+                let is_json = answer["content"]["application/json"].is_object();
+                if is_json { json(answer) } else { "bytes".to_owned() }
+            });
+            let summary = described["summary"].as_str().unwrap_or_default();
+            let method = method.to_uppercase();
+            writeln!(page, "| `{method} {path}` | {summary} | {asked} | {answer} |").unwrap();
+        }
+    }
+    page.push('\n');
 }
 
 fn write_type(page: &mut String, name: &str, schema: &Value) {

@@ -18,6 +18,7 @@
 //! Deliberately absent: what the WebSocket says after its handshake. `OpenAPI` has no words for
 //! it; the commands are the same.
 
+mod access;
 mod contents;
 mod examples;
 #[cfg(test)]

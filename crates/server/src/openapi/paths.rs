@@ -5,12 +5,16 @@ use serde_json::{Map, Value, json};
 
 use super::routes::{ROUTES, Rest, Route};
 use super::vocabulary::Vocabulary;
-use super::{contents, examples, reference};
+use super::{access, contents, examples, reference};
 
 /// What may be refused, by status.
-const REFUSALS: [(u16, &str); 11] = [
+const REFUSALS: [(u16, &str); 12] = [
     (400, "The request cannot be understood, or makes no sense."),
-    (403, "A page from elsewhere, or a name that is not the server's."),
+    (401, "No token was shown, or one that is worth nothing."),
+    (
+        403,
+        "A page from elsewhere, a name that is not the server's, or more than the token permits.",
+    ),
     (404, "It is not there."),
     (405, "This path does not take this method."),
     (408, "The body took too long."),
@@ -53,6 +57,7 @@ pub(super) fn paths(vocabulary: &Vocabulary) -> Value {
     paths["/v1/{workspace}/watch"]["get"] = watch(vocabulary);
     paths["/v1/ws"]["get"] = socket();
     contents::add(&mut paths);
+    access::add(&mut paths);
     about(&mut paths);
     paths
 }

@@ -11,6 +11,7 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use super::{COMPONENTS, reference};
+use crate::access::{DenialPage, Made, Record, Wanted};
 
 /// What can be said, and what is answered.
 pub(super) struct Vocabulary {
@@ -37,6 +38,7 @@ impl Vocabulary {
         let watch = schema::<Watch>(&mut generator);
         // What no command refers to, but paths and headers do.
         generator.subschema_for::<(Kind, Precondition, WorkspaceName, IdempotencyKey)>();
+        generator.subschema_for::<(Wanted, Made, Record, DenialPage)>();
         let mut components = generator.definitions().clone();
         let (mut fields, mut results) = (BTreeMap::new(), BTreeMap::new());
         for operation in OPERATIONS {

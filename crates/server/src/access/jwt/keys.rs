@@ -147,8 +147,9 @@ impl Key {
                 None => return false,
             },
             Material::Rsa { modulus, exponent } => match algorithm.rsa() {
-                Some(kind) => RsaPublicKeyComponents { n: modulus, e: exponent }
-                    .verify(kind, text, signature),
+                Some(kind) => {
+                    RsaPublicKeyComponents { n: modulus, e: exponent }.verify(kind, text, signature)
+                }
                 None => return false,
             },
             Material::P256(point) => {
@@ -305,9 +306,7 @@ fn member(member: Member) -> Option<Key> {
         ("RSA", _) => rsa_of(&bytes(&member.n)?, &bytes(&member.e)?),
         ("EC", Some("P-256")) => Material::P256(point(32)?),
         ("EC", Some("P-384")) => Material::P384(point(48)?),
-        ("OKP", Some("Ed25519")) => {
-            Material::Ed25519(bytes(&member.x).filter(|x| x.len() == 32)?)
-        }
+        ("OKP", Some("Ed25519")) => Material::Ed25519(bytes(&member.x).filter(|x| x.len() == 32)?),
         ("oct", _) => Material::Secret(bytes(&member.k).filter(|k| k.len() >= SECRET_BYTES_MIN)?),
         _ => return None,
     };

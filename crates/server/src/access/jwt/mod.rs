@@ -98,14 +98,14 @@ impl KeyFile {
 
     fn read(&self) -> Result<Vec<Key>, KeyFileError> {
         let path = self.path();
-        let unusable =
-            |reason: String| KeyFileError { path: path.display().to_string(), reason };
+        let unusable = |reason: String| KeyFileError { path: path.display().to_string(), reason };
         let length = std::fs::metadata(path).map_err(|error| unusable(error.to_string()))?.len();
         if length > FILE_BYTES_MAX {
             return Err(unusable(format!("it has more than {FILE_BYTES_MAX} bytes")));
         }
         let bytes = std::fs::read(path).map_err(|error| unusable(error.to_string()))?;
-        keys::read(&bytes, matches!(self, Self::Set(_))).map_err(|reason| unusable(reason.to_owned()))
+        keys::read(&bytes, matches!(self, Self::Set(_)))
+            .map_err(|reason| unusable(reason.to_owned()))
     }
 }
 
@@ -295,9 +295,8 @@ impl Issuer {
         let (Some(subject), Some(mut grant)) = (claims.sub, claims.baton) else {
             return Err(Flaw::Claims);
         };
-        if grant.agent.is_none() {
-            grant.agent = Some(AgentId::parse(&subject).map_err(|_| Flaw::Claims)?);
-        }
+        let agent = grant.agent.as_ref().map_or(subject.as_str(), AgentId::as_str);
+        grant.agent = Some(AgentId::of_caller(agent).map_err(|_| Flaw::Claims)?);
         Ok(Vouched { grant, subject, expires_at, by })
     }
 }

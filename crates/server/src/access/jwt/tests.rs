@@ -67,7 +67,10 @@ fn by_secret(claims: &Value) -> Result<Vouched, Flaw> {
 #[test]
 fn what_is_signed_and_in_order_becomes_a_grant() {
     let vouched = by_secret(&claims()).unwrap();
-    assert_eq!((vouched.subject.as_str(), vouched.expires_at), ("ada", Timestamp(1_700_000_600_000)));
+    assert_eq!(
+        (vouched.subject.as_str(), vouched.expires_at),
+        ("ada", Timestamp(1_700_000_600_000))
+    );
     assert_eq!(vouched.grant.agent, Some(AgentId::parse("ada").unwrap()));
     assert_eq!(vouched.grant.role.name(), "worker");
     assert_eq!(vouched.grant.workspaces.len(), 1);
@@ -95,6 +98,8 @@ fn every_claim_that_is_not_in_order_is_refused_by_name() {
         ("nbf", json!(1e300), Flaw::NotYetValid),
         ("sub", Value::Null, Flaw::Claims),
         ("sub", json!("no name\n"), Flaw::Claims),
+        ("sub", json!("baton"), Flaw::Claims),
+        ("baton", json!({"role": "reader", "agent": "baton"}), Flaw::Claims),
         ("baton", Value::Null, Flaw::Claims),
         ("baton", json!({}), Flaw::Claims),
         ("baton", json!({"role": "emperor"}), Flaw::Claims),

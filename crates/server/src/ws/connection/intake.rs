@@ -188,7 +188,7 @@ impl Connection {
             None => self.agent = self.anonymous.clone(),
             Some(name) if self.agent.as_str() == name => {}
             Some(name) => {
-                self.agent = AgentId::parse(name).map_err(|error| bad("agent", error))?;
+                self.agent = AgentId::of_caller(name).map_err(|error| bad("agent", error))?;
             }
         }
         Ok(())

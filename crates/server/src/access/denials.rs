@@ -1,0 +1,229 @@
+//! What was refused at the doors, for those who watch over them.
+//!
+//! ```text
+//!   permits? ── no ──▶ known:     who, from where, what, where, why, when ──┐
+//!   who? ── nobody ──▶ strangers: from where, what, why, when ─────────────┴─▶ the last of each
+//! ```
+//!
+//! 1. Two lists of fixed length: strangers, who can be many, push out nothing that is known of
+//!    those who have a token.
+//! 2. The same once more in a row is counted, not kept once more.
+//! 3. No token is ever in it, nor anything that looks like one, and no control characters.
+//!
+//! Deliberately absent: keeping it. It is gone with the process, as what was not carried out may
+//! be; whoever wants more collects it, or counts it in `/metrics`.
+
+use std::collections::VecDeque;
+use std::net::IpAddr;
+use std::sync::{Mutex, PoisonError};
+
+use baton_core::Timestamp;
+use baton_core::wire::Problem;
+use serde::{Deserialize, Serialize};
+
+use super::{JWT_PREFIX, PREFIX, now};
+
+/// How many are kept of each sort.
+const KEPT_MAX: usize = 1_024;
+/// What is shown of a name at most.
+const SHOWN_CHARACTERS_MAX: usize = 160;
+
+/// Something that was refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[schemars(rename = "AccessRefusal")]
+pub struct Denial {
+    /// Its number: later ones have larger ones.
+    pub number: u64,
+    /// When, for the last time.
+    pub at: Timestamp,
+    /// How often in a row.
+    pub times: u64,
+    /// The id of the token, or the subject of an issuer's; none of a stranger.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub who: Option<String>,
+    /// The agent that was to act.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// From which address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// What was wanted: the name of an operation, or the method and path of a stranger.
+    pub operation: String,
+    /// In which workspace, if in one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
+    /// Why not.
+    pub code: String,
+    /// Why not, as a sentence.
+    pub detail: String,
+}
+
+/// The newest of them, and where to go on.
+#[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[schemars(rename = "RefusalPage")]
+pub struct DenialPage {
+    /// The newest first.
+    pub refusals: Vec<Denial>,
+    /// The `before` of the next page, if there are more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<u64>,
+}
+
+/// What somebody wanted, as far as it is known.
+pub(crate) struct Attempt<'a> {
+    pub(crate) who: Option<&'a str>,
+    pub(crate) agent: Option<&'a str>,
+    pub(crate) from: Option<IpAddr>,
+    pub(crate) operation: String,
+    pub(crate) workspace: Option<&'a str>,
+}
+
+#[derive(Default)]
+struct Ring {
+    total: u64,
+    kept: VecDeque<Denial>,
+}
+
+/// What was refused lately.
+#[derive(Default)]
+pub(crate) struct Denials(Mutex<Books>);
+
+#[derive(Default)]
+struct Books {
+    last: u64,
+    known: Ring,
+    strangers: Ring,
+}
+
+/// A text without anything that could do harm where it is shown, and without a token.
+fn harmless(text: &str) -> String {
+    if text.contains(PREFIX) || text.contains(JWT_PREFIX) {
+        return "(not shown, since there may be a token in it)".to_owned();
+    }
+    text.chars().take(SHOWN_CHARACTERS_MAX).flat_map(escaped).collect()
+}
+
+fn escaped(sign: char) -> impl Iterator<Item = char> {
+    let is_harmless = sign == ' ' || sign.is_ascii_graphic() || sign.is_alphanumeric();
+    let plain = is_harmless.then_some(sign);
+    plain.into_iter().chain((!is_harmless).then(|| sign.escape_default()).into_iter().flatten())
+}
+
+impl Denials {
+    /// Keeps what was refused.
+    pub(crate) fn keep(&self, attempt: Attempt<'_>, problem: &Problem) {
+        let fresh = Denial {
+            number: 0,
+            at: now(),
+            times: 1,
+            who: attempt.who.map(harmless),
+            agent: attempt.agent.map(harmless),
+            from: attempt.from.map(|from| from.to_string()),
+            operation: harmless(&attempt.operation),
+            workspace: attempt.workspace.map(harmless),
+            code: problem.code.clone(),
+            detail: harmless(&problem.detail),
+        };
+        let mut books = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Books { last, known, strangers } = &mut *books;
+        let ring = if fresh.who.is_some() { known } else { strangers };
+        ring.total += 1;
+        if let Some(newest) = ring.kept.back_mut() {
+            let again = Denial { number: newest.number, times: newest.times, ..fresh.clone() };
+            if (Denial { at: newest.at, ..again.clone() }) == *newest {
+                *newest = Denial { times: newest.times + 1, ..again };
+                return;
+            }
+        }
+        if ring.kept.len() >= KEPT_MAX {
+            ring.kept.pop_front();
+        }
+        *last += 1;
+        ring.kept.push_back(Denial { number: *last, ..fresh });
+    }
+
+    /// Those before a number, the newest first.
+    pub(crate) fn page(&self, before: Option<u64>, limit: usize) -> DenialPage {
+        let books = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let both = books.known.kept.iter().chain(&books.strangers.kept);
+        let is_before = |denial: &&Denial| before.is_none_or(|before| denial.number < before);
+        let mut refusals: Vec<Denial> = both.filter(is_before).cloned().collect();
+        drop(books);
+        refusals.sort_unstable_by_key(|denial| std::cmp::Reverse(denial.number));
+        let has_more = refusals.len() > limit;
+        refusals.truncate(limit);
+        let cursor = refusals.last().filter(|_| has_more).map(|last| last.number);
+        DenialPage { refusals, cursor }
+    }
+
+    /// How many there were: of those who have a token, and of strangers.
+    pub(crate) fn totals(&self) -> [(&'static str, u64); 2] {
+        let books = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        [("known", books.known.total), ("stranger", books.strangers.total)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::refusal::Refusal;
+
+    fn keep(denials: &Denials, who: Option<&str>, operation: &str) {
+        let attempt = Attempt {
+            who,
+            agent: None,
+            from: Some(IpAddr::from([127, 0, 0, 1])),
+            operation: operation.to_owned(),
+            workspace: Some("w"),
+        };
+        denials.keep(attempt, &Refusal::BadToken {}.into());
+    }
+
+    #[test]
+    fn strangers_push_out_nothing_that_is_known_and_repeats_are_counted() {
+        let denials = Denials::default();
+        keep(&denials, Some("ada"), "state.set");
+        for number in 0..2 * KEPT_MAX {
+            keep(&denials, None, &format!("GET /{number}"));
+        }
+        keep(&denials, None, "GET /last");
+        keep(&denials, None, "GET /last");
+        let all = denials.page(None, usize::MAX).refusals;
+        assert_eq!(all.len(), KEPT_MAX + 1);
+        assert_eq!((all[0].operation.as_str(), all[0].times), ("GET /last", 2));
+        assert_eq!(all.last().unwrap().who.as_deref(), Some("ada"));
+        assert_eq!(denials.totals(), [("known", 1), ("stranger", 2 * KEPT_MAX as u64 + 2)]);
+    }
+
+    #[test]
+    fn pages_go_on_where_the_last_one_ended() {
+        let denials = Denials::default();
+        for number in 0..25 {
+            keep(&denials, Some(if number % 2 == 0 { "ada" } else { "bob" }), "state.set");
+        }
+        let (mut seen, mut before) = (Vec::new(), None);
+        loop {
+            let page = denials.page(before, 10);
+            seen.extend(page.refusals.iter().map(|denial| denial.number));
+            before = page.cursor;
+            if before.is_none() {
+                break;
+            }
+        }
+        assert_eq!(seen, (1..=25).rev().collect::<Vec<u64>>());
+    }
+
+    #[test]
+    fn nothing_that_is_shown_can_do_harm() {
+        for (text, shown) in [
+            ("GET /v1/w", "GET /v1/w"),
+            ("a\r\nb\x1b[31m\0", "a\\r\\nb\\u{1b}[31m\\u{0}"),
+            ("\u{202e}x", "\\u{202e}x"),
+            ("/v1/baton_0123", "(not shown, since there may be a token in it)"),
+            ("/v1/eyJhbGciOi", "(not shown, since there may be a token in it)"),
+        ] {
+            assert_eq!(harmless(text), shown);
+        }
+        assert!(harmless(&"x".repeat(10_000)).len() <= SHOWN_CHARACTERS_MAX);
+    }
+}
