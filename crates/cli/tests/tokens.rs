@@ -64,7 +64,7 @@ fn whoever_owns_the_data_makes_a_token_without_a_server() {
     assert_eq!(Ran::of(second, "").error()["code"], "log.in_use");
 }
 
-/// Signed with [`SECRET`]: for ada, a worker, by the issuer `tests` for `baton`, until the year 2100.
+/// Signed with [`SECRET`] by the issuer `tests` for `baton`: for ada, a worker, until 2100.
 const VOUCHED: &str = concat!(
     "eyJhbGciOiJIUzI1NiJ9.",
     "eyJpc3MiOiJ0ZXN0cyIsImF1ZCI6ImJhdG9uIiwic3ViIjoiYWRhIiwiZXhwIjo0MTAyNDQ0ODAw",

@@ -543,8 +543,8 @@ impl AgentId {
         Self("baton".into())
     }
 
-    /// The id of somebody who calls from outside: not the engine's own, whose hand must be told from
-    /// theirs in every history.
+    /// The id of somebody who calls from outside: not the engine's own, whose hand must be told
+    /// from theirs in every history.
     pub fn of_caller(text: &str) -> Result<Self, NameError> {
         let agent = Self::parse(text)?;
         if agent == Self::engine() {

@@ -19,8 +19,8 @@ Examples:
 
 Strongest first: option, environment, file, default. The settings of `baton serve` stand in the
 file under [serve]. A key that is not known, a value of the wrong type and one that is out of range
-are refused, all at once, each with its line. `check` also reads the files that are named: of TLS, and
-keys of an issuer.";
+are refused, all at once, each with its line. `check` also reads the files
+that are named: of TLS, and keys of an issuer.";
 
 const COLUMNS: [&str; 3] = ["key", "value", "from"];
 

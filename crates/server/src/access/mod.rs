@@ -301,8 +301,8 @@ impl Authority {
         self.kept(judged, None, || operation.to_owned())
     }
 
-    /// Keeps what was refused, for those who watch over the server. Whoever has shown no token where
-    /// none is demanded may do everything else, and is not written about.
+    /// Keeps what was refused, for those who watch over the server. Whoever has shown no token
+    /// where none is demanded may do everything else, and is not written about.
     fn kept(
         &self,
         judged: Result<(), Problem>,

@@ -9,8 +9,8 @@
 //! | `traces`    | what is left behind where people look: no token, no control character        |
 //!
 //! What is tried is made of the vocabulary where it can be, so that an operation that is added is
-//! attacked without anybody thinking of it. Slow peers, forged hosts and origins and malformed frames
-//! have files of their own beside this folder.
+//! attacked without anybody thinking of it. Slow peers, forged hosts and origins and malformed
+//! frames have files of their own beside this folder.
 
 mod canaries;
 mod documents;
