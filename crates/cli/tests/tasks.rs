@@ -1,5 +1,6 @@
 //! `baton task work`: a program for each task, for as long as its lease is kept.
 
+use std::io::{BufRead, BufReader};
 use std::process::Command;
 
 use rustix::process::Signal;
@@ -110,9 +111,15 @@ fn asked_once_it_finishes_what_was_begun_asked_twice_it_ends() {
     add(&server, &["slow", "--id", "never"]);
     let go_on = server.home.path().join("go-on");
     let script = format!("while [ ! -e {} ]; do sleep 0.01; done; echo 7", go_on.display());
-    let mut running = Running::of(work(&server, &[], &script));
+    // As a table people are told that it has heard; only then the program may end.
+    let mut running = Running::of(work(&server, &["-o", "table"], &script));
     eventually(&server, "slow", "in_progress");
     send(&running.child, Signal::TERM);
+    let mut said = BufReader::new(running.child.stderr.take().unwrap());
+    let mut heard = String::new();
+    said.read_line(&mut heard).unwrap();
+    assert!(heard.contains("what was begun is finished first"), "{heard}");
+    running.child.stderr = Some(said.into_inner());
     std::fs::write(&go_on, "").unwrap();
     assert_eq!(running.ended().0, 0);
     assert_eq!(task(&server, "slow")["result"], 7);

@@ -353,12 +353,12 @@ impl Space {
         self.time = self.time.max(time);
         self.settle();
         let tasks = self.task.trim();
-        self.message.trim();
+        let messages = self.message.trim();
         self.topic.trim();
         self.join.trim();
         self.pipeline.trim();
         let handoffs = self.handoff.trim();
-        self.let_go_of_artifacts(tasks, handoffs);
+        self.let_go_of_artifacts(tasks, handoffs, messages);
     }
 
     fn fulfil(

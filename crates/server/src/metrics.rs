@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use baton::counting::{Counted, SYNC_BOUNDS_US};
 use baton_core::Kind;
+use baton_core::wire::Problem;
 
 /// Counts how often, by door and outcome.
 #[derive(Debug, Default)]
@@ -19,6 +20,8 @@ pub struct Metrics {
     pub pushed: Counter,
     /// Connections that were refused because there were too many.
     pub refused: Counter,
+    /// Offers of work that rules refused: nothing is written about them, so only this knows.
+    pub offers_refused: Counter,
     http: Outcomes,
     websocket: Outcomes,
 }
@@ -70,6 +73,9 @@ pub enum Door {
     WebSocket,
 }
 
+/// What is told to whoever offers what the rules do not let pass.
+const OFFER_REFUSED: &str = "handoff.invalid";
+
 const KINDS: [(&str, Option<Kind>); 9] = [
     ("ok", None),
     ("invalid", Some(Kind::Invalid)),
@@ -94,6 +100,13 @@ impl Metrics {
         };
         let place = KINDS.iter().position(|(_, kind)| *kind == outcome);
         outcomes.0[place.expect("every kind is in the list")].add(1);
+    }
+
+    /// A request was refused.
+    pub fn refused_with(&self, problem: &Problem) {
+        if problem.code == OFFER_REFUSED {
+            self.offers_refused.add(1);
+        }
     }
 
     /// All of it, and what is known of the engine.
@@ -130,6 +143,7 @@ impl Metrics {
         for (name, help, value) in [
             ("baton_events_pushed_total", "Events pushed to watchers.", self.pushed.count()),
             ("baton_connections_refused_total", "Connections too many.", self.refused.count()),
+            ("baton_offers_refused_total", "Offers refused by rules.", self.offers_refused.count()),
             ("baton_snapshots_total", "Snapshots that were written.", counted.snapshots),
         ] {
             page.one(name, "counter", help, value);

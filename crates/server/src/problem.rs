@@ -1,5 +1,7 @@
 //! Errors as answers of HTTP.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::response::IntoResponse;
@@ -80,11 +82,11 @@ impl IntoResponse for Refused {
         if problem.kind == Kind::Exhausted || problem.kind == Kind::Unavailable {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }
-        response.extensions_mut().insert(Outcome(problem.kind));
+        response.extensions_mut().insert(Outcome(Arc::new(problem)));
         response
     }
 }
 
-/// The kind of a refusal, for whoever counts.
-#[derive(Clone, Copy)]
-pub(crate) struct Outcome(pub(crate) Kind);
+/// A refusal, for whoever counts.
+#[derive(Clone)]
+pub(crate) struct Outcome(pub(crate) Arc<Problem>);

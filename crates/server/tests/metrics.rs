@@ -87,6 +87,13 @@ async fn what_happens_is_counted_and_no_name_becomes_a_label() {
         ask(json!({"command": "agent.register", "agent": "canary-agent"})).await;
         ask(json!({"command": "task.create", "type": "canary-type"})).await;
         ask(json!({"command": "lock.acquire", "name": "canary-lock"})).await;
+        let check = json!({"expression": "false"});
+        ask(json!({"command": "rule.add", "name": "canary-rule", "check": check})).await;
+        // Whatever is refused with something else is not counted as refused by rules.
+        let offer = json!({"command": "handoff.offer", "to": "canary-agent"});
+        ask(json!([offer, {"command": "task.get", "task": "canary-task"}])).await;
+        let told = http.post(&format!("/v1/{workspace}/commands"), &offer).await;
+        assert!(told.status >= 400, "{}", told.status);
     }
     let text = page(&stage).await;
     assert!(!text.contains("canary"), "{text}");
@@ -98,6 +105,7 @@ async fn what_happens_is_counted_and_no_name_becomes_a_label() {
         "baton_tasks{status=\"ready\"} 2",
         "baton_held{kind=\"locks\"} 2",
         "baton_read_only 0",
+        "baton_offers_refused_total 4",
     ] {
         assert!(text.lines().any(|told| told == line), "{line} is not in {text}");
     }

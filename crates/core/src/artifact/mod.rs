@@ -13,7 +13,7 @@
 //! artifact is gone. Every upload has a blob of its own, at a place that is never used again: what
 //! is removed because an artifact expired can not be what somebody has just put again.
 //!
-//! An artifact stays while an entry, a task, a hand-off or a checkpoint names it
+//! An artifact stays while an entry, a task, a hand-off, a checkpoint or a message names it
 //! ([`artifacts`](crate::artifacts) says how). After that, and before the first does, it stays for
 //! its `keep_ms`. Whoever names one that is not there is refused, so that no record points into
 //! nothing.

@@ -120,6 +120,33 @@ scenarios! {
         (0, "ada", "artifact.get @a",           "@a bytes=5 held=0 [] until 1000"),
     ]
 
+    a_message_holds_what_it_says_and_what_is_answered => [
+        (0, "ada", r#"artifact.put @a place="^1" bytes=5 keep_ms=1000"#,
+            "artifact.put @a at ^1 bytes=5 application/octet-stream keep=1000"),
+        (0, "ada", r#"artifact.put @b place="^2" bytes=5 keep_ms=1000"#,
+            "artifact.put @b at ^2 bytes=5 application/octet-stream keep=1000"),
+        (0, "ada", r#"message.send bob {"artifact":"@c"}"#,     "refused artifact.not_found"),
+        (0, "ada", r#"message.send bob {"see":{"artifact":"@a"}}"#,
+            r#"message.sent m-0000000003 to bob {"see":{"artifact":"@a"}}"#),
+        (0, "ada", "artifact.get @a",   "@a bytes=5 held=1 [messages/m-0000000003]"),
+        (0, "ada", "artifact.delete @a", "refused artifact.in_use"),
+        // A digest of something else holds nothing.
+        (0, "ada", r#"message.send bob {"digest":"@c"}"#,
+            r#"message.sent m-0000000004 to bob {"digest":"@c"}"#),
+        // What was acknowledged is still known, and still says so.
+        (10, "bob", "inbox.receive limit=1", "message.delivered m-0000000003 to bob until 60010"),
+        (10, "bob", "inbox.ack m-0000000003", "message.acked m-0000000003 to bob"),
+        (900, "ada", "artifact.get @a", "@a bytes=5 held=1 [messages/m-0000000003]"),
+        // The answer to a request, and what does not happen.
+        (900, "ada", r#"all: message.send bob ["@b"] & state.delete shared/none"#,
+            "refused transaction.command_refused 1 state.not_found"),
+        (900, "ada", "artifact.get @b", "@b bytes=5 held=0 [] until 1000"),
+        (900, "ada", r#"message.send bob ["@b"]"#,
+            r#"message.sent m-0000000007 to bob ["@b"]"#),
+        (5_000, "ada", "time",          "nothing"),
+        (5_000, "ada", "artifact.list", "[@a, @b] bytes=10"),
+    ]
+
     only_what_says_that_it_is_an_artifact_is_refused => [
         (0, "ada", r#"state.set shared/image {"digest":"@a"}"#,
             r#"state.set shared/image v1 = {"digest":"@a"}"#),
@@ -240,4 +267,35 @@ fn every_word_is_reached() {
     let source = include_str!("vocabulary.rs");
     check_coverage(source, "code", SCENARIOS, World::codes, &["artifact.too_many"]);
     check_coverage(source, "kind", SCENARIOS, World::kinds, &[]);
+}
+
+/// What is forgotten names nothing any more, whether it was mail or a request with its answer.
+#[test]
+fn messages_that_are_forgotten_let_go() {
+    let mut world = World::new(Space::default());
+    for line in [
+        r#"artifact.put @a place="^1" bytes=5 keep_ms=1000"#,
+        r#"artifact.put @b place="^2" bytes=5 keep_ms=1000"#,
+        "agent.register ada",
+        "handler.register sum",
+    ] {
+        world.run(0, "ada", line);
+    }
+    let asked = world.run(0, "bob", r#"message.request {"handler":"sum"} {"artifact":"@a"}"#);
+    let id = asked.split_whitespace().find(|word| word.starts_with("m-"));
+    let id = id.unwrap_or_else(|| panic!("{asked}")).to_owned();
+    world.run(0, "ada", &format!(r#"message.reply {id} body={{"artifact":"@b"}}"#));
+    for artifact in ["@a", "@b"] {
+        let shown = world.run(0, "ada", &format!("artifact.get {artifact}"));
+        assert_eq!(shown, format!("{artifact} bytes=5 held=1 [messages/{id}]"));
+    }
+    // More than are kept have their time, and are over.
+    let count = limits::MESSAGES_ENDED_MAX;
+    world.run(0, "bob", &format!("many {count} message.send eve 1 ttl_ms=1000"));
+    world.run(1_000, "bob", "time");
+    for artifact in ["@a", "@b"] {
+        let shown = world.run(1_000, "ada", &format!("artifact.get {artifact}"));
+        assert_eq!(shown, format!("{artifact} bytes=5 held=0 [] until 2000"));
+    }
+    world.check(&[(2_000, "ada", "time", "artifact.expired @a; artifact.expired @b")]);
 }

@@ -36,6 +36,11 @@ pub fn mentions(json: &str) -> impl Iterator<Item = Mention> {
     })
 }
 
+/// Whether some values have anything in them that looks like an id.
+pub fn is_any_in<'a>(values: impl IntoIterator<Item = &'a Json>) -> bool {
+    values.into_iter().any(|json| mentions(json.as_str()).next().is_some())
+}
+
 /// Whether a text ends with the name, a colon, and whatever space there is.
 fn is_named(before: &[u8]) -> bool {
     let before = before.trim_ascii_end();

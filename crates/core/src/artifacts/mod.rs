@@ -1,7 +1,7 @@
 //! What an artifact is made of besides its blob: the places that name it.
 //!
 //! ```text
-//!   {"report": {"artifact": "sha256:3f0a…"}}      an entry, a task, a hand-off, a checkpoint
+//!   {"report": {"artifact": "sha256:3f0a…"}}      an entry, a task, a hand-off, a checkpoint, mail
 //!                            └─ mention ──▶ Holder ──▶ References ──▶ counted by artifact
 //! ```
 //!
@@ -19,5 +19,5 @@ mod mention;
 mod references;
 
 pub use holder::Holder;
-pub use mention::{Mention, in_list, mentioned, mentions};
+pub use mention::{Mention, in_list, is_any_in, mentioned, mentions};
 pub use references::References;

@@ -188,10 +188,10 @@ impl Table {
         undo.requester = Some((wait, self.requesters.replace(wait, Some(waiter))));
     }
 
-    /// Forgets what was long over, if there is too much of it.
-    pub fn trim(&mut self) {
-        self.shelf.trim();
+    /// Forgets what was long over, if there is too much of it; answers with messages that were.
+    pub fn trim(&mut self) -> Vec<MessageId> {
         self.desks.trim();
+        self.shelf.trim()
     }
 
     /// A message.
@@ -312,7 +312,7 @@ impl Table {
 /// A message as it begins.
 fn sent(event: &Event, moment: &Moment<'_>) -> Message {
     let Event::Sent(sent) = event else { panic!("only a known message changes") };
-    let Sent { message, to, body, thread, reply_to, expires_at, request } = sent.as_ref();
+    let Sent { message, to, body, holds: _, thread, reply_to, expires_at, request } = sent.as_ref();
     let asked = |asked: &super::vocabulary::Requested| Asked {
         address: asked.address.clone(),
         deadline: asked.deadline,

@@ -224,6 +224,10 @@ pub enum Event {
         to: AgentId,
         /// With what.
         answer: Given,
+        /// Whether the answer may name artifacts, which the message holds then. In earlier versions
+        /// none did.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        holds: bool,
         /// The call that waited for it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         wait: Option<WaitId>,
@@ -321,6 +325,9 @@ pub struct Sent {
     pub to: AgentId,
     /// What it says.
     pub body: Json,
+    /// Whether it may name artifacts, which it holds then. In earlier versions none did.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub holds: bool,
     /// The conversation it belongs to, if it did not begin one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<MessageId>,

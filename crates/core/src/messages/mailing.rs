@@ -1,6 +1,7 @@
 //! The rules of sending, receiving and acknowledging.
 
 use super::{Message, Status};
+use crate::artifacts::is_any_in;
 use crate::limits;
 use crate::message::{About, Ack, Decided, Event, Receive, Rejection, Reply, Send, Sent, Table};
 use crate::names::{AgentId, MessageId};
@@ -50,8 +51,9 @@ pub(crate) fn send(table: &Table, command: Send, stamp: &Stamp) -> Result<Decide
     });
     let thread = thread.or(answered);
     let message = table.fresh_id(stamp.revision);
-    let sent =
-        Sent { message: message.clone(), to, body, thread, reply_to, expires_at, request: None };
+    let id = message.clone();
+    let holds = is_any_in([&body]);
+    let sent = Sent { message: id, to, body, holds, thread, reply_to, expires_at, request: None };
     Ok(about(message, Event::Sent(Box::new(sent))))
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::mailing::{about, check_room, known, wrong_status};
 use super::{Address, Given, Message, Status};
+use crate::artifacts::is_any_in;
 use crate::limits;
 use crate::message::{
     About, Answered, Decided, Event, Failed, Rejection, Reply, Request, Requested, Respond, Sent,
@@ -38,7 +39,9 @@ pub(crate) fn request(
     let message = table.fresh_id(stamp.revision);
     let (deadline, key) = (stamp.now.after(timeout_ms), stamp.key.clone());
     let request = Some(Requested { address, deadline, wait: stamp.wait(), key });
-    let sent = Sent { message, to, body, thread: None, reply_to: None, expires_at: None, request };
+    let holds = is_any_in([&body]);
+    let (thread, reply_to, expires_at) = (None, None, None);
+    let sent = Sent { message, to, body, holds, thread, reply_to, expires_at, request };
     Ok(Decided { events: vec![Event::Sent(Box::new(sent))], about: About::Later })
 }
 
@@ -197,6 +200,7 @@ pub(crate) fn reply(table: &Table, command: Respond, stamp: &Stamp) -> Result<De
         status => return Err(Rejection::TooLate { request: id, status }),
     }
     let wait = table.requesters().of(&id).next().map(|waiter| waiter.wait.id);
+    let holds = is_any_in(body.iter().chain(&error));
     let (to, answer) = (message.to.clone(), Given { body, error });
-    Ok(about(id.clone(), Event::Replied { message: id, to, answer, wait }))
+    Ok(about(id.clone(), Event::Replied { message: id, to, answer, holds, wait }))
 }

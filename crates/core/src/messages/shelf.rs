@@ -139,15 +139,18 @@ impl Shelf {
         self.redelivery_of(message).is_some_and(|moment| moment <= now)
     }
 
-    /// Forgets the messages that ended first, if there are too many. It happens after every batch,
-    /// to the same ones whenever the batch is replayed.
-    pub fn trim(&mut self) {
+    /// Forgets the messages that ended first, if there are too many, and answers with them. It
+    /// happens after every batch, to the same ones whenever the batch is replayed.
+    pub fn trim(&mut self) -> Vec<MessageId> {
+        let mut forgotten = Vec::new();
         while self.ended.len() > limits::MESSAGES_ENDED_MAX
             || self.ended_bytes > limits::MESSAGES_ENDED_BYTES_MAX
         {
-            let Some((_, id)) = self.ended.first().cloned() else { return };
+            let Some((_, id)) = self.ended.first().cloned() else { break };
             self.replace(&id, None);
+            forgotten.push(id);
         }
+        forgotten
     }
 
     /// A message.

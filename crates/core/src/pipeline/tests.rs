@@ -355,6 +355,7 @@ scenarios! {
 #[test]
 fn every_code_and_every_event_is_reached() {
     let source = include_str!("vocabulary.rs");
+    // So many of them that they have a test of their own.
     check_coverage(source, "code", SCENARIOS, World::codes, &["pipeline.too_many"]);
     check_coverage(source, "kind", SCENARIOS, World::kinds, &[]);
 }
@@ -526,6 +527,25 @@ fn a_hundred_stages_are_left_out_in_one_commit() {
         "1 pipeline.completed; 1 pipeline.created; 100 pipeline.stage_completed; \
          100 pipeline.stage_ready"
     );
+}
+
+/// There is room for so many bytes of unfinished ones, and what has finished makes some.
+#[test]
+fn there_may_only_be_so_much_of_them() {
+    let mut world = World::new(Space::default());
+    let input = limits::VALUE_BYTES_MAX;
+    let create = |name: usize| {
+        format!(r#"pipeline.create p{name} stages=[{{"name":"a"}}] input=bytes:{input}"#)
+    };
+    let fitting = limits::PIPELINES_BYTES_MAX / input;
+    let refused = (0..fitting + 1)
+        .find(|number| world.run(0, "ann", &create(*number)) == "refused pipeline.too_many");
+    assert_eq!(refused, Some(fitting - 1), "they take a little more than what they are given");
+    world.run(1, "ann", "pipeline.abort p0");
+    let told = world.run(2, "ann", &create(fitting));
+    assert!(told.contains("pipeline.created"), "{told}");
+    assert_eq!(world.run(2, "ann", &create(fitting + 1)), "refused pipeline.too_many");
+    world.space.pipeline.check();
 }
 
 #[test]

@@ -11,10 +11,11 @@ use crate::command::Command;
 use crate::event::Event;
 use crate::handoffs::{Handoff, Offer};
 use crate::json::Json;
-use crate::names::{ArtifactId, HandoffId, TaskId};
+use crate::messages::Message;
+use crate::names::{ArtifactId, HandoffId, MessageId, TaskId};
 use crate::rejection::Rejection;
 use crate::tasks::Record;
-use crate::{artifact, checkpoint, handoff, namespace, state, task};
+use crate::{artifact, checkpoint, handoff, message, namespace, state, task};
 
 impl Space {
     /// Refuses a command that names an artifact which is not there.
@@ -26,6 +27,7 @@ impl Space {
                 self.check_values([patch.patch.value()])
             }
             Command::Task(command) => self.check_task(command),
+            Command::Message(command) => self.check_message(command),
             Command::Handoff(command) => self.check_handoff(command),
             Command::Checkpoint(checkpoint::Command::Save(save)) => {
                 self.check_values(std::iter::once(&save.state).chain(&save.metadata))
@@ -33,7 +35,6 @@ impl Space {
             Command::State(_)
             | Command::Namespace(_)
             | Command::Agent(_)
-            | Command::Message(_)
             | Command::Topic(_)
             | Command::Stream(_)
             | Command::Rule(_)
@@ -74,6 +75,25 @@ impl Space {
             | task::Command::LetGo { .. }
             | task::Command::GiveUp { .. }
             | task::Command::Expire => Ok(()),
+        }
+    }
+
+    fn check_message(&self, command: &message::Command) -> Result<(), Rejection> {
+        match command {
+            message::Command::Send(send) => self.check_values([&send.body]),
+            message::Command::Request(request) => self.check_values([&request.body]),
+            message::Command::Reply(respond) => {
+                self.check_values(respond.body.iter().chain(&respond.error))
+            }
+            message::Command::Receive(_)
+            | message::Command::Ack(_)
+            | message::Command::Requeue { .. }
+            | message::Command::Register { .. }
+            | message::Command::Remove { .. }
+            | message::Command::Deliver { .. }
+            | message::Command::LetGo { .. }
+            | message::Command::GiveUp { .. }
+            | message::Command::Expire => Ok(()),
         }
     }
 
@@ -165,9 +185,15 @@ impl Space {
                 vec![(Holder::Handoff(handoff.id.clone()), named)]
             }
             Event::Checkpoint(event) => self.named_by_checkpoints(event),
+            Event::Message(event) => {
+                let Some(message) = speaking(event).and_then(|id| self.message.get(id)) else {
+                    return;
+                };
+                let named = self.named_in(said_in_message(message));
+                vec![(Holder::Message(message.id.clone()), named)]
+            }
             Event::Namespace(_)
             | Event::Agent(_)
-            | Event::Message(_)
             | Event::Topic(_)
             | Event::Stream(_)
             | Event::Rule(_)
@@ -216,12 +242,19 @@ impl Space {
 
     /// What is forgotten after a batch names nothing any more. It happens to the same records
     /// whenever the batch is replayed, and cannot be refused.
-    pub(super) fn let_go_of_artifacts(&mut self, tasks: Vec<TaskId>, handoffs: Vec<HandoffId>) {
+    pub(super) fn let_go_of_artifacts(
+        &mut self,
+        tasks: Vec<TaskId>,
+        handoffs: Vec<HandoffId>,
+        messages: Vec<MessageId>,
+    ) {
         if self.artifact.is_idle() {
             return;
         }
         let tasks = tasks.into_iter().map(Holder::Task);
-        let gone = nothing(tasks.chain(handoffs.into_iter().map(Holder::Handoff)));
+        let handoffs = handoffs.into_iter().map(Holder::Handoff);
+        let messages = messages.into_iter().map(Holder::Message);
+        let gone = nothing(tasks.chain(handoffs).chain(messages));
         self.artifact.refer(gone, self.time);
     }
 
@@ -238,6 +271,9 @@ impl Space {
                     self.handoff.get(handoff).map(|it| mentioned(said_in_handoff(it)))
                 }
                 Holder::Checkpoint(task, number) => self.named_by_number(task, *number),
+                Holder::Message(message) => {
+                    self.message.get(message).map(|it| mentioned(said_in_message(it)))
+                }
             };
             let named = named.unwrap_or_else(|| panic!("`{holder}` holds although it is gone"));
             for artifact in artifacts {
@@ -286,6 +322,35 @@ fn said_of_task(record: &Record) -> impl Iterator<Item = &Json> {
     let metadata = record.terms.iter().flat_map(|terms| &terms.metadata);
     let course = record.course.iter().flat_map(|it| it.result.iter().chain(&it.artifacts));
     record.definition.iter().chain(metadata).chain(course)
+}
+
+/// The message that something is said in by an event, if that may name artifacts.
+fn speaking(event: &message::Event) -> Option<&MessageId> {
+    match event {
+        message::Event::Sent(sent) => sent.holds.then_some(&sent.message),
+        message::Event::Replied { message, holds, .. } => holds.then_some(message),
+        message::Event::Delivered { .. }
+        | message::Event::Returned { .. }
+        | message::Event::Acked { .. }
+        | message::Event::Died { .. }
+        | message::Event::Expired { .. }
+        | message::Event::Requeued { .. }
+        | message::Event::TimedOut { .. }
+        | message::Event::Lost { .. }
+        | message::Event::Rerouted { .. }
+        | message::Event::Rejoined { .. }
+        | message::Event::Queued { .. }
+        | message::Event::GaveUp { .. }
+        | message::Event::HandlerAdded { .. }
+        | message::Event::HandlerRemoved { .. }
+        | message::Event::HandlersGone { .. } => None,
+    }
+}
+
+fn said_in_message(message: &Message) -> impl Iterator<Item = &Json> {
+    let answer = message.request.iter().flat_map(|asked| &asked.answer);
+    let answer = answer.flat_map(|given| given.body.iter().chain(&given.error));
+    std::iter::once(&message.body).chain(answer)
 }
 
 fn said_in_handoff(handoff: &Handoff) -> impl Iterator<Item = &Json> {

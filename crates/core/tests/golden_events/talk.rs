@@ -71,6 +71,7 @@ fn sent(request: Option<Requested>) -> message::Event {
         message: id(),
         to: bob(),
         body: json(r#"{"text":"hé"}"#),
+        holds: false,
         thread: None,
         reply_to: None,
         expires_at: None,
@@ -83,9 +84,24 @@ fn answered() -> message::Event {
         message: id(),
         to: bob(),
         body: json("1"),
+        holds: false,
         thread: Some(MessageId::parse("m-0000000001").unwrap()),
         reply_to: Some(MessageId::parse("m-0000000002.00003").unwrap()),
         expires_at: Some(until()),
+        request: None,
+    }))
+}
+
+/// A body that may name an artifact.
+fn holding() -> message::Event {
+    message::Event::Sent(Box::new(Sent {
+        message: id(),
+        to: bob(),
+        body: json(r#"{"artifact":"sha256:0123"}"#),
+        holds: true,
+        thread: None,
+        reply_to: None,
+        expires_at: None,
         request: None,
     }))
 }
@@ -100,6 +116,7 @@ pub(super) fn messages() -> Vec<(&'static str, Event)> {
     vec![
         ("message.sent", sent(None)),
         ("message.sent with a thread", answered()),
+        ("message.sent with an artifact held", holding()),
         ("message.sent with an agent asked", sent(Some(requested(Address::Agent(bob()), None)))),
         (
             "message.sent with a handler asked",
@@ -121,11 +138,21 @@ pub(super) fn messages() -> Vec<(&'static str, Event)> {
         ("message.requeued", Fact::Requeued { message: message(), to: to() }),
         (
             "message.replied",
-            Fact::Replied { message: message(), to: to(), answer: body("3"), wait },
+            Fact::Replied { message: message(), to: to(), answer: body("3"), holds: false, wait },
+        ),
+        (
+            "message.replied with an artifact",
+            Fact::Replied {
+                message: message(),
+                to: to(),
+                answer: body(r#"{"artifact":"sha256:0123"}"#),
+                holds: true,
+                wait: None,
+            },
         ),
         (
             "message.replied with an error",
-            Fact::Replied { message: message(), to: to(), answer: error, wait: None },
+            Fact::Replied { message: message(), to: to(), answer: error, holds: false, wait: None },
         ),
         ("message.timed_out", Fact::TimedOut { message: message(), to: to(), wait }),
         ("message.lost", Fact::Lost { message: message(), to: to(), wait }),

@@ -126,6 +126,7 @@ async fn many(visit: &Visit, text: &str) -> Result<Response<Body>, Refused> {
         match answer.expect("everything that was handed in is answered") {
             Ok(answer) => write_answer(&mut body, &answer),
             Err(problem) => {
+                visit.shared.metrics.refused_with(&problem);
                 body.extend_from_slice(b"\"error\":");
                 serde_json::to_writer(&mut body, &problem).expect("problems can be encoded");
             }

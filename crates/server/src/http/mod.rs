@@ -111,8 +111,11 @@ pub(crate) async fn answer(
         Ok(authority) => admitted(shared, router, place, authority, request.map(Body::new)).await,
         Err(refusal) => Refused::from(refusal).into_response(),
     };
-    let outcome = response.extensions().get::<Outcome>().map(|outcome| outcome.0);
-    shared.metrics.answered(Door::Http, outcome);
+    let outcome = response.extensions().get::<Outcome>().map(|outcome| &outcome.0);
+    shared.metrics.answered(Door::Http, outcome.map(|problem| problem.kind));
+    if let Some(problem) = outcome {
+        shared.metrics.refused_with(problem);
+    }
     response
 }
 

@@ -74,6 +74,7 @@ impl Outbox {
 
     pub(super) fn refuse(&mut self, id: Option<u64>, problem: &Problem) {
         self.shared.metrics.answered(Door::WebSocket, Some(problem.kind));
+        self.shared.metrics.refused_with(problem);
         self.format.write(room(&mut self.bytes), |out| {
             match id {
                 Some(id) => begin(out, id),
