@@ -112,6 +112,9 @@ pub(super) fn messages() -> Vec<(&'static str, Event)> {
     let capability = Address::Capability { capability: "sum".to_owned() };
     let body = |body: &str| Given { body: Some(json(body)), error: None };
     let error = Given { body: None, error: Some(json(r#"{"code":"overflow"}"#)) };
+    let held = body(r#"{"artifact":"sha256:0123"}"#);
+    let replied =
+        |answer, holds, wait| Fact::Replied { message: id(), to: bob(), answer, holds, wait };
     let requester = ada();
     vec![
         ("message.sent", sent(None)),
@@ -136,24 +139,9 @@ pub(super) fn messages() -> Vec<(&'static str, Event)> {
         ("message.died", Fact::Died { message: message(), to: to() }),
         ("message.expired", Fact::Expired { message: message(), to: to() }),
         ("message.requeued", Fact::Requeued { message: message(), to: to() }),
-        (
-            "message.replied",
-            Fact::Replied { message: message(), to: to(), answer: body("3"), holds: false, wait },
-        ),
-        (
-            "message.replied with an artifact",
-            Fact::Replied {
-                message: message(),
-                to: to(),
-                answer: body(r#"{"artifact":"sha256:0123"}"#),
-                holds: true,
-                wait: None,
-            },
-        ),
-        (
-            "message.replied with an error",
-            Fact::Replied { message: message(), to: to(), answer: error, holds: false, wait: None },
-        ),
+        ("message.replied", replied(body("3"), false, wait)),
+        ("message.replied with an artifact", replied(held, true, None)),
+        ("message.replied with an error", replied(error, false, None)),
         ("message.timed_out", Fact::TimedOut { message: message(), to: to(), wait }),
         ("message.lost", Fact::Lost { message: message(), to: to(), wait }),
         ("message.rerouted", Fact::Rerouted { message: message(), to: to(), next: ada() }),
