@@ -11,12 +11,14 @@
 //!                      [--baton PATH] [--without NAME,NAME]
 //!   baton-bench search [--keys N] [--only WORD] [--folder F] [--json F]
 //!   baton-bench soak   [--seconds S] [--folder F] [--json F] [--baton PATH]
+//!   baton-bench fairness [--seconds S] [--turns N] [--folder F] [--json F] [--baton PATH]
 //! ```
 //!
 //! `kernel` is the engine in process against a bare file, `peers` is the server against Redis,
 //! Postgres and etcd, `work` is its tasks and locks against theirs and those of `BullMQ`, `talk` is
 //! its messages, topics and streams against Redis and NATS, `search` is what questions cost among a
-//! million tasks, against what one may wait, `soak` is whether memory grows in ten minutes.
+//! million tasks, against what one may wait, `soak` is whether memory grows in ten minutes, `fairness`
+//! is what a quiet tenant waits for beside a noisy one, against what it waits for alone.
 //!
 //! | option | means | default |
 //! |---|---|---|
@@ -32,6 +34,7 @@
 //! It always exits with 0 when it could measure: a missed target on a noisy machine is for a person
 //! to judge.
 
+mod fairness;
 mod kernel;
 mod options;
 mod peers;
@@ -63,6 +66,7 @@ fn main() -> ExitCode {
         Ok(Mode::Talk(options)) => talk::run(&options),
         Ok(Mode::Search(options)) => search::run(&options),
         Ok(Mode::Soak(options)) => soak::run(&options),
+        Ok(Mode::Fairness(options)) => fairness::run(&options),
         Ok(Mode::Part(part)) => kernel::run_part(&part),
         Err(error) => Err(error.into()),
     };

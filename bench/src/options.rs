@@ -6,7 +6,7 @@ mod tests;
 use std::path::PathBuf;
 use std::time::Duration;
 
-const BENCHMARKS: &str = "`kernel`, `peers`, `work`, `talk`, `search` and `soak`";
+const BENCHMARKS: &str = "`kernel`, `peers`, `work`, `talk`, `search`, `soak` and `fairness`";
 
 /// What to do.
 pub(crate) enum Mode {
@@ -22,6 +22,8 @@ pub(crate) enum Mode {
     Search(Options),
     /// Wear a server in.
     Soak(Options),
+    /// Measure what a quiet tenant waits for beside a noisy one.
+    Fairness(Options),
     /// Be the process that is measured, or killed. Only the benchmark itself asks for this.
     Part(Part),
 }
@@ -48,13 +50,14 @@ enum Benchmark {
     Talk,
     Search,
     Soak,
+    Fairness,
 }
 
 impl Benchmark {
     /// Servers that can be left out.
     fn servers(self) -> &'static [&'static str] {
         match self {
-            Self::Kernel | Self::Search => &[],
+            Self::Kernel | Self::Search | Self::Fairness => &[],
             Self::Peers => &crate::peers::SERVERS,
             Self::Work => &crate::work::SERVERS,
             Self::Talk => &crate::talk::SERVERS,
@@ -92,6 +95,7 @@ impl Options {
             Some("talk") => Self::parse_for(Benchmark::Talk, arguments).map(Mode::Talk),
             Some("search") => Self::parse_for(Benchmark::Search, arguments).map(Mode::Search),
             Some("soak") => Self::parse_for(Benchmark::Soak, arguments).map(Mode::Soak),
+            Some("fairness") => Self::parse_for(Benchmark::Fairness, arguments).map(Mode::Fairness),
             Some("part") => parse_part(arguments).map(Mode::Part),
             Some(other) => Err(format!("`{other}` is not a benchmark; there are {BENCHMARKS}")),
             None => Err(format!("name a benchmark: there are {BENCHMARKS}")),
@@ -104,6 +108,7 @@ impl Options {
     ) -> Result<Self, String> {
         let servers = benchmark.servers();
         let has_servers = !servers.is_empty();
+        let has_program = has_servers || benchmark == Benchmark::Fairness;
         let mut options = Self {
             turn: benchmark.turn(),
             turns: 5,
@@ -129,7 +134,7 @@ impl Options {
                 "--only" => options.only = Some(value),
                 "--folder" => options.folder = value.into(),
                 "--json" => options.json = Some(value.into()),
-                "--baton" if has_servers => options.baton = Some(value.into()),
+                "--baton" if has_program => options.baton = Some(value.into()),
                 "--without" if has_servers => options.without = names(&value, servers)?,
                 _ => return Err(format!("`{name}` is not an option")),
             }

@@ -21,6 +21,7 @@
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use mio::{Events, Interest, Poll, Token};
@@ -184,6 +185,23 @@ pub(crate) fn measure<R: Requests, A: Answers>(
     driver.stop();
     driver.finish()?;
     Ok(served)
+}
+
+/// Drives a server until told to end; answers with how many requests a second it has answered.
+pub(crate) fn flood<R: Requests, A: Answers>(
+    opened: Vec<Opened<R, A>>,
+    in_flight: usize,
+    is_over: &AtomicBool,
+) -> Outcome<f64> {
+    let mut driver = Driver::new(opened, in_flight, usize::MAX)?;
+    let mut operations = 0;
+    while !is_over.load(Ordering::Relaxed) {
+        operations += driver.round()?;
+    }
+    let seconds = driver.clock.elapsed().as_secs_f64();
+    driver.stop();
+    driver.finish()?;
+    Ok(count(operations) / seconds)
 }
 
 struct Driver<R, A> {

@@ -154,7 +154,7 @@ fn postgres() -> Option<Postgres> {
 }
 
 /// The program given, or the one built beside this: cargo decides whether it is fresh.
-fn baton(given: Option<&Path>) -> Outcome<PathBuf> {
+pub(crate) fn baton(given: Option<&Path>) -> Outcome<PathBuf> {
     if let Some(path) = given {
         let found = path.is_file().then(|| path.to_path_buf());
         return found.ok_or_else(|| format!("`{}` is not a program", path.display()).into());

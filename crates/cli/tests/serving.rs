@@ -1,8 +1,9 @@
 //! Starting, refusing to start, and ending.
 
+use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::process::{Ran, Running, Server, baton};
 
@@ -68,4 +69,40 @@ fn data_outlives_the_server() {
     server.kill();
     server.restart();
     assert_eq!(server.run("state get plan --value").stdout, "1\n");
+}
+
+#[test]
+fn a_log_for_programs_is_one_object_in_every_line() {
+    let home = tempfile::tempdir().unwrap();
+    let mut serve = baton(home.path());
+    serve.args(["serve", "--data", "data", "--listen", "127.0.0.1:0", "--log-format", "json"]);
+    serve.args(["--log-level", "debug", "--tokens"]);
+    let mut child = serve.spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let mut next = |what: &str| {
+        let line = lines.find_map(|line| {
+            let line: serde_json::Value = serde_json::from_str(&line.unwrap()).unwrap();
+            assert!(line["time"].is_string() && line["level"].is_string(), "{line}");
+            (line["what"] == what).then_some(line)
+        });
+        line.unwrap_or_else(|| panic!("no `{what}`"))
+    };
+    let token = next("token.first")["token"].as_str().unwrap().to_owned();
+    let address = next("server.began")["address"].as_str().unwrap().to_owned();
+    let mut set = baton(home.path());
+    set.args(["--url", &address, "--access-token", &token, "state", "set", "plan", "1"]);
+    assert_eq!(Ran::of(set, "").code, 0);
+    assert_eq!(next("operation.asked")["operation"], "state.set");
+    let pid = Pid::from_child(&child);
+    kill_process(pid, Signal::TERM).unwrap();
+    next("server.ended");
+    assert!(child.wait().unwrap().success());
+    for (option, value) in
+        [("--log-level", "loud"), ("--log-format", "xml"), ("--log-slow-ms", "0")]
+    {
+        let mut serve = baton(home.path());
+        serve.args(["serve", "--data", "data", "--listen", "127.0.0.1:0", option, value]);
+        let ran = Ran::of(serve, "");
+        assert_eq!(ran.code, 2, "{ran:?}");
+    }
 }

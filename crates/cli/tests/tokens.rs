@@ -122,3 +122,34 @@ fn an_issuer_is_named_wholly_or_not_at_all() {
         assert_eq!((refused.code, refused.error()["code"].clone()), (2, code.into()), "{more:?}");
     }
 }
+
+#[test]
+fn quotas_of_a_file_and_of_a_token_hold() {
+    let home = tempfile::tempdir().unwrap();
+    let text = "[quota]\nentries_max = 2\n[quota.workspace.free]\nentries_max = 0\n";
+    std::fs::write(home.path().join("mine.toml"), text).unwrap();
+    let server = Server::in_home(home, &["--config", "mine.toml", "--tokens"]);
+    let admin = server.banner.split("export BATON_TOKEN=").nth(1).unwrap();
+    let admin = admin.split_whitespace().next().unwrap();
+    for (workspace, key, code) in
+        [("w", "a", 0), ("w", "b", 0), ("w", "c", 7), ("w", "a", 0), ("free", "c", 0)]
+    {
+        let ran = run(&server, admin, &format!("--workspace {workspace} state set {key} 1"));
+        assert_eq!(ran.code, code, "{workspace} {key}: {ran:?}");
+    }
+    let refused = run(&server, admin, "--workspace w state set c 1");
+    assert_eq!(refused.error()["code"], "quota.entries");
+    let made = run(&server, admin, "token create slow --role worker --bytes-rate 1").json();
+    assert_eq!(made["quota"]["bytes_per_s"], 1);
+    let slow = made["token"].as_str().unwrap();
+    let long = "9".repeat(300);
+    let ran = run(&server, slow, &format!("--workspace free state set long {long}"));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let refused = run(&server, slow, "--workspace free state set long 1");
+    assert_eq!((refused.code, refused.error()["code"].clone()), (7, "quota.bytes".into()));
+    let refused = run(&server, admin, "token create none --role worker --rate 0");
+    assert_eq!(refused.code, 2, "{refused:?}");
+    let shown = run(&server, admin, "--config mine.toml config show").json();
+    let row = shown.as_array().unwrap().iter().find(|row| row["key"] == "quota.entries_max");
+    assert_eq!(row.unwrap()["value"], "2");
+}

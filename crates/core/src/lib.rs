@@ -111,6 +111,6 @@ pub use pattern::Pattern;
 pub use rejection::Rejection;
 pub use reply::{Answer, Reply};
 pub use rules::Rules;
-pub use space::{Committed, Ended, Outcome, PlainSet, Space};
+pub use space::{Bounds, Committed, Ended, Outcome, PlainSet, Space};
 pub use time::Timestamp;
 pub use transaction::Precondition;

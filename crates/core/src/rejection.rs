@@ -128,6 +128,22 @@ pub enum Rejection {
         /// How much there may be.
         max: usize,
     },
+    /// The workspace would have more keys than it may.
+    #[error("the workspace would have {given} entries, its quota is {max}")]
+    TooManyEntries {
+        /// How many it would have.
+        given: u64,
+        /// How many it may have.
+        max: u64,
+    },
+    /// The workspace would hold more than it may.
+    #[error("the workspace would hold {given} bytes, its quota is {max}")]
+    TooManyBytes {
+        /// How many it would hold.
+        given: u64,
+        /// How many it may hold.
+        max: u64,
+    },
     /// Policies kept causing each other.
     #[error("policies went on for more than {max} rounds")]
     PolicyRounds {
@@ -192,6 +208,8 @@ impl Rejection {
             Self::StaleToken { .. } => "request.stale_token",
             Self::CannotWait {} => "transaction.cannot_wait",
             Self::TooLarge { .. } => "transaction.too_large",
+            Self::TooManyEntries { .. } => "quota.entries",
+            Self::TooManyBytes { .. } => "quota.stored_bytes",
             Self::PolicyRounds { .. } => "policy.too_many_rounds",
             Self::KeyReused { .. } => "idempotency.key_reused",
             Self::Name(_) => "request.bad_name",
@@ -236,7 +254,9 @@ impl Rejection {
             | Self::SchemaText(_) => Kind::Invalid,
             Self::StaleToken { .. } => Kind::Stale,
             Self::TooLarge { .. } => Kind::TooLarge,
-            Self::PolicyRounds { .. } => Kind::Exhausted,
+            Self::TooManyEntries { .. } | Self::TooManyBytes { .. } | Self::PolicyRounds { .. } => {
+                Kind::Exhausted
+            }
         }
     }
 
@@ -273,6 +293,12 @@ impl Rejection {
             }
             Self::CannotWait {} => "leave out wait_ms, or send the command by itself",
             Self::TooLarge { .. } => "split it into several commits",
+            Self::TooManyEntries { .. } => {
+                "delete entries that nobody needs, or ask whoever runs the server for more room"
+            }
+            Self::TooManyBytes { .. } => {
+                "delete what nobody needs, artifacts first, or ask whoever runs the server for more"
+            }
             Self::PolicyRounds { .. } => "look for policies or reactions that cause each other",
             Self::KeyReused { .. } => "use a fresh key for every new request",
             Self::Name(_) => "choose a name within the rules of the detail",

@@ -17,6 +17,7 @@ use crate::{
 };
 
 mod asking;
+mod bounds;
 mod founding;
 mod handing;
 mod head;
@@ -31,6 +32,7 @@ mod talking;
 mod tests;
 mod timing;
 
+pub use bounds::Bounds;
 pub use head::Head;
 pub use plainly::PlainSet;
 use plan::Plan;
@@ -84,6 +86,8 @@ pub struct Space {
     /// The last one given.
     token: Token,
     journal: Vec<Undo>,
+    /// How much may be there, if there is a bound to it.
+    bounds: Option<Bounds>,
 }
 
 /// What a commit did.
@@ -174,7 +178,9 @@ impl Space {
             key: keyed.as_ref().map(|(key, _)| key.clone()),
             next_token: Token::default(),
         };
-        let goes_on = keyed.is_some() || matches!(wish, Wish::Transaction { .. });
+        let stored = self.stored_before(&wish);
+        let is_together = matches!(wish, Wish::Transaction { .. });
+        let goes_on = keyed.is_some() || stored.is_some() || is_together;
         let mut happened = Happened { goes_on, ..Happened::new() };
         let last_token = self.token;
         let done = match self.fulfil(wish, &mut stamp, &mut happened) {
@@ -197,7 +203,8 @@ impl Space {
         }
         #[cfg(feature = "planted")]
         let keyed = keyed.filter(|_| !crate::planted::is("space.receipt_not_kept"));
-        if let Err(rejection) = self.keep_answers(keyed, &outcome, &stamp, &mut happened) {
+        let kept = self.keep_answers(keyed, &outcome, &stamp, &mut happened);
+        if let Err(rejection) = kept.and_then(|()| self.check_bounds(stored)) {
             self.take_back(last_token);
             return Err(rejection);
         }

@@ -399,6 +399,8 @@ impl World {
             | Rejection::StaleToken { .. }
             | Rejection::CannotWait {}
             | Rejection::EmptyTransaction {}
+            | Rejection::TooManyEntries { .. }
+            | Rejection::TooManyBytes { .. }
             | Rejection::PolicyRounds { .. }
             | Rejection::KeyReused { .. }
             | Rejection::Name(_)

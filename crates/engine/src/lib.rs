@@ -84,4 +84,4 @@ pub use handle::{
     Registration, Requesting, Reviewing, Saving, Secrets, Semaphores, Sending, Session, Setting,
     State, Streams, Tasks, Topics, Transaction, Watch, Watching, Workspace, open, open_with,
 };
-pub use options::Options;
+pub use options::{Extents, Options};

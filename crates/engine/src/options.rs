@@ -1,7 +1,30 @@
 //! Settings of the engine: numbers one may change. What one may replace are components: the log
 //! and the clock.
 
+use std::collections::HashMap;
 use std::time::Duration;
+
+use baton_core::access::CLOSED;
+use baton_core::{Bounds, WorkspaceName};
+
+/// How much workspaces may hold. As much as they like, unless somebody says otherwise.
+#[derive(Clone, Debug, Default)]
+pub struct Extents {
+    /// Every workspace that is not named.
+    pub usual: Option<Bounds>,
+    /// These.
+    pub named: HashMap<WorkspaceName, Bounds>,
+}
+
+impl Extents {
+    /// How much one may hold. The one in which tokens are kept is nobody's to fill.
+    pub(crate) fn of(&self, workspace: &WorkspaceName) -> Option<Bounds> {
+        if workspace.as_str() == CLOSED {
+            return None;
+        }
+        self.named.get(workspace).copied().or(self.usual)
+    }
+}
 
 /// Settings, each with a default that suits a laptop and a small server.
 #[derive(Clone, Debug)]
@@ -38,6 +61,8 @@ pub struct Options {
     /// Bytes that stay free on the disk: with less, writes are refused until there is more again.
     /// None are kept free if it is 0.
     pub disk_free_bytes_min: u64,
+    /// How much workspaces may hold.
+    pub extents: Extents,
     /// How long a workspace is unused before it is archived, snapshotted and dropped from memory.
     pub idle: Duration,
     /// How often the engine looks after such things.
@@ -61,6 +86,7 @@ impl Default for Options {
             snapshot_chunk: 1_024,
             past_batches_max: 5_000_000,
             disk_free_bytes_min: 0,
+            extents: Extents::default(),
             idle: Duration::from_mins(5),
             keep_every: Duration::from_millis(500),
         }

@@ -26,7 +26,8 @@
 //! 4. A page from elsewhere cannot reach a loopback server: Host and Origin are checked before
 //!    anything else.
 //!
-//! 5. Every call of every door is permitted or refused in one place: [`access`].
+//! 5. Every call of every door is permitted or refused, and counted against quotas, in one place:
+//!    [`access`].
 //!
 //! Deliberately absent: HTTP/2. A server that demands no tokens listens on loopback only, with TLS
 //! or without.
@@ -34,11 +35,13 @@
 pub mod access;
 mod guard;
 mod http;
+pub mod journal;
 mod line;
 mod listener;
 pub mod metrics;
 mod openapi;
 mod problem;
+pub mod quota;
 mod refusal;
 pub mod settings;
 mod shared;
@@ -49,5 +52,6 @@ pub mod ws;
 pub use baton_tls::{Identity, TlsError};
 pub use listener::{ListenError, Server};
 pub use openapi::document as openapi;
+pub use quota::{Quota, Quotas};
 pub use settings::Settings;
 pub use webhooks::Webhooks;

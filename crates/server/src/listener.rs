@@ -3,7 +3,8 @@
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::http::Request;
@@ -21,8 +22,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::access::{TokenError, Tokens};
 use crate::http;
+use crate::journal::{Level, Said};
 use crate::line::Line;
 use crate::problem::Refused;
+use crate::quota::Seat;
 use crate::refusal::Refusal;
 use crate::settings::Settings;
 use crate::shared::Shared;
@@ -30,6 +33,8 @@ use crate::webhooks;
 
 /// How long to wait when no file descriptor was left for a connection.
 const BREATH: Duration = Duration::from_millis(50);
+/// How often it is looked whether the engine and its disk are well.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// How long a connection too many may take to learn that it is one.
 const TURN_AWAY: Duration = Duration::from_secs(1);
 /// How many of them are told so at a time; more are closed without a word.
@@ -148,6 +153,7 @@ impl Server {
         };
         tokio::select! {
             () = shared.access.look_after() => {}
+            () = health(&shared) => {}
             () = accepting => {}
             () = calling => {}
             () = until => {}
@@ -164,6 +170,30 @@ impl Server {
     }
 }
 
+/// Writes down when the engine stops, and when the disk is nearly full and when it is well again.
+async fn health(shared: &Shared) {
+    let journal = &shared.settings.journal;
+    let (mut has_stopped, mut had_room) = (false, true);
+    loop {
+        tokio::time::sleep(LOOK_EVERY).await;
+        if let Some(stopped) = shared.baton.stopped().filter(|_| !has_stopped) {
+            has_stopped = true;
+            let why = stopped.to_string();
+            let fields = [("code", Said::Text(stopped.code())), ("why", Said::Text(&why))];
+            journal.note(Level::Error, "engine.stopped", &fields);
+        }
+        match shared.baton.has_room() {
+            Ok(()) if !had_room => journal.note(Level::Info, "disk.well", &[]),
+            Err(low) if had_room => {
+                let why = low.to_string();
+                journal.note(Level::Warn, "disk.low", &[("why", Said::Text(&why))]);
+            }
+            Ok(()) | Err(_) => {}
+        }
+        had_room = shared.baton.has_room().is_ok();
+    }
+}
+
 fn admit(
     shared: &Arc<Shared>,
     router: &axum::Router,
@@ -175,6 +205,8 @@ fn admit(
     let _ = stream.set_nodelay(true);
     let Ok(permit) = Arc::clone(places).try_acquire_owned() else {
         shared.metrics.refused.add(1);
+        let max = [("max", Said::Number(shared.settings.connections_max as u64))];
+        shared.settings.journal.note_again(Level::Warn, "connection.turned_away", &max);
         if let Ok(permit) = Arc::clone(outside).try_acquire_owned() {
             let shared = Arc::clone(shared);
             tokio::spawn(async move {
@@ -189,7 +221,11 @@ fn admit(
         return;
     };
     let _ = shared.metrics.connections.enter(usize::MAX);
-    let place = Arc::new(Place { shared: Arc::clone(shared), from, _permit: permit });
+    let number = 1 + shared.begun.fetch_add(1, Ordering::Relaxed);
+    let (seat, shared_too) = (Mutex::default(), Arc::clone(shared));
+    let place = Place { number, shared: shared_too, from, seat, _permit: permit };
+    shared.settings.journal.note(Level::Debug, "connection.opened", &place.told());
+    let place = Arc::new(place);
     let work = Box::pin(serve(Arc::clone(shared), router.clone(), stream, Arc::clone(&place)));
     tokio::spawn(place.occupied(work));
 }
@@ -214,13 +250,21 @@ async fn greeted(shared: &Shared, stream: TcpStream) -> Option<Stream> {
 /// A place among the connections, kept by whoever the connection is handed on to. It is the last
 /// thing that a connection lets go of, so that who has all places back has the engine for itself.
 pub(crate) struct Place {
+    /// Which connection it is.
+    pub(crate) number: u64,
     shared: Arc<Shared>,
     /// Where the connection comes from.
     pub(crate) from: IpAddr,
+    /// Its place among the connections of whoever spoke last, if those are limited.
+    pub(crate) seat: Mutex<Option<Seat>>,
     _permit: OwnedSemaphorePermit,
 }
 
 impl Place {
+    fn told(&self) -> [(&'static str, Said<'static>); 1] {
+        [("connection", Said::Number(self.number))]
+    }
+
     /// Does the work of a connection, until it is done or nobody waits for it any more.
     ///
     /// The work comes in a box because it would lie in this future twice otherwise.
@@ -236,6 +280,7 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         self.shared.metrics.connections.leave();
+        self.shared.settings.journal.note(Level::Debug, "connection.closed", &self.told());
     }
 }
 

@@ -24,6 +24,7 @@ pub struct Metrics {
     pub offers_refused: Counter,
     http: Outcomes,
     websocket: Outcomes,
+    quotas: [Counter; QUOTAS.len()],
 }
 
 /// Something that only grows.
@@ -88,6 +89,16 @@ const KINDS: [(&str, Option<Kind>); 9] = [
     ("unavailable", Some(Kind::Unavailable)),
 ];
 
+/// What is answered when a quota is reached.
+pub const QUOTAS: [&str; 6] = [
+    "quota.operations",
+    "quota.bytes",
+    "quota.connections",
+    "quota.watches",
+    "quota.entries",
+    "quota.stored_bytes",
+];
+
 #[derive(Debug, Default)]
 struct Outcomes([Counter; KINDS.len()]);
 
@@ -102,10 +113,12 @@ impl Metrics {
         outcomes.0[place.expect("every kind is in the list")].add(1);
     }
 
-    /// A request was refused.
-    pub fn refused_with(&self, problem: &Problem) {
-        if problem.code == OFFER_REFUSED {
+    /// A request was refused, with this code: offers and quotas are counted each by itself.
+    pub fn refused_with(&self, code: &str) {
+        if code == OFFER_REFUSED {
             self.offers_refused.add(1);
+        } else if let Some(place) = QUOTAS.iter().position(|quota| *quota == code) {
+            self.quotas[place].add(1);
         }
     }
 
@@ -120,6 +133,12 @@ impl Metrics {
             }
         }
         page.family("baton_requests_total", "counter", "Requests by door and outcome.", &requests);
+        let refused = QUOTAS.iter().zip(&self.quotas).map(|(code, counter)| {
+            (format!("{{quota=\"{}\"}}", code.trim_start_matches("quota.")), counter.count())
+        });
+        let refused: Vec<_> = refused.collect();
+        let help = "Requests refused because a quota is reached.";
+        page.family("baton_quota_refused_total", "counter", help, &refused);
         let version = format!("{{version=\"{}\"}}", env!("CARGO_PKG_VERSION"));
         page.family("baton_build", "gauge", "Which version this is.", &[(version, 1)]);
         for (name, help, value) in [

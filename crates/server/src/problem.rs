@@ -10,6 +10,9 @@ use baton_core::wire::{Fault, Problem, write_text};
 
 use crate::refusal::Refusal;
 
+/// Refusals for want of what does not come back by itself.
+const NO_USE_WAITING: [&str; 2] = ["quota.entries", "quota.stored_bytes"];
+
 /// The status that stands for a kind. A few codes have one of their own.
 pub(crate) fn status(problem: &Problem) -> StatusCode {
     match problem.code.as_str() {
@@ -79,14 +82,28 @@ impl IntoResponse for Refused {
             let scheme = HeaderValue::from_static("Bearer");
             response.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
         }
-        if problem.kind == Kind::Exhausted || problem.kind == Kind::Unavailable {
-            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        if let Some(seconds) = retry_after_s(&problem) {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
-        response.extensions_mut().insert(Outcome(Arc::new(problem)));
+        let (kind, code) = (problem.kind, problem.code.into());
+        response.extensions_mut().insert(Outcome { kind, code });
         response
     }
 }
 
-/// A refusal, for whoever counts.
+/// How long to wait before asking again, where that may help.
+fn retry_after_s(problem: &Problem) -> Option<u64> {
+    if NO_USE_WAITING.contains(&problem.code.as_str()) {
+        return None;
+    }
+    let told_ms: Option<u64> = problem.fact("retry_after_ms").and_then(|fact| fact.to().ok());
+    let may_pass = matches!(problem.kind, Kind::Exhausted | Kind::Unavailable);
+    may_pass.then(|| told_ms.map_or(1, |told_ms| told_ms.div_ceil(1_000)))
+}
+
+/// The kind of a refusal and its code, for whoever counts and writes down.
 #[derive(Clone)]
-pub(crate) struct Outcome(pub(crate) Arc<Problem>);
+pub(crate) struct Outcome {
+    pub(crate) kind: Kind,
+    pub(crate) code: Arc<str>,
+}

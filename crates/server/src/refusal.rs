@@ -5,6 +5,8 @@ use baton_core::wire::Problem;
 use serde::Serialize;
 use thiserror::Error;
 
+use crate::quota::{Limit, Owner};
+
 /// A door said no. Nothing was done. Serialized, it is its facts.
 #[derive(Clone, Debug, PartialEq, Error, Serialize)]
 #[serde(untagged)]
@@ -107,6 +109,19 @@ pub(crate) enum Refusal {
         /// The limit.
         max: usize,
     },
+    /// More than somebody may take.
+    #[error("the quota of the {} is reached: it may {} {max} {}", .of.name(), .limit.verb(), .limit.things())]
+    OverQuota {
+        /// What is limited.
+        limit: Limit,
+        /// Whose quota it is.
+        of: Owner,
+        /// How much it is.
+        max: u64,
+        /// How long to wait, if that is known.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        retry_after_ms: Option<u64>,
+    },
     /// The server ends.
     #[error("the server ends")]
     Closing {},
@@ -135,6 +150,10 @@ impl Refusal {
             Self::TokenInUrl {} => "access.token_in_url",
             Self::PlainText {} => "request.plain_text",
             Self::TooManyConnections { .. } => "server.too_many_connections",
+            Self::OverQuota { limit: Limit::Operations, .. } => "quota.operations",
+            Self::OverQuota { limit: Limit::Bytes, .. } => "quota.bytes",
+            Self::OverQuota { limit: Limit::Connections, .. } => "quota.connections",
+            Self::OverQuota { limit: Limit::Watches, .. } => "quota.watches",
             Self::Closing {} => "server.closing",
         }
     }
@@ -156,7 +175,8 @@ impl Refusal {
             | Self::TooManyUploads { .. }
             | Self::TooManyVouched { .. }
             | Self::TooMuchReceived { .. }
-            | Self::TooManyConnections { .. } => Kind::Exhausted,
+            | Self::TooManyConnections { .. }
+            | Self::OverQuota { .. } => Kind::Exhausted,
             Self::DeniedHost { .. }
             | Self::DeniedOrigin {}
             | Self::NoToken {}
@@ -206,6 +226,13 @@ impl Refusal {
             Self::PlainText {} => "call it by `https://`, or `wss://` for a WebSocket",
             Self::TooManyConnections { .. } => {
                 "close some, share one WebSocket for many requests, or try again later"
+            }
+            Self::OverQuota { limit: Limit::Operations | Limit::Bytes, .. } => {
+                "wait for `retry_after_ms`, ask for less at a time, or ask whoever runs the server \
+                 for more"
+            }
+            Self::OverQuota { limit: Limit::Connections | Limit::Watches, .. } => {
+                "end some that are open, or ask whoever runs the server for more"
             }
             Self::Closing {} => "ask another server, or wait for this one to begin again",
         }

@@ -6,6 +6,8 @@ use std::time::Duration;
 use baton_tls::Identity;
 
 use crate::access::Issuer;
+use crate::journal::Journal;
+use crate::quota::Quotas;
 use crate::webhooks::Webhooks;
 
 /// Where to listen, and how much to take.
@@ -21,6 +23,8 @@ pub struct Settings {
     pub tls: Option<Identity>,
     /// Names by which the server may be called besides the loopback ones.
     pub hosts: Vec<String>,
+    /// What tokens and workspaces may take.
+    pub quotas: Quotas,
     /// Connections at a time. Each costs a few kilobytes and a file descriptor.
     pub connections_max: usize,
     /// Watches at a time on one connection.
@@ -58,6 +62,11 @@ pub struct Settings {
     pub ping_every: Duration,
     /// A silent stream of events gets a comment after this, so that whoever is between keeps it.
     pub comment_every: Duration,
+    /// Where what happens is written down.
+    pub journal: Journal,
+    /// What takes longer than this is written down as slow: a disk that hesitates, or a question
+    /// that looks at too much. Calls that ask to wait are not.
+    pub slow: Duration,
     /// How long connections may take to end when the server does.
     pub farewell: Duration,
     /// Whether webhooks are called. They are not, unless somebody asks for it: whoever may write to
@@ -73,6 +82,7 @@ impl Default for Settings {
             jwt: None,
             tls: None,
             hosts: Vec::new(),
+            quotas: Quotas::default(),
             connections_max: 16_384,
             watches_per_connection_max: 256,
             watches_max: 65_536,
@@ -91,6 +101,8 @@ impl Default for Settings {
             write_deadline: Duration::from_secs(30),
             ping_every: Duration::from_secs(30),
             comment_every: Duration::from_secs(15),
+            journal: Journal::default(),
+            slow: Duration::from_millis(500),
             farewell: Duration::from_secs(10),
             webhooks: None,
         }

@@ -2,15 +2,18 @@
 
 use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::task::Poll;
 
 use baton::Baton;
+use baton_core::WorkspaceName;
 use tokio::sync::{Notify, Semaphore};
 
-use crate::access::Access;
+use crate::access::{Access, Authority};
 use crate::guard::Hosts;
+use crate::journal::{Level, Said};
 use crate::metrics::Metrics;
+use crate::quota::Seat;
 use crate::refusal::Refusal;
 use crate::settings::Settings;
 
@@ -30,6 +33,8 @@ pub(crate) struct Shared {
     /// Raised when the time for that is over, and whoever is left is left behind.
     pub(crate) leaving: Signal,
     receiving_bytes: AtomicUsize,
+    /// How many connections there have been.
+    pub(crate) begun: AtomicU64,
 }
 
 impl Shared {
@@ -49,7 +54,22 @@ impl Shared {
             closing: Signal::default(),
             leaving: Signal::default(),
             receiving_bytes: AtomicUsize::new(0),
+            begun: AtomicU64::new(0),
         })
+    }
+}
+
+impl Shared {
+    /// Somebody was refused something: counted if it is a quota, and written down.
+    pub(crate) fn refused(&self, connection: u64, code: &str) {
+        self.metrics.refused_with(code);
+        let journal = &self.settings.journal;
+        let fields = [("connection", Said::Number(connection)), ("code", Said::Text(code))];
+        match code.split_once('.').map_or(code, |(family, _)| family) {
+            "quota" => journal.note_again(Level::Info, "quota.reached", &fields),
+            "access" => journal.note_again(Level::Info, "access.refused", &fields),
+            _ => journal.note(Level::Debug, "operation.refused", &fields),
+        }
     }
 }
 
@@ -93,25 +113,34 @@ impl Signal {
 }
 
 /// A place among the watches, let go of when it is dropped.
-pub(crate) struct Watching(Arc<Shared>);
+pub(crate) struct Watching {
+    shared: Arc<Shared>,
+    // Empty, and so without an allocation, where nothing is limited.
+    _seats: Vec<Seat>,
+}
 
 impl Watching {
-    pub(crate) fn enter(shared: &Arc<Shared>) -> Result<Self, Refusal> {
+    pub(crate) fn enter(
+        shared: &Arc<Shared>,
+        authority: &Authority,
+        workspace: &WorkspaceName,
+    ) -> Result<Self, Refusal> {
+        let seats = authority.watches(workspace)?;
         let max = shared.settings.watches_max;
         if shared.metrics.watches.enter(max) {
-            return Ok(Self(Arc::clone(shared)));
+            return Ok(Self { shared: Arc::clone(shared), _seats: seats });
         }
         Err(Refusal::TooManyWatches { whose: "on this server", max })
     }
 
     pub(crate) fn shared(&self) -> &Shared {
-        &self.0
+        &self.shared
     }
 }
 
 impl Drop for Watching {
     fn drop(&mut self) {
-        self.0.metrics.watches.leave();
+        self.shared.metrics.watches.leave();
     }
 }
 

@@ -4,8 +4,8 @@ use baton::{Baton, Options};
 use baton_core::access::{Grant, Role};
 use baton_core::wire::{Effect, OPERATIONS};
 use baton_core::{AgentId, Pattern};
-use baton_server::Settings;
 use baton_server::access::{Tokens, Wanted};
+use baton_server::{Quota, Settings};
 use serde_json::{Value, json};
 
 use crate::callers::http::Http;
@@ -41,7 +41,8 @@ pub(crate) fn patterns(texts: &[&str]) -> Vec<Pattern> {
 }
 
 async fn token(baton: &Baton, grant: Grant) -> String {
-    let wanted = Wanted { name: "somebody".to_owned(), grant, ttl_ms: None };
+    let quota = Quota::default();
+    let wanted = Wanted { name: "somebody".to_owned(), grant, ttl_ms: None, quota };
     let tokens = Tokens::of(baton).expect("its name is good");
     tokens.create(wanted).await.expect("it can be kept").token
 }
@@ -330,7 +331,8 @@ async fn a_token_lasts_as_long_as_it_was_made_for() {
     let baton = in_memory(Options::default());
     let agent = AgentId::parse("ada").unwrap();
     let grant = Grant { agent: Some(agent), ..grant(Role::Worker) };
-    let wanted = Wanted { name: "short".to_owned(), grant, ttl_ms: Some(1) };
+    let quota = Quota::default();
+    let wanted = Wanted { name: "short".to_owned(), grant, ttl_ms: Some(1), quota };
     let made = Tokens::of(&baton).unwrap().create(wanted).await.unwrap();
     let bearer = format!("Bearer {}", made.token);
     let stage = Stage::on(baton, settings()).await;

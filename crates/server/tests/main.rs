@@ -14,6 +14,8 @@
 //! | `secure`        | is all of it there behind TLS, and nothing without?                     |
 //! | `attack`        | is there a way around any of it?                                        |
 //! | `vouched`       | and those for whom an issuer vouches?                                   |
+//! | `quotas`        | does everyone take what they may, and nobody more?                      |
+//! | `journal`       | is what matters written down, and no secret?                            |
 //! | `strangers`     | can a page from elsewhere come in?                                      |
 //! | `slow_peers`    | are those left who take too long, read nothing, or vanish?              |
 //! | `limits`        | is there an end to what one caller, and all of them, may have?          |
@@ -35,9 +37,11 @@ mod ending;
 mod events;
 mod failing_disk;
 mod frames;
+mod journal;
 mod limits;
 mod metrics;
 mod mutated;
+mod quotas;
 mod resources;
 mod secure;
 mod slow_peers;

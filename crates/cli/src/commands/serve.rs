@@ -12,7 +12,7 @@ use baton_log::file::{FileLog, Options as FileOptions};
 #[cfg(feature = "s3")]
 use baton_s3::{BadPlace, Bucket, Divided, Place};
 use baton_server::access::{Issuer, Tokens, Wanted};
-use baton_server::{Server, Settings, Webhooks};
+use baton_server::{Quota, Server, Settings, Webhooks};
 use baton_tls::Identity;
 use clap::Args;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -22,8 +22,12 @@ use crate::context::Context;
 use crate::failure::Failure;
 #[cfg(feature = "s3")]
 use crate::failure::Fault;
-use crate::output::{self, Output};
+use crate::output::Output;
 use crate::settings::{Serving, ServingOptions, keys};
+
+mod voice;
+
+use voice::Voice;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -33,6 +37,7 @@ Examples:
   baton serve --tls-cert chain.pem --tls-key key.pem    TLS; SIGHUP reads both again
   baton serve --jwt-jwks keys.json --jwt-issuer https://login.example --jwt-audience baton
                                                  take tokens of an issuer (docs/access.md)
+  baton serve --log-format json                  what happens, a line of JSON for each
   baton --config /etc/baton.toml serve           settings from a file, under [serve]
   baton serve --listen 127.0.0.1:0               any free port; the banner on stderr says which
 
@@ -54,6 +59,7 @@ impl Serve {
         let tls = serving.identity()?;
         let jwt = serving.issuer()?;
         let renewing = Renewing::listen(tls.clone(), jwt.clone())?;
+        let voice = Voice::of(&serving, output)?;
         let is_secure = tls.is_some();
         let demands = serving.tokens || jwt.is_some();
         let baton = open(&serving).await?;
@@ -64,6 +70,9 @@ impl Serve {
             tls,
             hosts: serving.hosts,
             connections_max: serving.connections_max,
+            quotas: serving.quotas,
+            journal: voice.journal.clone(),
+            slow: serving.log_slow,
             webhooks: serving.webhooks.then_some(Webhooks { private: serving.webhooks_private }),
             ..Settings::default()
         };
@@ -71,31 +80,27 @@ impl Serve {
         let first = if serving.tokens { first_token(&baton).await? } else { None };
         let server = Server::bind(baton.clone(), settings).await?;
         if let Some(token) = first {
-            output::say(&format!(
-                "the first token, of an admin, shown this once:\n\n  export BATON_TOKEN={token}\n"
-            ));
+            voice.first_token(&token);
         }
-        if !output.is_quiet() {
-            let shown = "-H \"Authorization: Bearer $BATON_TOKEN\" ";
-            let shown = if demands { shown } else { "" };
-            let scheme = if is_secure { "https" } else { "http" };
-            let url = format!("{scheme}://{}", server.address());
-            output::say(&banner(&baton.description(), &url, &program(), shown));
-        }
+        let scheme = if is_secure { "https" } else { "http" };
+        let url = format!("{scheme}://{}", server.address());
+        voice.began(&baton.description(), &url, demands);
         drop(baton);
         tokio::select! {
             () = server.run(ending.told()) => {}
-            () = renew(renewing, output) => {}
+            () = renew(renewing, &voice) => {}
         }
-        if !output.is_quiet() {
-            output::say("baton has ended; everything acknowledged is durable");
-        }
+        voice.ended();
         Ok(())
     }
 }
 
 fn options(serving: &Serving) -> Options {
-    Options { disk_free_bytes_min: serving.disk_free_bytes_min, ..Options::default() }
+    Options {
+        disk_free_bytes_min: serving.disk_free_bytes_min,
+        extents: serving.extents.clone(),
+        ..Options::default()
+    }
 }
 
 #[cfg(not(feature = "s3"))]
@@ -128,7 +133,9 @@ async fn first_token(baton: &Baton) -> Result<Option<String>, Failure> {
     if !tokens.all().await?.is_empty() {
         return Ok(None);
     }
-    let wanted = Wanted { name: "first admin".to_owned(), grant: Grant::admin(), ttl_ms: None };
+    let quota = Quota::default();
+    let (name, grant) = ("first admin".to_owned(), Grant::admin());
+    let wanted = Wanted { name, grant, ttl_ms: None, quota };
     Ok(Some(tokens.create(wanted).await?.token))
 }
 
@@ -198,7 +205,7 @@ impl Renewing {
 }
 
 /// Reads again whenever it is asked to; does not end by itself.
-async fn renew(renewing: Option<Renewing>, output: &Output) {
+async fn renew(renewing: Option<Renewing>, voice: &Voice) {
     let Some(Renewing { mut hangup, identity, issuer }) = renewing else {
         return pending().await;
     };
@@ -211,8 +218,11 @@ async fn renew(renewing: Option<Renewing>, output: &Output) {
             Ok(()) => "the keys of the issuer were read again".to_owned(),
             Err(error) => format!("the keys of the issuer stay as they were: {error}"),
         });
-        if !output.is_quiet() {
-            papers.into_iter().chain(keys).for_each(|became| output::say(&became));
+        if let Some(became) = papers {
+            voice.renewed("certificate.renewed", &became);
+        }
+        if let Some(became) = keys {
+            voice.renewed("keys.renewed", &became);
         }
     }
     pending::<()>().await;

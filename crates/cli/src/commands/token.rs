@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use baton_client::Method;
 use baton_core::access::{Grant, Role};
 use baton_core::{AgentId, Pattern};
+use baton_server::Quota;
 use baton_server::access::{DenialPage, Made, Record, Tokens, Wanted};
+use clap::builder::RangedU64ValueParser;
 use clap::{Args, Subcommand, ValueEnum};
 use serde::Deserialize;
 use serde_json::json;
@@ -20,6 +22,7 @@ Examples:
   baton token create ci --role worker --for ci --in 'team-*'
   baton token create dashboard --role reader --ttl 30d
   baton token create notes --role worker --namespace notes
+  baton token create batch --role worker --rate 100 --watches-max 4
   baton token ls
   baton token revoke 3f9a1c0b77de                  open connections end within a second
   baton token refusals --limit 20                  who was refused what, and why; the newest first
@@ -86,6 +89,23 @@ struct Create {
     /// How long it is valid; until it is revoked unless given
     #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
     ttl: Option<u64>,
+    /// Operations a second; as the server has it for tokens unless given, like what follows
+    #[arg(long, value_name = "COUNT", value_parser = count())]
+    rate: Option<u64>,
+    /// Bytes a second that it may write
+    #[arg(long, value_name = "BYTES", value_parser = count())]
+    bytes_rate: Option<u64>,
+    /// Connections at a time
+    #[arg(long, value_name = "COUNT", value_parser = count())]
+    connections_max: Option<u64>,
+    /// Watches at a time
+    #[arg(long, value_name = "COUNT", value_parser = count())]
+    watches_max: Option<u64>,
+}
+
+/// At least one: what nobody may do at all is for roles.
+fn count() -> RangedU64ValueParser {
+    RangedU64ValueParser::new().range(1..=1 << 50)
 }
 
 fn agent(text: &str) -> Result<AgentId, String> {
@@ -149,16 +169,26 @@ enum Desk<'a> {
 
 impl Desk<'_> {
     async fn create(&self, create: Create) -> Result<Made, Failure> {
-        let Create { name, role, speaks_for, workspaces, namespaces, ttl } = create;
+        let Create { name, role, speaks_for, workspaces, namespaces, ttl, .. } = create;
+        let quota = Quota {
+            operations_per_s: create.rate,
+            bytes_per_s: create.bytes_rate,
+            connections_max: create.connections_max,
+            watches_max: create.watches_max,
+        };
         let grant = Grant { role: role.into(), workspaces, namespaces, agent: speaks_for };
         match self {
             Self::Data(tokens) => {
-                let wanted = Wanted { name, grant, ttl_ms: ttl };
+                let wanted = Wanted { name, grant, ttl_ms: ttl, quota };
                 let Made { token, record } = tokens.create(wanted).await?;
                 Ok(Made { token, record: record.shown() })
             }
             Self::Server(context) => {
-                let wanted = json!({"name": name, "grant": grant, "ttl_ms": ttl});
+                let mut wanted = json!({"name": name, "grant": grant, "ttl_ms": ttl});
+                // Left out if there is none: a server of before does not know the word.
+                if !quota.is_none() {
+                    wanted["quota"] = json!(quota);
+                }
                 context.administer(Method::POST, "access/tokens", Some(&wanted)).await
             }
         }

@@ -8,23 +8,39 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::keys::{self, Form, Key};
+use super::quotas::{Said as Quotas, Whose};
 use crate::failure::{Failure, Fault};
 
 /// The table of settings for `baton serve`.
 const TABLE: &str = "serve";
+/// The table of quotas, and the one in it that has a table for each workspace.
+const QUOTA: &str = "quota";
+const QUOTA_WORKSPACE: &str = "quota.workspace";
 
 /// What a file says.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct File {
     /// Where it is; none if there is none.
     pub(crate) path: Option<PathBuf>,
-    said: BTreeMap<&'static str, String>,
+    said: Said,
+}
+
+/// What a text says.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Said {
+    pub(crate) keys: BTreeMap<&'static str, String>,
+    pub(crate) quotas: Quotas,
 }
 
 impl File {
     /// What it says of a setting.
     pub(crate) fn get(&self, key: &Key) -> Option<&str> {
-        self.said.get(key.name).map(String::as_str)
+        self.said.keys.get(key.name).map(String::as_str)
+    }
+
+    /// What it says of quotas.
+    pub(crate) fn quotas(&self) -> &Quotas {
+        &self.said.quotas
     }
 
     /// None if there is no file.
@@ -41,13 +57,13 @@ impl File {
 }
 
 /// What a text says, or everything that is wrong with it.
-pub(crate) fn parse(text: &str) -> Result<BTreeMap<&'static str, String>, Vec<String>> {
+pub(crate) fn parse(text: &str) -> Result<Said, Vec<String>> {
     let document = DeTable::parse(text).map_err(|error| {
         let place = error.span().map_or(0, |span| span.start);
         // What the parser says goes over several lines and quotes the file.
         vec![format!("line {}: {}", line(text, place), error.message().replace('\n', " "))]
     })?;
-    let mut reading = Reading { text, said: BTreeMap::new(), faults: Vec::new() };
+    let mut reading = Reading { text, said: Said::default(), faults: Vec::new() };
     reading.table("", document.get_ref());
     if reading.faults.is_empty() { Ok(reading.said) } else { Err(reading.faults) }
 }
@@ -58,7 +74,7 @@ fn line(text: &str, place: usize) -> usize {
 
 struct Reading<'a> {
     text: &'a str,
-    said: BTreeMap<&'static str, String>,
+    said: Said,
     faults: Vec<String>,
 }
 
@@ -68,11 +84,36 @@ impl Reading<'_> {
             let full = format!("{prefix}{}", name.get_ref());
             match value.get_ref() {
                 DeValue::Table(inner) if full == TABLE => self.table("serve.", inner),
+                DeValue::Table(inner) if full == QUOTA => self.quota(QUOTA, inner),
                 _ => match keys::all().find(|key| key.name == full) {
                     Some(key) => self.value(key, value),
                     None => self.fault(name.span().start, &unknown(&full)),
                 },
             }
+        }
+    }
+
+    /// A table of quotas, and those in it.
+    fn quota(&mut self, table: &str, inner: &DeTable<'_>) {
+        for (name, value) in inner {
+            let (place, full) = (value.span().start, format!("{table}.{}", name.get_ref()));
+            let noted = match value.get_ref() {
+                DeValue::Table(inner) => {
+                    self.quota(&full, inner);
+                    Ok(())
+                }
+                DeValue::Integer(count) => Whose::of(table).and_then(|whose| {
+                    self.said.quotas.note(&whose, name.get_ref(), &count.to_string())
+                }),
+                _ => Err(format!("`{full}` must be a whole number")),
+            };
+            if let Err(what) = noted {
+                self.fault(place, &what);
+            }
+        }
+        let is_known = table == QUOTA_WORKSPACE || Whose::of(table).is_ok();
+        if !is_known && inner.is_empty() {
+            self.fault(0, &format!("unknown key `{table}`"));
         }
     }
 
@@ -100,7 +141,7 @@ impl Reading<'_> {
             }
             Some(text) => match key.form.fault(&text) {
                 Some(fault) => self.fault(place, &format!("`{}`: {fault}", key.name)),
-                None => drop(self.said.insert(key.name, text)),
+                None => drop(self.said.keys.insert(key.name, text)),
             },
         }
     }
@@ -163,9 +204,46 @@ mod tests {
     #[test]
     fn what_is_right_is_read() {
         let text = "agent = 'ada'\nserve.tokens = true\nserve.hosts = ['a', 'b']\n";
-        let said = parse(text).unwrap();
+        let said = parse(text).unwrap().keys;
         assert_eq!(said["agent"], "ada");
         assert_eq!((said["serve.tokens"].as_str(), said["serve.hosts"].as_str()), ("true", "a,b"));
+    }
+
+    #[test]
+    fn quotas_are_read_and_a_workspace_may_be_let_off() {
+        let text = "[quota]\noperations_per_s = 10\nentries_max = 5\n[quota.workspace.big]\n\
+                    entries_max = 0\nbytes_per_s = 7\n[quota.token]\nconnections_max = 3\n";
+        let (quotas, extents) = parse(text).unwrap().quotas.resolved();
+        let big = baton_core::WorkspaceName::parse("big").unwrap();
+        assert_eq!(quotas.workspace.operations_per_s, Some(10));
+        assert_eq!(quotas.workspaces[&big].operations_per_s, Some(10), "as for all");
+        assert_eq!(quotas.workspaces[&big].bytes_per_s, Some(7));
+        assert_eq!((quotas.token.connections_max, quotas.token.operations_per_s), (Some(3), None));
+        assert_eq!(extents.usual.unwrap().entries_max, Some(5));
+        assert_eq!(extents.named[&big].entries_max, None, "0 is no limit");
+        let (quotas, extents) = parse("").unwrap().quotas.resolved();
+        assert!(quotas.workspace.is_none() && quotas.token.is_none());
+        assert_eq!(extents.usual, Some(baton_core::Bounds::default()));
+    }
+
+    #[test]
+    fn what_is_wrong_with_quotas_is_said_with_its_line() {
+        let text = "[quota]\noperations = 1\nentries_max = -1\nconnections_max = 1\n\
+                    [quota.token]\nentries_max = 1\n[quota.workspace.'a b']\nentries_max = 1\n\
+                    [quota.other]\nx = 1\n[quota.workspace.w]\nentries_max = 'many'\n";
+        let faults = parse(text).unwrap_err();
+        for begin in [
+            "line 2: unknown key `quota.operations`; known are operations_per_s, bytes_per_s",
+            "line 3: `quota.entries_max`: `-1` is no number from 0 to ",
+            "line 4: unknown key `quota.connections_max`",
+            "line 6: unknown key `quota.token.entries_max`",
+            "line 8: `quota.workspace.a b`: ",
+            "line 10: unknown key `quota.other`",
+            "line 12: `quota.workspace.w.entries_max` must be a whole number",
+        ] {
+            assert!(faults.iter().any(|fault| fault.starts_with(begin)), "{begin}: {faults:#?}");
+        }
+        assert_eq!(faults.len(), 7, "{faults:#?}");
     }
 
     #[test]

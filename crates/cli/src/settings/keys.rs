@@ -104,10 +104,32 @@ pub(crate) const DISK_FREE_MIB_MIN: Key = key(
     Some("64"),
 );
 
+pub(crate) const LOG_LEVEL: Key = key(
+    "serve.log_level",
+    "--log-level",
+    "BATON_LOG_LEVEL",
+    Form::Choice(&["off", "error", "warn", "info", "debug"]),
+    Some("info"),
+);
+pub(crate) const LOG_FORMAT: Key = key(
+    "serve.log_format",
+    "--log-format",
+    "BATON_LOG_FORMAT",
+    Form::Choice(&["text", "json"]),
+    Some("text"),
+);
+pub(crate) const LOG_SLOW_MS: Key = key(
+    "serve.log_slow_ms",
+    "--log-slow-ms",
+    "BATON_LOG_SLOW_MS",
+    Form::Count { min: 1, max: 3_600_000 },
+    Some("500"),
+);
+
 /// Settings of every command.
 pub(crate) const COMMON: [&Key; 6] = [&URL, &WORKSPACE, &AGENT, &TOKEN, &CA_FILE, &OUTPUT];
 /// Settings of `baton serve`.
-pub(crate) const SERVE: [&Key; 15] = [
+pub(crate) const SERVE: [&Key; 18] = [
     &LISTEN,
     &DATA,
     &ARTIFACTS,
@@ -123,6 +145,9 @@ pub(crate) const SERVE: [&Key; 15] = [
     &WEBHOOKS,
     &WEBHOOKS_PRIVATE,
     &DISK_FREE_MIB_MIN,
+    &LOG_LEVEL,
+    &LOG_FORMAT,
+    &LOG_SLOW_MS,
 ];
 
 /// All of them.
@@ -165,6 +190,7 @@ impl Form {
 #[cfg(test)]
 mod tests {
     use baton_server::Settings as Doors;
+    use baton_server::journal::Level;
 
     use super::*;
 
@@ -176,6 +202,10 @@ mod tests {
         }
         let connections_max = Doors::default().connections_max.to_string();
         assert_eq!(CONNECTIONS_MAX.default, Some(connections_max.as_str()));
+        let slow_ms = Doors::default().slow.as_millis().to_string();
+        assert_eq!(LOG_SLOW_MS.default, Some(slow_ms.as_str()));
+        let names = Level::ALL.map(Level::name);
+        assert!(names.iter().all(|name| LOG_LEVEL.form.fault(name).is_none()));
         assert_eq!(LISTEN.default, Some(Doors::default().listen.to_string().as_str()));
     }
 }

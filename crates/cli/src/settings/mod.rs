@@ -15,8 +15,10 @@
 pub(crate) mod keys;
 
 mod file;
+mod quotas;
 mod serving;
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
@@ -64,7 +66,7 @@ pub(crate) struct Sources {
 /// A setting, what it is, and who said so.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Chosen {
-    pub(crate) key: &'static str,
+    pub(crate) key: Cow<'static, str>,
     pub(crate) value: String,
     pub(crate) from: String,
 }
@@ -139,7 +141,7 @@ impl Sources {
         }
         let shown = if key.is_secret { "(not shown)".to_owned() } else { value.clone() };
         self.chosen.retain(|before| before.key != key.name);
-        self.chosen.push(Chosen { key: key.name, value: shown, from });
+        self.chosen.push(Chosen { key: key.name.into(), value: shown, from });
         Ok(Some(value))
     }
 
@@ -158,6 +160,14 @@ impl Sources {
         let chosen = by_option.or(by_variable).or(by_file).or(by_default);
         let (text, from) = chosen.unzip();
         (text.map(str::to_owned), from.unwrap_or_default())
+    }
+
+    /// The quotas, which are in the file alone.
+    pub(crate) fn quotas(&mut self) -> quotas::Said {
+        let from = self.file.path.as_ref().map(|path| path.display().to_string());
+        self.chosen.retain(|before| !before.key.starts_with("quota"));
+        self.chosen.extend(self.file.quotas().chosen(&from.unwrap_or_default()));
+        self.file.quotas().clone()
     }
 
     /// Everything that was chosen.

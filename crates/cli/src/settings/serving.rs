@@ -2,8 +2,12 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
+use baton::Extents;
+use baton_server::Quotas;
 use baton_server::access::{Issuer, KeyFile};
+use baton_server::journal::{Form, Level};
 use baton_tls::Identity;
 use clap::Args;
 
@@ -59,6 +63,16 @@ pub(crate) struct ServingOptions {
     /// Refuse writes while less than this is free on the disk; 0 for never [default: 64]
     #[arg(long, value_name = "MIB")]
     pub(crate) disk_free_mib_min: Option<String>,
+    /// What is written to stderr: off, error, warn, info or debug, which is a line for everything
+    /// that is asked [default: info]
+    #[arg(long, value_name = "LEVEL")]
+    pub(crate) log_level: Option<String>,
+    /// As text for people, or as json for programs [default: text]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) log_format: Option<String>,
+    /// What takes longer than this is written down as slow [default: 500]
+    #[arg(long, value_name = "MS")]
+    pub(crate) log_slow_ms: Option<String>,
 }
 
 /// How to serve, after all sources were asked.
@@ -78,6 +92,11 @@ pub(crate) struct Serving {
     pub(crate) webhooks: bool,
     pub(crate) webhooks_private: bool,
     pub(crate) disk_free_bytes_min: u64,
+    pub(crate) quotas: Quotas,
+    pub(crate) extents: Extents,
+    pub(crate) log_level: Level,
+    pub(crate) log_form: Form,
+    pub(crate) log_slow: Duration,
 }
 
 impl Serving {
@@ -105,6 +124,9 @@ impl Serving {
         let webhooks = text(&keys::WEBHOOKS, raised(options.webhooks))?;
         let private = text(&keys::WEBHOOKS_PRIVATE, raised(options.webhooks_private))?;
         let free = text(&keys::DISK_FREE_MIB_MIN, options.disk_free_mib_min.as_deref())?;
+        let level = text(&keys::LOG_LEVEL, options.log_level.as_deref())?;
+        let form = text(&keys::LOG_FORMAT, options.log_format.as_deref())?;
+        let slow_ms = text(&keys::LOG_SLOW_MS, options.log_slow_ms.as_deref())?;
         if private == "true" && webhooks != "true" {
             let reason = "webhooks_private is nothing without webhooks".to_owned();
             return Err(Fault::Usage { reason }.into());
@@ -114,6 +136,7 @@ impl Serving {
             return Err(Fault::Usage { reason }.into());
         }
         let tls = (!tls_cert.is_empty()).then(|| (tls_cert.into(), tls_key.into()));
+        let (quotas, extents) = sources.quotas().resolved();
         Ok(Self {
             listen: listen.parse().expect(checked),
             data: data.into(),
@@ -126,6 +149,11 @@ impl Serving {
             webhooks: webhooks.parse().expect(checked),
             webhooks_private: private.parse().expect(checked),
             disk_free_bytes_min: free.parse::<u64>().expect(checked) << 20,
+            quotas,
+            extents,
+            log_level: *Level::ALL.iter().find(|known| known.name() == level).expect(checked),
+            log_form: if form == "json" { Form::Json } else { Form::Text },
+            log_slow: Duration::from_millis(slow_ms.parse().expect(checked)),
         })
     }
 

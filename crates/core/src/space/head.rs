@@ -218,6 +218,7 @@ impl Space {
             revision: head.revision,
             time: head.time,
             journal: Vec::new(),
+            bounds: None,
         }
     }
 }

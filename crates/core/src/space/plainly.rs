@@ -8,7 +8,8 @@
 //!
 //! What is plain is borrowed from where it was received: no command is made of it, no event and no
 //! undo. It is plain if nothing but last write wins is asked of it, and if nobody else in the space
-//! has a say: no rule of its namespace, no reaction, no artifact, no entry that ends by itself.
+//! has a say: no rule of its namespace, no reaction, no artifact, no entry that ends by itself, no
+//! bound to how much there may be.
 //!
 //! Invariants:
 //!
@@ -79,7 +80,7 @@ impl Space {
             // The other bugs are planted along the general way.
             return None;
         }
-        let is_quiet = self.reaction.is_idle() && self.artifact.is_idle();
+        let is_quiet = self.bounds.is_none() && self.reaction.is_idle() && self.artifact.is_idle();
         let fits = set.value.len() <= limits::VALUE_BYTES_MAX;
         if !is_quiet || !fits || mentions(set.value).next().is_some() || !Key::is_valid(set.key) {
             return None;

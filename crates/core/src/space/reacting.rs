@@ -146,6 +146,7 @@ impl Space {
         happened: &mut Happened,
     ) -> Result<(), Failed> {
         let (first, ended) = (happened.events.len(), happened.ended.len());
+        let stored = self.bounded();
         let ran = |events| Reacted::Ran {
             reaction: run.name.clone(),
             by: author.clone(),
@@ -158,6 +159,7 @@ impl Space {
         let done = self.carry_out_commands(run, stamp, happened);
         let done = done.and_then(|()| self.call_webhook(run, stamp, happened));
         let done = done.and_then(|()| Ok(self.keep_awaited(ended, stamp, happened)?));
+        let done = done.and_then(|()| Ok(self.check_bounds(stored)?));
         happened.tell(stamp, stamp.revision);
         stamp.agent = causer;
         done?;

@@ -195,6 +195,9 @@ fn every_refusal_is_reached() {
     let elsewhere = [
         // Nothing causes itself yet; the bound is there for what will.
         "policy.too_many_rounds",
+        // Only where somebody has set bounds: see the tests of those.
+        "quota.entries",
+        "quota.stored_bytes",
         // Found when a request is read, before the rules see it.
         "request.bad_name",
         "request.bad_json",
@@ -210,12 +213,14 @@ fn a_refusal_says_what_to_do() {
     let nested: JsonError = Json::parse("[".repeat(99) + &"]".repeat(99)).unwrap_err();
     let pattern = "***".parse::<Pattern>().unwrap_err();
     let schema = Schema::compile(&Json::parse("7").unwrap()).unwrap_err();
-    let refusals: [(Rejection, &str, Kind); 5] = [
+    let refusals: [(Rejection, &str, Kind); 7] = [
         (AgentId::parse("").unwrap_err().into(), "request.bad_name", Kind::Invalid),
         (nested.into(), "request.bad_json", Kind::Invalid),
         (pattern.into(), "request.bad_pattern", Kind::Invalid),
         (schema.into(), "request.bad_schema", Kind::Invalid),
         (Rejection::PolicyRounds { max: 16 }, "policy.too_many_rounds", Kind::Exhausted),
+        (Rejection::TooManyEntries { given: 3, max: 2 }, "quota.entries", Kind::Exhausted),
+        (Rejection::TooManyBytes { given: 3, max: 2 }, "quota.stored_bytes", Kind::Exhausted),
     ];
     for (refusal, code, kind) in refusals {
         assert_eq!((refusal.code(), refusal.kind()), (code, kind));

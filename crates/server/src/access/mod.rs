@@ -7,6 +7,7 @@
 //!        ┌───────────────────────────────────────────┘
 //!   Known ──▶ Authority ── permits(call) ──▶ baton_core::access: the rules
 //!     │                     asked of every call, upload, watch and secret, at every door
+//!     │                     what is permitted is charged to the quotas of token and workspace
 //!     └── ended: revoked, or its time is over; open connections of its owner end with it
 //! ```
 //!
@@ -20,7 +21,7 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use axum::http::{HeaderMap, Request, header};
@@ -31,6 +32,7 @@ use baton_core::{AgentId, Command, Timestamp, Wish, WorkspaceName};
 use baton_handle::Caller;
 use sha2::{Digest, Sha256};
 
+use crate::quota::{Cost, Meter, Meters, Owner, Quota, Seat, charge, pay};
 use crate::refusal::Refusal;
 use crate::settings::Settings;
 use crate::shared::Signal;
@@ -76,6 +78,8 @@ pub(crate) struct Known {
     vouched_by: Option<Fingerprint>,
     /// Where it is kept what its owner was refused.
     denials: Arc<Denials>,
+    /// What it has taken, if there is a limit to that.
+    meter: Option<Arc<Meter>>,
     /// Raised when it is revoked, or its time is over.
     ended: Signal,
 }
@@ -97,17 +101,22 @@ pub(crate) struct Access {
     issuer: Option<Issuer>,
     /// What was refused lately.
     pub(crate) denials: Arc<Denials>,
+    /// The quota of tokens that have none of their own.
+    usual: Quota,
+    /// The meters of workspaces, if there is a limit to what they may take.
+    meters: Option<Arc<Meters>>,
 }
 
 impl Access {
     pub(crate) fn new(settings: &Settings) -> Self {
-        let (known, vouched) = (RwLock::default(), RwLock::default());
         Self {
             is_demanded: settings.demands_tokens(),
-            known,
-            vouched,
+            known: RwLock::default(),
+            vouched: RwLock::default(),
             issuer: settings.jwt.clone(),
             denials: Arc::default(),
+            usual: settings.quotas.token,
+            meters: Meters::new(&settings.quotas),
         }
     }
 
@@ -129,10 +138,15 @@ impl Access {
                 expires_at,
                 vouched_by: None,
                 denials: Arc::clone(&self.denials),
+                meter: Meter::new(Owner::Token, record.quota.or(self.usual)),
                 ended: Signal::default(),
             })
         };
         known.entry(digest).or_insert_with(fresh);
+    }
+
+    fn authority(&self, shown: Option<Shown>) -> Authority {
+        Authority { shown, meters: self.meters.clone() }
     }
 
     /// Ends those whose time is over, for as long as the server runs.
@@ -167,6 +181,7 @@ impl Access {
             expires_at: Some(vouched.expires_at),
             vouched_by: Some(vouched.by),
             denials: Arc::clone(&self.denials),
+            meter: Meter::new(Owner::Token, self.usual),
             ended: Signal::default(),
         });
         let mut book = self.vouched.write().unwrap_or_else(PoisonError::into_inner);
@@ -206,7 +221,11 @@ impl Access {
         }
         let mut given = headers.get_all(header::AUTHORIZATION).iter();
         let Some(value) = given.next() else {
-            return if self.is_demanded { Err(Refusal::NoToken {}) } else { Ok(Authority(None)) };
+            return if self.is_demanded {
+                Err(Refusal::NoToken {})
+            } else {
+                Ok(self.authority(None))
+            };
         };
         let text = value.to_str().ok().filter(|_| given.next().is_none());
         let (scheme, token) = text.and_then(|text| text.split_once(' ')).unwrap_or_default();
@@ -218,14 +237,12 @@ impl Access {
         let of_issuer = self.issuer.as_ref().filter(|_| !token.starts_with(PREFIX));
         let book = if of_issuer.is_some() { &self.vouched } else { &self.known };
         let found = book.read().unwrap_or_else(PoisonError::into_inner).get(&digest).cloned();
-        match (found, of_issuer) {
-            (Some(known), _) if !known.is_over() => Ok(Authority(Some(Shown { known, from }))),
-            (_, Some(issuer)) => {
-                let known = self.vouch(issuer, token, digest)?;
-                Ok(Authority(Some(Shown { known, from })))
-            }
-            (_, None) => Err(Refusal::BadToken {}),
-        }
+        let known = match (found, of_issuer) {
+            (Some(known), _) if !known.is_over() => known,
+            (_, Some(issuer)) => self.vouch(issuer, token, digest)?,
+            (_, None) => return Err(Refusal::BadToken {}),
+        };
+        Ok(self.authority(Some(Shown { known, from })))
     }
 }
 
@@ -249,7 +266,10 @@ fn has_token(query: &str) -> bool {
 
 /// What whoever calls may do; everything if nobody has to show a token and nobody has.
 #[derive(Clone, Default)]
-pub(crate) struct Authority(Option<Shown>);
+pub(crate) struct Authority {
+    shown: Option<Shown>,
+    meters: Option<Arc<Meters>>,
+}
 
 /// A token that was shown, and from where.
 #[derive(Clone)]
@@ -259,27 +279,37 @@ struct Shown {
 }
 
 impl Authority {
-    /// The agent that acts where none is named.
-    pub(crate) fn agent(&self) -> Option<&AgentId> {
-        self.0.as_ref()?.known.grant.agent.as_ref()
+    fn known(&self) -> Option<&Known> {
+        self.shown.as_ref().map(|shown| &*shown.known)
     }
 
-    /// Whether a call may be made. The one place where that is decided.
+    /// The agent that acts where none is named.
+    pub(crate) fn agent(&self) -> Option<&AgentId> {
+        self.known()?.grant.agent.as_ref()
+    }
+
+    /// Whether a call that came as so many bytes may be made. The one place where that is decided,
+    /// and where it is paid for.
     pub(crate) fn permits(
         &self,
         workspace: &WorkspaceName,
         agent: &AgentId,
         call: &Call,
+        bytes: usize,
     ) -> Result<(), Problem> {
         let judged = self.judge(workspace, is_closed(workspace, call), |grant| {
             grant.permits(workspace, agent, call)
         });
-        self.kept(judged, Some((workspace, agent)), || operation_of(call))
+        self.kept(judged, Some((workspace, agent)), || operation_of(call))?;
+        if !self.is_metered() {
+            return Ok(());
+        }
+        Ok(charge(&self.meters_of(workspace), Cost::of(call, bytes))?)
     }
 
     /// Whether whatever is called for in a workspace is permitted, so that nobody need look at it.
     pub(crate) fn permits_all(&self, workspace: &WorkspaceName) -> bool {
-        self.0.is_none() && workspace.as_str() != CLOSED
+        self.shown.is_none() && self.meters.is_none() && workspace.as_str() != CLOSED
     }
 
     /// Whether something may be done that is no call.
@@ -288,13 +318,59 @@ impl Authority {
         let judged = self.judge(workspace, workspace.as_str() == CLOSED, |grant| {
             grant.permits_deed(workspace, agent, deed)
         });
-        self.kept(judged, Some((workspace, agent)), || deed.name().to_owned())
+        self.kept(judged, Some((workspace, agent)), || deed.name().to_owned())?;
+        if !self.is_metered() {
+            return Ok(());
+        }
+        let meters = self.meters_of(workspace);
+        // Its bytes are paid for as they come: whoever owes for some brings no more.
+        let cost = match deed.verb() {
+            Verb::Read => Cost::ONE,
+            Verb::Work | Verb::SetUp | Verb::Administer => Cost { bytes: 1, ..Cost::ONE },
+        };
+        Ok(charge(&meters, cost)?)
+    }
+
+    /// So many bytes of what was permitted have come.
+    pub(crate) fn received(&self, workspace: &WorkspaceName, bytes: usize) {
+        if self.is_metered() {
+            pay(&self.meters_of(workspace), Cost { operations: 0, bytes: bytes as u64 });
+        }
+    }
+
+    /// Places among the watches of whoever calls and of the workspace.
+    pub(crate) fn watches(&self, workspace: &WorkspaceName) -> Result<Vec<Seat>, Refusal> {
+        if !self.is_metered() {
+            return Ok(Vec::new());
+        }
+        Seat::of_watch(&self.meters_of(workspace))
+    }
+
+    /// A place among the connections of whoever calls; the one that is there if it is theirs.
+    pub(crate) fn connects(&self, seat: &Mutex<Option<Seat>>) -> Result<(), Refusal> {
+        let Some(meter) = self.known().and_then(|known| known.meter.as_ref()) else {
+            return Ok(());
+        };
+        let mut seat = seat.lock().unwrap_or_else(PoisonError::into_inner);
+        if !seat.as_ref().is_some_and(|seat| seat.is_of(meter)) {
+            *seat = Seat::of_connection(meter)?;
+        }
+        Ok(())
+    }
+
+    fn is_metered(&self) -> bool {
+        self.meters.is_some() || self.known().is_some_and(|known| known.meter.is_some())
+    }
+
+    fn meters_of(&self, workspace: &WorkspaceName) -> [Option<Arc<Meter>>; 2] {
+        let of_token = self.known().and_then(|known| known.meter.clone());
+        [of_token, self.meters.as_ref().and_then(|meters| meters.of(workspace))]
     }
 
     /// Whether what is of the whole server may be done: its tokens, a backup of it, a look at what
     /// was refused.
     pub(crate) fn administers(&self, needs: Verb, operation: &str) -> Result<(), Problem> {
-        let Some(Shown { known, .. }) = &self.0 else { return Ok(()) };
+        let Some(known) = self.known() else { return Ok(()) };
         let permitted = || known.grant.permits_server(needs);
         let judged = Self::still(known)
             .and_then(|()| permitted().map_err(|denied| denied_as_problem(&denied)));
@@ -309,7 +385,7 @@ impl Authority {
         place: Option<(&WorkspaceName, &AgentId)>,
         operation: impl FnOnce() -> String,
     ) -> Result<(), Problem> {
-        if let (Err(problem), Some(Shown { known, from })) = (&judged, &self.0) {
+        if let (Err(problem), Some(Shown { known, from })) = (&judged, &self.shown) {
             let attempt = Attempt {
                 who: Some(&known.who),
                 agent: place.map(|(_, agent)| agent.as_str()),
@@ -332,7 +408,7 @@ impl Authority {
             let denied = Denied::Workspace { workspace: workspace.clone() };
             return Err(denied_as_problem(&denied));
         }
-        let Some(Shown { known, .. }) = &self.0 else { return Ok(()) };
+        let Some(known) = self.known() else { return Ok(()) };
         Self::still(known)?;
         rule(&known.grant).map_err(|denied| denied_as_problem(&denied))
     }
@@ -343,8 +419,8 @@ impl Authority {
 
     /// Waits until the token is worth nothing any more.
     pub(crate) async fn ended(&self) {
-        match &self.0 {
-            Some(shown) => shown.known.ended.raised().await,
+        match self.known() {
+            Some(known) => known.ended.raised().await,
             None => std::future::pending().await,
         }
     }

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error as ThisError;
 
 use super::{PREFIX, TokenDigest, digest_of, now};
+use crate::quota::Quota;
 
 /// Where a token's record is.
 const KEYS: &str = "tokens/";
@@ -36,6 +37,9 @@ pub struct Record {
     /// What its owner may.
     #[serde(flatten)]
     pub grant: Grant,
+    /// What its owner may take; as the server has it for tokens where it says nothing.
+    #[serde(default, skip_serializing_if = "Quota::is_none")]
+    pub quota: Quota,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it is worth nothing any more.
@@ -73,6 +77,9 @@ pub struct Wanted {
     /// How long.
     #[serde(default)]
     pub ttl_ms: Option<u64>,
+    /// What its owner may take.
+    #[serde(default)]
+    pub quota: Quota,
 }
 
 /// A token that was made.
@@ -170,7 +177,7 @@ impl Tokens {
 
     /// Makes one.
     pub async fn create(&self, wanted: Wanted) -> Result<Made, TokenError> {
-        let Wanted { name, grant, ttl_ms } = wanted;
+        let Wanted { name, grant, ttl_ms, quota } = wanted;
         let is_good = !name.trim().is_empty() && !name.contains(char::is_control);
         if !is_good || name.len() > NAME_BYTES_MAX {
             return Err(TokenError::Name);
@@ -189,6 +196,7 @@ impl Tokens {
             name,
             digest,
             grant,
+            quota,
             created_at,
             expires_at: ttl_ms.map(|ttl_ms| created_at.after(ttl_ms)),
             revoked_at: None,

@@ -91,7 +91,7 @@ async fn upload(
     };
     // A name for a request makes no difference: the same bytes are the same artifact.
     let caller = Caller { idempotency_key: None, ..visit.caller.clone() };
-    let stored = receive(&shared, &caller, body).await?;
+    let stored = receive(&visit, &caller, body).await?;
     let baton = shared.baton.clone();
     // On a task of its own, so that it comes to its end even if the caller goes away.
     let recording = tokio::spawn(async move { baton.record(&caller, stored, wishes).await });
@@ -125,9 +125,9 @@ fn expected(headers: &HeaderMap) -> Result<Option<ArtifactId>, Refused> {
 }
 
 /// Writes a body as it comes. Nothing is left of one that does not come to its end.
-async fn receive(shared: &Arc<Shared>, caller: &Caller, body: Body) -> Result<Stored, Refused> {
+async fn receive(visit: &Visit, caller: &Caller, body: Body) -> Result<Stored, Refused> {
     let (sender, mut receiver) = mpsc::channel::<Option<Bytes>>(PIECES_WAITING);
-    let (baton, uploader) = (shared.baton.clone(), caller.clone());
+    let (baton, uploader) = (visit.shared.baton.clone(), caller.clone());
     let writing = spawn_blocking(move || {
         let mut upload = baton.upload(&uploader)?;
         while let Some(piece) = receiver.blocking_recv() {
@@ -138,7 +138,7 @@ async fn receive(shared: &Arc<Shared>, caller: &Caller, body: Body) -> Result<St
         }
         Ok(None)
     });
-    let sent = send_all(shared, body, sender).await;
+    let sent = send_all(visit, body, sender).await;
     let written: Result<Option<Stored>, baton::Error> =
         writing.await.map_err(|_| Refusal::Closing {})?;
     // Whoever writes knows better why it took no more.
@@ -153,17 +153,19 @@ fn cut_off() -> Refused {
 
 /// Hands on a body piece by piece, and at its end that it is over.
 pub(super) async fn send_all(
-    shared: &Shared,
+    visit: &Visit,
     body: Body,
     sender: mpsc::Sender<Option<Bytes>>,
 ) -> Result<(), Refused> {
-    let deadline = shared.settings.body_deadline;
+    let deadline = visit.shared.settings.body_deadline;
     let mut pieces = body.into_data_stream();
     loop {
         let next = tokio::time::timeout(deadline, pieces.next()).await;
         let next = next.map_err(|_| Refusal::Timeout { deadline_ms: deadline.as_millis() })?;
         let piece = next.transpose().map_err(|_| cut_off())?;
         let is_last = piece.is_none();
+        let bytes = piece.as_ref().map_or(0, Bytes::len);
+        visit.authority.received(&visit.caller.workspace, bytes);
         if sender.send(piece).await.is_err() || is_last {
             return Ok(());
         }

@@ -13,6 +13,7 @@ use baton_handle::Caller;
 
 use super::visit::{TOKEN, Visit, json};
 use crate::problem::Refused;
+use crate::refusal::Refusal;
 use crate::shared::Shared;
 use crate::turn::{self, Handed, Looked, Stalled, Turn};
 
@@ -29,13 +30,13 @@ async fn commands(visit: Visit) -> Result<Response<Body>, Refused> {
         return many(&visit, text).await;
     }
     let (caller, call) = read(&visit, text)?;
-    Ok(told(&visit.carry_out(&caller, call).await?))
+    Ok(told(&visit.carry_out(&caller, "", call).await?))
 }
 
 async fn transaction(visit: Visit) -> Result<Response<Body>, Refused> {
     no_parameters(&visit, "give it in `require` of the transaction")?;
     let (caller, frame) = envelope(&visit, visit.text()?)?;
-    Ok(told(&visit.carry_out(&caller, frame.transaction()?).await?))
+    Ok(told(&visit.carry_out(&caller, "transaction", frame.transaction()?).await?))
 }
 
 /// Refuses what is not looked at here. Whoever believes to act under a token must not be left in
@@ -93,7 +94,7 @@ async fn many(visit: &Visit, text: &str) -> Result<Response<Body>, Refused> {
         if calls.len() == max {
             return Err(Fault::TooLarge { what: "commands", given: max + 1, max });
         }
-        calls.push(read(visit, item));
+        calls.push(read(visit, item).map(|(caller, call)| (caller, call, item.len())));
         Ok(())
     })?;
     if visit.caller.idempotency_key.is_some() && calls.len() > 1 {
@@ -106,8 +107,11 @@ async fn many(visit: &Visit, text: &str) -> Result<Response<Body>, Refused> {
     let mut waits = Vec::new();
     for (place, read) in calls.into_iter().enumerate() {
         answers[place] = match read {
-            Ok((caller, call)) => {
-                hand_in(visit, (&mut turn, &mut waits), caller, call, place).await
+            Ok((caller, call, bytes)) => {
+                match visit.authority.permits(&caller.workspace, &caller.agent, &call, bytes) {
+                    Ok(()) => hand_in(visit, (&mut turn, &mut waits), caller, call, place).await,
+                    Err(problem) => Some(Err(problem)),
+                }
             }
             Err(refused) => Some(Err(refused.0)),
         };
@@ -126,7 +130,7 @@ async fn many(visit: &Visit, text: &str) -> Result<Response<Body>, Refused> {
         match answer.expect("everything that was handed in is answered") {
             Ok(answer) => write_answer(&mut body, &answer),
             Err(problem) => {
-                visit.shared.metrics.refused_with(&problem);
+                visit.shared.refused(visit.connection, &problem.code);
                 body.extend_from_slice(b"\"error\":");
                 serde_json::to_writer(&mut body, &problem).expect("problems can be encoded");
             }
@@ -137,7 +141,7 @@ async fn many(visit: &Visit, text: &str) -> Result<Response<Body>, Refused> {
     Ok(json(body))
 }
 
-/// Hands in one of many; an answer if it is known at once. Those that wait are put aside: nobody
+/// Hands in one of many that is permitted; an answer if it is known at once. Those that wait are put aside: nobody
 /// after them has to wait with them.
 async fn hand_in(
     visit: &Visit,
@@ -146,9 +150,6 @@ async fn hand_in(
     call: Call,
     place: usize,
 ) -> Option<Result<Answer, Problem>> {
-    if let Err(problem) = visit.authority.permits(&caller.workspace, &caller.agent, &call) {
-        return Some(Err(problem));
-    }
     let baton = &visit.shared.baton;
     let failed = |error: Error| Some(Err(Problem::from(&error)));
     let wish = match call {
@@ -169,9 +170,8 @@ async fn hand_in(
                 Err(error) => return failed(error),
             }
         },
-        other => {
-            let outcome = visit.carry_out(&caller, other).await;
-            return Some(outcome.map_err(|refused| refused.0));
+        Call::Watch(_) | Call::Unwatch { .. } | Call::Ping => {
+            return Some(Err(Refusal::NeedsConnection {}.into()));
         }
     };
     let mut request = Request { wish, idempotency_key: caller.idempotency_key };

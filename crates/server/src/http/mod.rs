@@ -111,10 +111,10 @@ pub(crate) async fn answer(
         Ok(authority) => admitted(shared, router, place, authority, request.map(Body::new)).await,
         Err(refusal) => Refused::from(refusal).into_response(),
     };
-    let outcome = response.extensions().get::<Outcome>().map(|outcome| &outcome.0);
-    shared.metrics.answered(Door::Http, outcome.map(|problem| problem.kind));
-    if let Some(problem) = outcome {
-        shared.metrics.refused_with(problem);
+    let outcome = response.extensions().get::<Outcome>();
+    shared.metrics.answered(Door::Http, outcome.map(|outcome| outcome.kind));
+    if let Some(outcome) = outcome {
+        shared.refused(place.number, &outcome.code);
     }
     response
 }
@@ -126,7 +126,7 @@ async fn admitted(
     authority: Authority,
     request: Request<Body>,
 ) -> Response {
-    let mut request = match plainly::answer(shared, &authority, request).await {
+    let mut request = match plainly::answer(shared, place.number, &authority, request).await {
         Taken::Answered(response) => return response,
         Taken::Not(request) => request,
     };
@@ -149,7 +149,9 @@ fn admit(
     if matches!(request.uri().path(), "/healthz" | "/readyz") {
         return Ok(Authority::default());
     }
-    shared.access.recognise(request, Some(place.from))
+    let authority = shared.access.recognise(request, Some(place.from))?;
+    authority.connects(&place.seat)?;
+    Ok(authority)
 }
 
 async fn not_found() -> Refused {

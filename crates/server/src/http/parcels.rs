@@ -135,7 +135,7 @@ async fn import(
     let baton = shared.baton.clone();
     // On a task of its own, so that it comes to its end even if the caller goes away.
     let unpacking = tokio::spawn(async move { baton.import(&caller, Box::new(received)).await });
-    let sent = send_all(&shared, body, sender).await;
+    let sent = send_all(&visit, body, sender).await;
     let unpacked = unpacking.await.map_err(|_| Refusal::Closing {})?;
     // A body that was cut off is why what came of it is damaged.
     sent?;

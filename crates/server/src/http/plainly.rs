@@ -21,6 +21,7 @@ use baton_core::{AgentId, Json, PlainSet, WorkspaceName};
 
 use super::visit::{AGENT, Told, receive};
 use crate::access::Authority;
+use crate::journal::{Level, Timed, told};
 use crate::problem::Refused;
 use crate::shared::{Receiving, Shared};
 
@@ -35,13 +36,16 @@ pub(super) enum Taken {
 /// Answers a request, if it is plain.
 pub(super) async fn answer(
     shared: &Arc<Shared>,
+    connection: u64,
     authority: &Authority,
     request: Request<Body>,
 ) -> Taken {
     let Some((workspace, agent)) = Target::of(&request).and_then(|target| target.names()) else {
         return Taken::Not(request);
     };
-    if !authority.permits_all(&workspace) {
+    // Where every operation is written down, it is done the general way.
+    let is_noted = shared.settings.journal.wants(Level::Debug);
+    if is_noted || !authority.permits_all(&workspace) {
         return Taken::Not(request);
     }
     let (parts, body) = request.into_parts();
@@ -64,10 +68,15 @@ pub(super) async fn answer(
     let Some(held) = held else {
         return Taken::Not(Request::from_parts(parts, Body::from(body)));
     };
+    let timed = Timed::begin(&shared.settings);
     let answer = match shared.baton.settled(held.group()).await {
         Ok(durable) => held.open(durable).map_err(baton::Error::Rejected),
         Err(error) => Err(error),
     };
+    let name = if parts.method == Method::PUT { "state.set" } else { "state.get" };
+    if timed.is_slow() {
+        timed.note(&told(connection, &workspace, &agent, name));
+    }
     Taken::Answered(match answer {
         Ok(answer) => Told(answer).into_response(),
         Err(error) => Refused::from(error).into_response(),

@@ -49,6 +49,7 @@ async fn hide(
     visit.authority.permits_deed(&visit.caller, Deed::PutSecret)?;
     let Said { name, ttl_ms } = visit.fields().to()?;
     let value = receive_up_to(&shared, body, limits::SECRET_BYTES_MAX).await?;
+    visit.authority.received(&visit.caller.workspace, value.len());
     let caller = Caller { idempotency_key: None, ..visit.caller.clone() };
     let (baton, wishes) = (shared.baton.clone(), SecretWishes { name, ttl_ms });
     // On a task of its own, so that it comes to its end even if the caller goes away.

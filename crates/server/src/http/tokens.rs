@@ -14,6 +14,7 @@ use serde_json::json;
 
 use super::visit::{json as body, receive_up_to};
 use crate::access::{Authority, Record, TokenError, Tokens, Wanted};
+use crate::journal::{Level, Said};
 use crate::problem::Refused;
 use crate::shared::Shared;
 
@@ -44,6 +45,14 @@ pub(super) fn admitted(request: &Request, needs: Verb, operation: &str) -> Resul
     Ok(authority.administers(needs, operation)?)
 }
 
+/// Writes down which token it was about, and nothing that opens a door.
+fn note(shared: &Shared, what: &'static str, record: &Record) {
+    let role = record.grant.role.name();
+    let fields = [("id", &record.id[..]), ("name", &record.name[..]), ("role", role)];
+    let fields = fields.map(|(name, text)| (name, Said::Text(text)));
+    shared.settings.journal.note(Level::Info, what, &fields);
+}
+
 async fn list(
     State(shared): State<Arc<Shared>>,
     request: Request,
@@ -64,6 +73,7 @@ async fn create(
         .map_err(|error| Fault::Malformed { reason: error.to_string() })?;
     let mut made = Tokens::of(&shared.baton)?.create(wanted).await?;
     shared.access.learn(&made.record);
+    note(&shared, "token.made", &made.record);
     made.record = made.record.shown();
     let mut response = body(serde_json::to_vec(&made).expect("tokens can be encoded"));
     *response.status_mut() = StatusCode::CREATED;
@@ -81,6 +91,7 @@ async fn revoke(
     admitted(&request, Verb::Administer, "token.revoke")?;
     let record = Tokens::of(&shared.baton)?.revoke(&id).await?;
     shared.access.learn(&record);
+    note(&shared, "token.revoked", &record);
     Ok(body(serde_json::to_vec(&record.shown()).expect("tokens can be encoded")))
 }
 

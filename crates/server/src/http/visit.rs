@@ -1,5 +1,6 @@
 //! A visit: one request of HTTP, with its path, query, headers and body at hand.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use axum::RequestPartsExt;
@@ -17,6 +18,8 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use percent_encoding::percent_decode_str;
 
 use crate::access::Authority;
+use crate::journal::{Level, Timed, told};
+use crate::listener::Place;
 use crate::problem::Refused;
 use crate::refusal::Refusal;
 use crate::shared::{Receiving, Shared};
@@ -42,6 +45,8 @@ pub(super) struct Visit {
     method: Method,
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
+    /// Over which connection it came.
+    pub(super) connection: u64,
     /// What path and query say, as fields.
     said: Vec<(String, String)>,
     /// The body counts as being received until it is answered: it is in memory all that time.
@@ -91,10 +96,21 @@ impl Visit {
         };
         let caller = Caller { workspace, agent, idempotency_key };
         let receiving = Receiving::new(Arc::clone(shared));
+        let connection = parts.extensions.get::<Arc<Place>>().map_or(0, |place| place.number);
         let shared = Arc::clone(shared);
         let Parts { headers, method, .. } = parts;
-        let body = Bytes::new();
-        Ok(Self { shared, caller, authority, names_agent, method, headers, body, said, receiving })
+        Ok(Self {
+            shared,
+            caller,
+            authority,
+            names_agent,
+            method,
+            headers,
+            body: Bytes::new(),
+            connection,
+            said,
+            receiving,
+        })
     }
 }
 
@@ -134,7 +150,7 @@ fn read_query(query: &str, said: &mut Vec<(String, String)>) -> Result<(), Refus
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let decode = |text: &str| {
             let text = text.replace('+', " ");
-            let decoded = percent_decode_str(&text).decode_utf8().map(std::borrow::Cow::into_owned);
+            let decoded = percent_decode_str(&text).decode_utf8().map(Cow::into_owned);
             decoded.map_err(|_| {
                 Refused::from(Fault::Malformed { reason: "the query is not UTF-8".to_owned() })
             })
@@ -315,7 +331,7 @@ impl Visit {
         {
             fields.text("token", token);
         }
-        self.carry_out(&self.caller, fields.operation(operation)?).await.map(Told)
+        self.carry_out(&self.caller, name, fields.operation(operation)?).await.map(Told)
     }
 
     /// The same, with what path, query and body say.
@@ -338,9 +354,21 @@ impl Visit {
         self.perform(name, self.fields()).await
     }
 
-    /// Carries out a call.
-    pub(super) async fn carry_out(&self, caller: &Caller, call: Call) -> Result<Answer, Refused> {
-        self.authority.permits(&caller.workspace, &caller.agent, &call)?;
+    /// Carries out a call that is all of the body; its name is there, too, if it is not given.
+    pub(super) async fn carry_out(
+        &self,
+        caller: &Caller,
+        name: &str,
+        call: Call,
+    ) -> Result<Answer, Refused> {
+        self.authority.permits(&caller.workspace, &caller.agent, &call, self.body.len())?;
+        let settings = &self.shared.settings;
+        if settings.journal.wants(Level::Debug) {
+            let name = self.name_of(name);
+            let about = told(self.connection, &caller.workspace, &caller.agent, &name);
+            settings.journal.note(Level::Debug, "operation.asked", &about);
+        }
+        let timed = Timed::begin_call(settings, &call);
         let baton = &self.shared.baton;
         let outcome = match call {
             Call::Command(command) => baton.fulfil(caller, Wish::Command(command)).await,
@@ -353,7 +381,20 @@ impl Visit {
                 return Err(Refusal::NeedsConnection {}.into());
             }
         };
+        if timed.is_slow() {
+            let name = self.name_of(name);
+            timed.note(&told(self.connection, &caller.workspace, &caller.agent, &name));
+        }
         Ok(outcome?)
+    }
+
+    /// Which operation it is, for those who are told of it: rarely, so that it is read again then.
+    fn name_of<'a>(&self, name: &'a str) -> Cow<'a, str> {
+        if !name.is_empty() {
+            return name.into();
+        }
+        let fields = self.text().ok().and_then(|text| Fields::parse(text).ok());
+        fields.and_then(|mut fields| fields.take("command")).unwrap_or_default().into()
     }
 
     /// Whether the caller has the version of an answer already.

@@ -49,8 +49,8 @@ async fn watch(visit: Visit) -> Result<Response<Body>, Refused> {
         wanted.snapshot = false;
     }
     let call = Call::Watch(wanted.clone());
-    visit.authority.permits(&visit.caller.workspace, &visit.caller.agent, &call)?;
-    let place = Watching::enter(&visit.shared)?;
+    visit.authority.permits(&visit.caller.workspace, &visit.caller.agent, &call, 0)?;
+    let place = Watching::enter(&visit.shared, &visit.authority, &visit.caller.workspace)?;
     let watch = visit.shared.baton.watch(&visit.caller, wanted).await?;
     let mut response = Response::new(Body::from_stream(events(place, watch, visit.authority)));
     let headers = response.headers_mut();

@@ -24,6 +24,7 @@ use std::io::ErrorKind;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use baton::Error;
 use baton_core::wire::{Fault, Problem, Watch as Wanted};
@@ -41,6 +42,7 @@ use super::jobs::Jobs;
 use super::outbox::Outbox;
 use super::pushes::Pushes;
 use crate::access::Authority;
+use crate::journal::{Level, Said, duration_us};
 use crate::line::Line;
 use crate::refusal::Refusal;
 use crate::shared::{Receiving, Shared, Watching};
@@ -127,7 +129,7 @@ struct Connection {
 /// Serves a connection to its end.
 pub(super) async fn serve(
     shared: Arc<Shared>,
-    authority: Authority,
+    (number, authority): (u64, Authority),
     stream: Stream,
     received: Bytes,
     format: Format,
@@ -139,7 +141,12 @@ pub(super) async fn serve(
         decoder: Decoder::new(shared.settings.message_bytes_max),
         receiving: Receiving::new(Arc::clone(&shared)),
         inbox: received.to_vec(),
-        outbox: Outbox { shared: Arc::clone(&shared), format, bytes: Vec::new() },
+        outbox: Outbox {
+            shared: Arc::clone(&shared),
+            format,
+            connection: number,
+            bytes: Vec::new(),
+        },
         turn: Turn::new(),
         pushes: Pushes::default(),
         jobs: Jobs::default(),
@@ -435,7 +442,8 @@ impl Connection {
         if self.pushes.len() >= max {
             return Err(Refusal::TooManyWatches { whose: "on this connection", max }.into());
         }
-        let place = Watching::enter(&self.shared).map_err(Problem::from)?;
+        let place = Watching::enter(&self.shared, &self.authority, &caller.workspace);
+        let place = place.map_err(Problem::from)?;
         let has_snapshot = wanted.snapshot;
         let watch = self.shared.baton.watch(caller, wanted).await;
         let watch = watch.map_err(|error| Problem::from(&error))?;
@@ -453,7 +461,11 @@ impl Connection {
     async fn settle(&mut self) -> Result<(), End> {
         if !self.turn.is_empty() {
             let shared = Arc::clone(&self.shared);
+            let (began, count) = (Instant::now(), self.turn.len());
             self.turn.settle(&shared.baton).await;
+            if began.elapsed() >= shared.settings.slow {
+                self.note_slow(began.elapsed(), count);
+            }
             while let Some((id, outcome)) = self.turn.next(&shared.baton) {
                 self.outbox.answer(id, &outcome);
                 if self.outbox.bytes.len() >= shared.settings.unsent_bytes_max {
@@ -462,6 +474,19 @@ impl Connection {
             }
         }
         self.flush().await
+    }
+
+    /// Writes down that a turn has taken long, and what was last asked for in it.
+    fn note_slow(&self, took: Duration, count: usize) {
+        let workspace = self.workspace.as_ref().map_or("", WorkspaceName::as_str);
+        let fields = [
+            ("connection", Said::Number(self.outbox.connection)),
+            ("workspace", Said::Text(workspace)),
+            ("agent", Said::Text(self.agent.as_str())),
+            ("requests", Said::Number(count as u64)),
+            ("duration_us", duration_us(took)),
+        ];
+        self.shared.settings.journal.note_again(Level::Warn, "operation.slow", &fields);
     }
 
     /// Sends all there is to send.

@@ -85,13 +85,14 @@ pub(crate) async fn open(
     let place = request.extensions().get::<Arc<Place>>().cloned();
     let place = place.expect("every connection that is served has a place");
     let authority = request.extensions().get::<Authority>().cloned().unwrap_or_default();
+    let number = place.number;
     let upgrade = hyper::upgrade::on(&mut request);
     let work = async move {
         // A peer that goes away during the handshake is nobody's concern.
         let Ok(upgraded) = upgrade.await else { return };
         let Ok(parts) = upgraded.downcast::<TokioIo<Line>>() else { return };
         let stream = parts.io.into_inner().into_stream();
-        connection::serve(shared, authority, stream, parts.read_buf, format).await;
+        connection::serve(shared, (number, authority), stream, parts.read_buf, format).await;
     };
     tokio::spawn(place.occupied(Box::pin(work)));
     let mut response = StatusCode::SWITCHING_PROTOCOLS.into_response();

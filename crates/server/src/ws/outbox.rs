@@ -16,6 +16,8 @@ use crate::shared::Shared;
 pub(super) struct Outbox {
     pub(super) shared: Arc<Shared>,
     pub(super) format: Format,
+    /// Which connection it is.
+    pub(super) connection: u64,
     pub(super) bytes: Vec<u8>,
 }
 
@@ -74,7 +76,7 @@ impl Outbox {
 
     pub(super) fn refuse(&mut self, id: Option<u64>, problem: &Problem) {
         self.shared.metrics.answered(Door::WebSocket, Some(problem.kind));
-        self.shared.metrics.refused_with(problem);
+        self.shared.refused(self.connection, &problem.code);
         self.format.write(room(&mut self.bytes), |out| {
             match id {
                 Some(id) => begin(out, id),

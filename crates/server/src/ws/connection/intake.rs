@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use baton_core::wire::{Call, Fault, Frame, Problem};
+use baton_core::wire::{Call, Fault, Fields, Frame, Problem};
 use baton_core::{AgentId, IdempotencyKey, Query, Request, Wish, WorkspaceName};
 use baton_handle::Caller;
 
 use super::{Connection, End, Stop};
+use crate::journal::{Level, Said};
 use crate::refusal::Refusal;
 use crate::turn::{Handed, Looked, aside};
 use crate::ws::framing::{Message, Opcode, write};
@@ -51,7 +52,10 @@ impl Connection {
                 .refuse(None, &Problem::from(&Fault::MissingField { field: "id".to_owned() }));
             return None;
         };
-        match self.hand_in(id, frame) {
+        if self.shared.settings.journal.wants(Level::Debug) {
+            self.note_asked(text, &frame);
+        }
+        match self.hand_in(id, frame, text.len()) {
             Ok(stop) => stop,
             Err(problem) => {
                 self.outbox.refuse(Some(id), &problem);
@@ -60,7 +64,12 @@ impl Connection {
         }
     }
 
-    fn hand_in(&mut self, id: u64, mut frame: Frame<'_>) -> Result<Option<Stop>, Problem> {
+    fn hand_in(
+        &mut self,
+        id: u64,
+        mut frame: Frame<'_>,
+        bytes: usize,
+    ) -> Result<Option<Stop>, Problem> {
         self.remember_names(&frame)?;
         if self.do_plainly(id, &frame) {
             return Ok(None);
@@ -68,7 +77,7 @@ impl Connection {
         let key = frame.idempotency_key.take();
         let call = frame.call().map_err(|fault| Problem::from(&fault))?;
         if let Some(workspace) = &self.workspace {
-            self.authority.permits(workspace, &self.agent, &call)?;
+            self.authority.permits(workspace, &self.agent, &call, bytes)?;
         }
         let wish = match call {
             Call::Command(command) => Wish::Command(command),
@@ -101,6 +110,19 @@ impl Connection {
         let workspace = named(self.workspace.as_ref())?;
         let request = Request { wish, idempotency_key };
         self.submit(&workspace.clone(), &self.agent.clone(), request, id)
+    }
+
+    #[cold]
+    fn note_asked(&self, text: &str, frame: &Frame<'_>) {
+        let fields = Fields::parse(text).ok();
+        let operation = fields.and_then(|mut fields| fields.take("command")).unwrap_or_default();
+        let fields = [
+            ("connection", Said::Number(self.outbox.connection)),
+            ("workspace", Said::Text(frame.workspace.as_deref().unwrap_or_default())),
+            ("agent", Said::Text(frame.agent.as_deref().unwrap_or(self.anonymous.as_str()))),
+            ("operation", Said::Text(&operation)),
+        ];
+        self.shared.settings.journal.note(Level::Debug, "operation.asked", &fields);
     }
 
     /// Does what nearly everybody wants the short way; false if it is not that.

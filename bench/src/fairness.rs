@@ -1,0 +1,143 @@
+//! Fairness: what a quiet tenant waits for while another one floods the server.
+//!
+//! ```text
+//!   turn 1   quiet alone ── quiet beside 64 connections x 16 in flight of another workspace
+//!   turn 2   the same, the other way around …
+//! ```
+//!
+//! The quiet tenant has one connection with one request in flight, and both set entries over a
+//! WebSocket. Its slowest hundredth beside the noisy one may take twice as long as alone: the ratio
+//! is taken turn by turn, the median is reported.
+//!
+//! The noisy tenant has a thread of its own here. On a machine with two cores that thread, too,
+//! takes some of what the quiet one waits for; a server alone on its machine does better than this.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::json;
+
+use crate::Outcome;
+use crate::options::Options;
+use crate::peers::driver::{self, Opened, Requests, Served};
+use crate::peers::processes::Server;
+use crate::peers::programs;
+use crate::peers::{baton, websocket};
+use crate::report::{Line, Report, Target, median, rate, say};
+use crate::samples::{key, value};
+
+/// How many times as long the slowest hundredth may take.
+const MOST: f64 = 2.0;
+const NOISY_CONNECTIONS: usize = 64;
+const NOISY_IN_FLIGHT: usize = 16;
+/// Keys of each connection.
+const KEYS: usize = 256;
+
+/// One set after the other, in one workspace.
+struct Sets {
+    requests: Vec<Vec<u8>>,
+    next: usize,
+}
+
+impl Sets {
+    fn new(workspace: &str, connection: usize) -> Self {
+        let request = |number: usize| {
+            let (id, number) = (number + 1, connection * KEYS + number);
+            let (key, value) = (key(number), value(number));
+            let head = format!(r#"{{"id":{id},"workspace":"{workspace}","agent":"ada""#);
+            let what = r#""command":"state.set","namespace":"shared""#;
+            let text = format!(r#"{head},{what},"key":"{key}","value":{value}}}"#);
+            let mut frame = Vec::new();
+            websocket::text(text.as_bytes(), &mut frame);
+            frame
+        };
+        Self { requests: (0..KEYS).map(request).collect(), next: 0 }
+    }
+}
+
+impl Requests for Sets {
+    fn next(&mut self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.requests[self.next]);
+        self.next = (self.next + 1) % self.requests.len();
+    }
+}
+
+fn open(port: u16, workspace: &str, connections: usize) -> Outcome<Vec<Opened<Sets, baton::Json>>> {
+    let open = |number| Ok((baton::connect(port)?, Sets::new(workspace, number), baton::Json));
+    (0..connections).map(open).collect()
+}
+
+/// Measures both ways, in turns.
+pub(crate) fn run(options: &Options) -> Outcome<()> {
+    let program = programs::baton(options.baton.as_deref())?;
+    let mut report = Report::default();
+    let mut turns = Vec::new();
+    for number in 0..options.turns {
+        // Fresh for every turn: what the noisy one has written is no part of what the other costs.
+        let alone_first = number % 2 == 0;
+        let first = turn(options, &program, !alone_first)?;
+        let second = turn(options, &program, alone_first)?;
+        turns.push(if alone_first { (first, second) } else { (second, first) });
+    }
+    let of = |number: fn(&(Quiet, Quiet)) -> f64| turns.iter().map(number).collect::<Vec<_>>();
+    let noise = median(&of(|turn| turn.1.noisy_rate));
+    for (name, ratios, sides, target) in [
+        (
+            "p99 of a quiet tenant beside a noisy one",
+            of(|turn| turn.1.p99_us / turn.0.p99_us),
+            (median(&of(|turn| turn.1.p99_us)), median(&of(|turn| turn.0.p99_us))),
+            Some(Target::AtMost(MOST)),
+        ),
+        (
+            "p50 of a quiet tenant beside a noisy one",
+            of(|turn| turn.1.p50_us / turn.0.p50_us),
+            (median(&of(|turn| turn.1.p50_us)), median(&of(|turn| turn.0.p50_us))),
+            None,
+        ),
+    ] {
+        let said = (format!("{:.0} µs beside it", sides.0), format!("{:.0} µs alone", sides.1));
+        let facts = json!({
+            "ratios": ratios, "beside_us": sides.0, "alone_us": sides.1, "noisy_per_second": noise
+        });
+        let note = format!("while the noisy one sets {}", rate(noise));
+        let line = Line { note, target, facts, ..Line::of_ratios(name, &ratios, said) };
+        report.add(line);
+    }
+    say(&report.summary());
+    if let Some(path) = &options.json {
+        report.write_json(path)?;
+    }
+    Ok(())
+}
+
+/// What the quiet one saw, and how much the noisy one did meanwhile.
+struct Quiet {
+    p50_us: f64,
+    p99_us: f64,
+    noisy_rate: f64,
+}
+
+fn turn(options: &Options, program: &Path, is_noisy: bool) -> Outcome<Quiet> {
+    let server = baton::start(program, &options.folder)?;
+    if !is_noisy {
+        let Served { p50_us, p99_us, .. } = measure_quiet(options, &server)?;
+        return Ok(Quiet { p50_us, p99_us, noisy_rate: 0.0 });
+    }
+    let noisy = open(server.port(), "noisy", NOISY_CONNECTIONS)?;
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let flooding = scope.spawn(|| {
+            let done = driver::flood(noisy, NOISY_IN_FLIGHT, &is_over);
+            done.map_err(|error| error.to_string())
+        });
+        let measured = measure_quiet(options, &server);
+        is_over.store(true, Ordering::SeqCst);
+        let noisy_rate = flooding.join().map_err(|_| "the noisy tenant panicked")??;
+        let Served { p50_us, p99_us, .. } = measured?;
+        Ok(Quiet { p50_us, p99_us, noisy_rate })
+    })
+}
+
+fn measure_quiet(options: &Options, server: &Server) -> Outcome<Served> {
+    driver::measure(open(server.port(), "quiet", 1)?, 1, options.turn, server.pid())
+}
