@@ -17,8 +17,8 @@
 //! `kernel` is the engine in process against a bare file, `peers` is the server against Redis,
 //! Postgres and etcd, `work` is its tasks and locks against theirs and those of `BullMQ`, `talk` is
 //! its messages, topics and streams against Redis and NATS, `search` is what questions cost among a
-//! million tasks, against what one may wait, `soak` is whether memory grows in ten minutes, `fairness`
-//! is what a quiet tenant waits for beside a noisy one, against what it waits for alone.
+//! million tasks, against what one may wait, `soak` is whether memory grows in ten minutes,
+//! `fairness` is what a quiet tenant waits for beside a noisy one, against what it waits for alone.
 //!
 //! | option | means | default |
 //! |---|---|---|

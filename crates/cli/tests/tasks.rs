@@ -91,9 +91,9 @@ fn a_program_is_killed_with_all_it_started_when_the_lease_is_lost() {
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let script = format!("(sleep 600 & echo begun; wait) > {} 2>&1", pipe.display());
     let mut running = Running::of(work(&server, &["--lease", "300ms"], &script));
-    let mut said = std::io::BufReader::new(std::fs::File::open(&pipe).unwrap());
+    let mut said = BufReader::new(std::fs::File::open(&pipe).unwrap());
     let mut line = String::new();
-    std::io::BufRead::read_line(&mut said, &mut line).unwrap();
+    said.read_line(&mut line).unwrap();
     assert_eq!(line, "begun\n");
     assert_eq!(server.run("task cancel endless").code, 0);
     // Ends when nobody is left who could write into it.

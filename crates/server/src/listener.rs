@@ -137,7 +137,7 @@ impl Server {
             loop {
                 match listener.accept().await {
                     Ok((stream, from)) => {
-                        admit(&shared, &router, (&places, &outside), stream, from.ip())
+                        admit(&shared, &router, (&places, &outside), stream, from.ip());
                     }
                     // Out of descriptors, or the peer left already: others may be luckier.
                     Err(_) => tokio::time::sleep(BREATH).await,

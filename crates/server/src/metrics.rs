@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use baton::counting::{Counted, SYNC_BOUNDS_US};
 use baton_core::Kind;
-use baton_core::wire::Problem;
 
 /// Counts how often, by door and outcome.
 #[derive(Debug, Default)]

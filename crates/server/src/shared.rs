@@ -60,7 +60,7 @@ impl Shared {
 }
 
 impl Shared {
-    /// Somebody was refused something: counted if it is a quota, and written down.
+    /// Somebody was refused something: it is counted and written down.
     pub(crate) fn refused(&self, connection: u64, code: &str) {
         self.metrics.refused_with(code);
         let journal = &self.settings.journal;

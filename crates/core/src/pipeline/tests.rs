@@ -538,7 +538,7 @@ fn there_may_only_be_so_much_of_them() {
         format!(r#"pipeline.create p{name} stages=[{{"name":"a"}}] input=bytes:{input}"#)
     };
     let fitting = limits::PIPELINES_BYTES_MAX / input;
-    let refused = (0..fitting + 1)
+    let refused = (0..=fitting)
         .find(|number| world.run(0, "ann", &create(*number)) == "refused pipeline.too_many");
     assert_eq!(refused, Some(fitting - 1), "they take a little more than what they are given");
     world.run(1, "ann", "pipeline.abort p0");

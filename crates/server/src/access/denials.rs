@@ -111,7 +111,7 @@ fn escaped(sign: char) -> impl Iterator<Item = char> {
 
 impl Denials {
     /// Keeps what was refused.
-    pub(crate) fn keep(&self, attempt: Attempt<'_>, problem: &Problem) {
+    pub(crate) fn keep(&self, attempt: &Attempt<'_>, problem: &Problem) {
         let fresh = Denial {
             number: 0,
             at: now(),
@@ -176,7 +176,7 @@ mod tests {
             operation: operation.to_owned(),
             workspace: Some("w"),
         };
-        denials.keep(attempt, &Refusal::BadToken {}.into());
+        denials.keep(&attempt, &Refusal::BadToken {}.into());
     }
 
     #[test]

@@ -205,7 +205,7 @@ impl Access {
         if let Err(refusal) = &recognised {
             let operation = format!("{} {}", request.method(), request.uri().path());
             let attempt = Attempt { who: None, agent: None, from, operation, workspace: None };
-            self.denials.keep(attempt, &refusal.clone().into());
+            self.denials.keep(&attempt, &refusal.clone().into());
         }
         recognised
     }
@@ -393,7 +393,7 @@ impl Authority {
                 operation: operation(),
                 workspace: place.map(|(workspace, _)| workspace.as_str()),
             };
-            known.denials.keep(attempt, problem);
+            known.denials.keep(&attempt, problem);
         }
         judged
     }

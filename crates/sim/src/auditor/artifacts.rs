@@ -30,6 +30,11 @@ struct Known {
 pub struct Store(BTreeMap<ArtifactId, Timeline<Option<Known>>>);
 
 impl Store {
+    /// Whether a text names one that was ever there.
+    pub(super) fn any_in(&self, text: &Json) -> bool {
+        self.0.keys().any(|id| text.as_str().contains(id.as_str()))
+    }
+
     fn at(&self, artifact: &ArtifactId, at: u64) -> Option<&Known> {
         self.0.get(artifact)?.at(at)?.as_ref()
     }

@@ -228,7 +228,9 @@ impl Ledger {
     }
 
     fn sent(&mut self, batch: &Batch, sent: &Sent, coverage: &mut Coverage) -> Audit {
-        let Sent { message: id, to, body, thread, reply_to, expires_at, request } = sent;
+        let Sent { message: id, to, body, holds, thread, reply_to, expires_at, request } = sent;
+        let names_some = self.artifacts.any_in(body);
+        demand!(!names_some || *holds, "`{id}` names artifacts, and holds none");
         let last = self.talks.mail.last_key_value().map(|(last, _)| last);
         demand!(last.is_none_or(|last| last < id), "`{id}` comes after {last:?}");
         let late = expires_at.is_some_and(|moment| moment <= batch.time);

@@ -209,7 +209,7 @@ impl Audience {
 fn moment(seconds: f64) -> Option<Timestamp> {
     let is_sensible = (0.0..=1e13).contains(&seconds);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it was looked at")]
-    is_sensible.then(|| Timestamp((seconds * 1_000.0) as u64))
+    is_sensible.then_some(Timestamp((seconds * 1_000.0) as u64))
 }
 
 impl Issuer {
