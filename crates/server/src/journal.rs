@@ -9,13 +9,15 @@
 //! |---|---|
 //! | `error` | `engine.stopped` |
 //! | `warn` | `operation.slow`, `connection.turned_away`, `disk.low`, `journal.lost` |
-//! | `info` | `server.began`, `server.ended`, `disk.well`, `token.made`, `token.revoked`, `access.refused`, `quota.reached` |
-//! | `debug` | `connection.opened`, `connection.closed`, `operation.asked`, `operation.refused`: one for each |
+//! | `info` | `server.began`, `server.ended`, `disk.well` |
+//! | `info` | `token.made`, `token.revoked`, `access.refused`, `quota.reached` |
+//! | `debug` | one for each: `connection.opened`, `connection.closed` |
+//! | `debug` | and `operation.asked`, `operation.refused` |
 //!
 //! 1. What callers say never makes a line of its own: control characters are escaped, and what is
 //!    long is cut.
-//! 2. Nobody waits for a line to be written. A thread writes them; when it cannot keep up, lines are
-//!    lost and counted, and `journal.lost` says how many.
+//! 2. Nobody waits for a line to be written. A thread writes them; when it cannot keep up, lines
+//!    are lost and counted, and `journal.lost` says how many.
 //! 3. A caller cannot fill the journal: what callers cause at `info` and above is written once a
 //!    second of each kind, with how often it happened since.
 //! 4. A level that is not wanted costs one comparison.

@@ -110,7 +110,10 @@ pub(crate) enum Refusal {
         max: usize,
     },
     /// More than somebody may take.
-    #[error("the quota of the {} is reached: it may {} {max} {}", .of.name(), .limit.verb(), .limit.things())]
+    #[error(
+        "the quota of the {} is reached: it may {} {max} {}",
+        .of.name(), .limit.verb(), .limit.things()
+    )]
     OverQuota {
         /// What is limited.
         limit: Limit,

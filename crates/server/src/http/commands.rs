@@ -141,8 +141,8 @@ async fn many(visit: &Visit, text: &str) -> Result<Response<Body>, Refused> {
     Ok(json(body))
 }
 
-/// Hands in one of many that is permitted; an answer if it is known at once. Those that wait are put
-/// aside: nobody after them has to wait with them.
+/// Hands in one of many that is permitted; an answer if it is known at once. Those that wait are
+/// put aside: nobody after them has to wait with them.
 async fn hand_in(
     visit: &Visit,
     (turn, waits): (&mut Turn<usize>, &mut Vec<(usize, Waiting)>),

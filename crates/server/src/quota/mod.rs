@@ -15,12 +15,12 @@
 //!
 //! 1. What is not limited costs nothing: there is no meter then, and nobody asks for one.
 //! 2. What is refused has paid nothing and done nothing.
-//! 3. Whoever has something left may do what they ask for, however large: they are in debt then, and
-//!    wait until it is paid. So whatever is allowed at all can be done, and is never half done.
+//! 3. Whoever has something left may do what they ask for, however large: they are in debt then,
+//!    and wait until it is paid. So whatever is allowed at all can be done, and is never half done.
 //! 4. There are as many meters of workspaces as are in use, and some: those at rest are let go of.
 //!
-//! Deliberately absent: connections of a workspace, since a connection is in none and speaks of any;
-//! and what is stored by a token, since what is stored belongs to its workspace.
+//! Deliberately absent: connections of a workspace, since a connection is in none and speaks of
+//! any; and what is stored by a token, since what is stored belongs to its workspace.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
