@@ -182,7 +182,10 @@ async fn watches_have_an_end_and_are_given_back() {
     let quota = Quota { watches_max: Some(1), ..Quota::default() };
     let stage = limited(quota).await;
     let mut socket = stage.socket().await;
-    let watch = |id: u64, workspace: &str| json!({"id": id, "workspace": workspace, "command": "watch", "pattern": "**"});
+    let watch = |id: u64, workspace: &str| {
+        let pattern = "**";
+        json!({"id": id, "workspace": workspace, "command": "watch", "pattern": pattern})
+    };
     assert!(socket.ask(watch(1, "w")).await["error"].is_null());
     assert_eq!(socket.ask(watch(2, "w")).await["error"]["code"], "quota.watches");
     let told = stage.http().await.get("/v1/w/watch").await;
