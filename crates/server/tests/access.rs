@@ -257,6 +257,11 @@ async fn a_token_that_was_made_over_http_works_and_is_shown_once() {
         (json!({"name": "a", "grant": {"role": "king"}}), "request.malformed"),
         (json!({"name": "a", "grant": {"role": "reader", "x": 1}}), "request.malformed"),
         (json!({"name": "a"}), "request.malformed"),
+        // All of its places are empty: what it is a list of, it does not say.
+        (
+            json!({"name": "a", "grant": {"role": "reader"}, "quota": [null, null]}),
+            "request.malformed",
+        ),
     ] {
         let (_, told) = ask(&mut http, &bearers[0], "/v1/access/tokens", &wanted).await;
         assert_eq!(told["code"], code, "{wanted}: {told}");
@@ -265,6 +270,11 @@ async fn a_token_that_was_made_over_http_works_and_is_shown_once() {
     let told = http.request("POST", "/v1/access/tokens", &admin, &" ".repeat(70_000)).await;
     assert_eq!(told.problem(), (413, "request.too_large".to_owned()));
     let mut http = stage.http().await;
+    for page in ["before=0", "limit=0", "limit=1001", "before=x", "after=1"] {
+        let path = format!("/v1/access/refusals?{page}");
+        let told = http.request("GET", &path, &admin, "").await;
+        assert_eq!(told.problem(), (400, "request.bad_field".to_owned()), "{page}");
+    }
     let listed = http.request("GET", "/v1/access/tokens", &admin, "").await.json().to_string();
     assert!(!listed.contains(made["token"].as_str().unwrap()), "it is shown once");
     stage.end().await;

@@ -7,7 +7,9 @@ use baton_core::{Json, NamespaceName, Timestamp};
 use baton_handle::Workspace;
 use rand::TryRngCore;
 use rand::rngs::OsRng;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 use thiserror::Error as ThisError;
 
 use super::{PREFIX, TokenDigest, digest_of, now};
@@ -78,8 +80,15 @@ pub struct Wanted {
     #[serde(default)]
     pub ttl_ms: Option<u64>,
     /// What its owner may take.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "by_name")]
     pub quota: Quota,
+}
+
+/// A quota whose limits are named: it could be read from a list as well, all of whose places may be
+/// empty, and nobody means that.
+fn by_name<'de, D: Deserializer<'de>>(reader: D) -> Result<Quota, D::Error> {
+    let named = serde_json::Map::deserialize(reader)?;
+    Quota::deserialize(Value::Object(named)).map_err(D::Error::custom)
 }
 
 /// A token that was made.

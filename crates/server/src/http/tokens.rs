@@ -105,11 +105,11 @@ async fn refusals(
     for (name, value) in said.split('&').filter_map(|part| part.split_once('=')) {
         let number: Option<u64> = value.parse().ok();
         match (name, number) {
-            ("before", Some(number)) => before = Some(number),
+            ("before", Some(number @ 1..)) => before = Some(number),
             ("limit", Some(number @ 1..=REFUSALS_MAX)) => limit = number,
             ("before" | "limit", _) => {
                 let reason =
-                    format!("it must be a number, and `limit` one from 1 to {REFUSALS_MAX}");
+                    format!("it must be a number from 1 on, `limit` at most {REFUSALS_MAX}");
                 return Err(Fault::field(name, reason).into());
             }
             _ => return Err(Fault::field(name, "there is no such field here").into()),
