@@ -182,7 +182,9 @@ async fn health(shared: &Shared) {
             let fields = [("code", Said::Text(stopped.code())), ("why", Said::Text(&why))];
             journal.note(Level::Error, "engine.stopped", &fields);
         }
-        match shared.baton.has_room() {
+        let room = shared.baton.has_room();
+        let has_room = room.is_ok();
+        match room {
             Ok(()) if !had_room => journal.note(Level::Info, "disk.well", &[]),
             Err(low) if had_room => {
                 let why = low.to_string();
@@ -190,7 +192,7 @@ async fn health(shared: &Shared) {
             }
             Ok(()) | Err(_) => {}
         }
-        had_room = shared.baton.has_room().is_ok();
+        had_room = has_room;
     }
 }
 

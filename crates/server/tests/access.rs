@@ -270,7 +270,7 @@ async fn a_token_that_was_made_over_http_works_and_is_shown_once() {
     let told = http.request("POST", "/v1/access/tokens", &admin, &" ".repeat(70_000)).await;
     assert_eq!(told.problem(), (413, "request.too_large".to_owned()));
     let mut http = stage.http().await;
-    for page in ["before=0", "limit=0", "limit=1001", "before=x", "after=1"] {
+    for page in ["before=0", "limit=0", "limit=1001", "limit", "before=x", "after=1"] {
         let path = format!("/v1/access/refusals?{page}");
         let told = http.request("GET", &path, &admin, "").await;
         assert_eq!(told.problem(), (400, "request.bad_field".to_owned()), "{page}");

@@ -12,7 +12,7 @@ use baton_core::access::Verb;
 use baton_core::wire::{Fault, Problem};
 use serde_json::json;
 
-use super::visit::{json as body, receive_up_to};
+use super::visit::{json as body, read_query, receive_up_to};
 use crate::access::{Authority, Record, TokenError, Tokens, Wanted};
 use crate::journal::{Level, Said};
 use crate::problem::Refused;
@@ -101,10 +101,11 @@ async fn refusals(
 ) -> Result<Response<Body>, Refused> {
     admitted(&request, Verb::SetUp, "access.refusals")?;
     let (mut before, mut limit) = (None, REFUSALS_USUAL);
-    let said = request.uri().query().unwrap_or_default();
-    for (name, value) in said.split('&').filter_map(|part| part.split_once('=')) {
+    let mut said = Vec::new();
+    read_query(request.uri().query().unwrap_or_default(), &mut said)?;
+    for (name, value) in &said {
         let number: Option<u64> = value.parse().ok();
-        match (name, number) {
+        match (name.as_str(), number) {
             ("before", Some(number @ 1..)) => before = Some(number),
             ("limit", Some(number @ 1..=REFUSALS_MAX)) => limit = number,
             ("before" | "limit", _) => {

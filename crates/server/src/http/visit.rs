@@ -145,7 +145,8 @@ async fn read_path(parts: &mut Parts) -> Result<(WorkspaceName, Vec<(String, Str
     Ok((workspace, said))
 }
 
-fn read_query(query: &str, said: &mut Vec<(String, String)>) -> Result<(), Refused> {
+/// Reads what a query says, as fields.
+pub(super) fn read_query(query: &str, said: &mut Vec<(String, String)>) -> Result<(), Refused> {
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let decode = |text: &str| {
