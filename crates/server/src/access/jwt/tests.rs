@@ -255,3 +255,106 @@ fn keys_that_are_read_again_take_the_place_of_the_old_ones_whole() {
     assert_eq!(issuer.verify(&old, NOW).unwrap_err(), Flaw::Signature);
     assert!(!format!("{issuer:?}").contains("ffff"));
 }
+
+/// A public key of RSA that `openssl` made, as `SubjectPublicKeyInfo`; nobody has the private one.
+const RSA_KEY: &str = "\
+-----BEGIN PUBLIC KEY-----
+MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAxY1H+LZgqKGE1S6PhVyU
+JBdZai7i2GmBaHcL01Fp6A0gWMkgUJv4vtiQF6bM0hfhCGVrG0WvSB4xDknnTygM
+aNVjmBlbgRdQJCKyIasAzsymyjDZA+/00evF+jRsSufhsLa1YQ2EqT8/vffIInpw
+bMQoUMTIygV8gQ8CnFyPgx6CH4QApn5esw/2lgU86foMWYtVA+7fTzYmf1hYTm+3
+CVZ+Jlvun36EZJ4iodNtGG3KkNhxA2wjRrwvY50zwrBuLfv/2zPaD5gwYdH2bLBk
+AGzulJHGiYgd3SnrQlOORp32rN7gRwO+LnM4zxC5smIk0g55Swq/2u3Z2/8Lh26G
+ewIDAQAB
+-----END PUBLIC KEY-----
+";
+
+/// The same as `RSAPublicKey`.
+const RSA_KEY_BARE: &str = "\
+-----BEGIN RSA PUBLIC KEY-----
+MIIBCgKCAQEAxY1H+LZgqKGE1S6PhVyUJBdZai7i2GmBaHcL01Fp6A0gWMkgUJv4
+vtiQF6bM0hfhCGVrG0WvSB4xDknnTygMaNVjmBlbgRdQJCKyIasAzsymyjDZA+/0
+0evF+jRsSufhsLa1YQ2EqT8/vffIInpwbMQoUMTIygV8gQ8CnFyPgx6CH4QApn5e
+sw/2lgU86foMWYtVA+7fTzYmf1hYTm+3CVZ+Jlvun36EZJ4iodNtGG3KkNhxA2wj
+RrwvY50zwrBuLfv/2zPaD5gwYdH2bLBkAGzulJHGiYgd3SnrQlOORp32rN7gRwO+
+LnM4zxC5smIk0g55Swq/2u3Z2/8Lh26GewIDAQAB
+-----END RSA PUBLIC KEY-----
+";
+
+/// Its modulus, as a set of keys has it.
+const RSA_MODULUS: &str = "\
+xY1H-LZgqKGE1S6PhVyUJBdZai7i2GmBaHcL01Fp6A0gWMkgUJv4vtiQF6bM0hfhCGVrG0WvSB4xDknnTygMaNVjmBlb\
+gRdQJCKyIasAzsymyjDZA-_00evF-jRsSufhsLa1YQ2EqT8_vffIInpwbMQoUMTIygV8gQ8CnFyPgx6CH4QApn5esw_2\
+lgU86foMWYtVA-7fTzYmf1hYTm-3CVZ-Jlvun36EZJ4iodNtGG3KkNhxA2wjRrwvY50zwrBuLfv_2zPaD5gwYdH2bLBk\
+AGzulJHGiYgd3SnrQlOORp32rN7gRwO-LnM4zxC5smIk0g55Swq_2u3Z2_8Lh26Gew";
+
+/// What that key has signed: `RS256`, for ada, a worker.
+const RSA_TOKEN: &str = "\
+eyJhbGciOiJSUzI1NiIsImtpZCI6InJzYSIsInR5cCI6IkpXVCJ9.eyJpc3MiOiJodHRwczovL2lzc3Vlci5leGFtcGx\
+lIiwiYXVkIjoiYmF0b24iLCJzdWIiOiJhZGEiLCJleHAiOjE3MDAwMDA2MDAsImJhdG9uIjp7InJvbGUiOiJ3b3JrZXI\
+ifX0.MsdZUIFEzBm-VOGGYzSMoAK1qHhkqwJQt5VNbqMBLJ8fldiSfzEtt5W18Hnrg3fThEeDtvkJmrUSfgLQESfncei\
+bu-bCPjj77n8Xf51WMWqp3JM153HYYA5P0e3yy6z6TVJckY1CZqQTbC_j57zINq7cTURJk4WaazEs4tgquNuYIWH1lMk\
+3D_zua-5RfZ-hto_eV0qB9w5VObptSzzcnF7ICdgw_nBcoUiHHlmLQDTgVrk9dkEKxCPFi5k8-gmTblI67U0f8S37czy\
+X-4pnevVyEN3CTPAEXkhhV1zH_Nd1KdrFr4aT7qRoR_wUYaxXYlKOX_-BWkAK-G_CMAwgaQ";
+
+#[test]
+fn what_a_key_of_rsa_has_signed_is_taken_whatever_form_the_key_is_in() {
+    let set = json!({"keys": [
+        {"kty": "RSA", "kid": "rsa", "use": "sig", "n": RSA_MODULUS, "e": "AQAB"},
+    ]});
+    let set = set.to_string();
+    for (file, is_set) in [(RSA_KEY, false), (RSA_KEY_BARE, false), (&set, true)] {
+        let vouched = issuer(file.as_bytes(), is_set).verify(RSA_TOKEN, NOW).unwrap();
+        assert_eq!((vouched.subject.as_str(), vouched.grant.role.name()), ("ada", "worker"));
+    }
+}
+
+#[test]
+fn what_a_key_of_rsa_has_not_signed_is_refused_whatever_form_the_key_is_in() {
+    let set = |modulus: &str, alg: &str| {
+        let key = json!({"kty": "RSA", "kid": "rsa", "alg": alg, "n": modulus, "e": "AQAB"});
+        json!({"keys": [key]}).to_string()
+    };
+    let parts: Vec<&str> = RSA_TOKEN.split('.').collect();
+    let [header, claims, signature] = parts[..] else { panic!("a token has three parts") };
+    let named = |alg: &str| encoded(json!({"alg": alg, "kid": "rsa"}).to_string().as_bytes());
+    let promoted = URL_SAFE_NO_PAD.decode(claims).unwrap();
+    let promoted =
+        encoded(str::from_utf8(&promoted).unwrap().replace("worker", "admin").as_bytes());
+    let mut flipped = URL_SAFE_NO_PAD.decode(signature).unwrap();
+    flipped[100] ^= 1;
+    let flipped = encoded(&flipped);
+    let good_set = set(RSA_MODULUS, "RS256");
+    for (file, is_set) in [(RSA_KEY, false), (RSA_KEY_BARE, false), (&*good_set, true)] {
+        let issuer = issuer(file.as_bytes(), is_set);
+        let verify = |parts: [&str; 3]| issuer.verify(&parts.join("."), NOW).map(drop);
+        assert_eq!(verify([header, claims, signature]), Ok(()));
+        for forged in [
+            [header, &promoted, signature],
+            [header, claims, &flipped],
+            [header, claims, &signature[..300]],
+            [header, claims, ""],
+            [&named("RS256"), claims, signature],
+        ] {
+            assert_eq!(verify(forged), Err(Flaw::Signature), "{forged:?}");
+        }
+        // In a set the key says which algorithm it is for; in a file any of its kind may be tried.
+        let flaw = if is_set { Flaw::Algorithm } else { Flaw::Signature };
+        for alg in ["RS384", "RS512", "PS256"] {
+            assert_eq!(verify([&named(alg), claims, signature]), Err(flaw), "{alg}");
+        }
+        // Everybody knows the public key: it is no secret to sign with.
+        let confused = token(
+            &json!({"alg": "HS256", "kid": "rsa"}),
+            &self::claims(),
+            hmac_with(file.as_bytes()),
+        );
+        assert_eq!(issuer.verify(&confused, NOW).map(drop), Err(Flaw::Algorithm));
+    }
+    let other = set(&RSA_MODULUS.replacen("xY1H", "xY1J", 1), "RS256");
+    let other = issuer(other.as_bytes(), true).verify(RSA_TOKEN, NOW).map(drop);
+    assert_eq!(other, Err(Flaw::Signature), "another key has not signed it");
+    let late = Timestamp(1_700_000_600_000);
+    let late = issuer(RSA_KEY.as_bytes(), false).verify(RSA_TOKEN, late).map(drop);
+    assert_eq!(late, Err(Flaw::Expired));
+}
