@@ -76,8 +76,8 @@ pub(crate) struct Globals {
     /// processes shows
     #[arg(long, global = true, value_name = "TOKEN")]
     pub(crate) access_token: Option<String>,
-    /// Whom to believe that the server is who it says, where --url begins with https [default: the
-    /// system's authorities]
+    /// Whom to believe that a server is who it says, where --url or the address of a webhook begins
+    /// with https [default: the system's authorities]
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) ca_file: Option<String>,
     /// A name for this change: repeated under the same name, it has no second effect

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rustix::process::Signal;
 
-use crate::process::{Ran, Server, baton, send};
+use crate::process::{Ran, Running, Server, baton, send};
 
 const SERVE: [&str; 4] = ["--tls-cert", "chain.pem", "--tls-key", "key.pem"];
 
@@ -67,6 +67,7 @@ fn bad_files_are_named_before_anything_is_served() {
         (&["--tls-cert", "missing.pem", "--tls-key", "key.pem"], "tls.unreadable"),
         (&["--tls-cert", "key.pem", "--tls-key", "key.pem"], "tls.unreadable"),
         (&["--tls-cert", "chain.pem", "--tls-key", "other.pem"], "tls.unusable"),
+        (&["--webhooks", "--ca-file", "missing.pem"], "tls.unreadable"),
     ] {
         let mut words = vec!["serve", "--listen", "127.0.0.1:0", "--data", "data"];
         words.extend(more);
@@ -83,4 +84,32 @@ fn bad_files_are_named_before_anything_is_served() {
     fs::write(home.path().join("mine.toml"), "ca_file = 'nowhere.pem'\n").unwrap();
     let refused = run(home.path(), &["config", "check", "mine.toml"]);
     assert_eq!(refused.error()["code"], "tls.unreadable");
+}
+
+#[test]
+fn a_webhook_believes_those_whom_the_settings_name() {
+    let home = tempfile::tempdir().unwrap();
+    papers(home.path());
+    let ca_file = home.path().join("chain.pem").display().to_string();
+    // It is called, and has nothing at that address.
+    let called = Server::in_home(home, &SERVE);
+    let stranger = tempfile::tempdir().unwrap();
+    papers(stranger.path());
+    let other = stranger.path().join("chain.pem").display().to_string();
+    for (ca_file, said) in [(ca_file, "status 404"), (other, "tls.untrusted")] {
+        let more = ["--webhooks", "--webhooks-private", "--ca-file", &ca_file];
+        let server = Server::in_home(tempfile::tempdir().unwrap(), &more);
+        let add = format!("reaction add tell --on go --webhook {}/nowhere", called.url);
+        assert_eq!(server.run(&add).code, 0);
+        assert_eq!(server.run("event emit go").code, 0);
+        let watch = server.command(["watch", "--from", "1", "-o", "jsonl"]);
+        let mut watching = Running::of(watch);
+        let told = loop {
+            let line = watching.line();
+            if line.contains("reaction.call_dead") || line.contains("reaction.call_failed") {
+                break line;
+            }
+        };
+        assert!(told.contains(said), "{told}");
+    }
 }

@@ -273,7 +273,7 @@ fn reactions() {
             "reaction rm note",
             "reaction add bad --on x",
             "reaction add bad --on x --do '{\"command\": \"state.fly\"}'",
-            "reaction add bad --on x --webhook https://example.org",
+            "reaction add bad --on x --webhook ftp://example.org",
             "reaction add bad --on x --where event. --do '{}'",
         ],
     );

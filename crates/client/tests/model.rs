@@ -1,12 +1,16 @@
 //! Models: what they are told, and what becomes of what they say.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use baton::clock::SystemClock;
 use baton::log::MemoryLog;
 use baton_client::core::task::{Status, Task};
 use baton_client::model::{Endpoint, ModelError, RunError, run_with_context};
 use baton_handle::Workspace;
+use baton_server::Identity;
+use baton_tls::{Accepted, Stream};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -17,11 +21,29 @@ async fn endpoint(
     status: &'static str,
     answer: &'static str,
 ) -> (SocketAddr, oneshot::Receiver<String>) {
+    endpoint_of(status, answer, None).await
+}
+
+/// The same behind TLS, if there is an identity.
+async fn endpoint_of(
+    status: &'static str,
+    answer: &'static str,
+    identity: Option<Identity>,
+) -> (SocketAddr, oneshot::Receiver<String>) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
     let (asked, heard) = oneshot::channel();
     tokio::spawn(async move {
-        let (mut stream, _) = listener.accept().await.unwrap();
+        let (socket, _) = listener.accept().await.unwrap();
+        let mut stream = match identity {
+            None => Stream::Plain(socket),
+            Some(identity) => match identity.accept(socket).await {
+                Ok(Accepted::Secure(stream)) => stream,
+                Ok(Accepted::Plain(_)) => panic!("what should be encrypted came in plain text"),
+                // Who calls did not believe it: nothing is heard, and nothing said.
+                Err(_) => return,
+            },
+        };
         let mut text = String::new();
         let is_whole = |text: &str| {
             let body = text.split_once("\r\n\r\n").map(|(_, body)| body);
@@ -36,6 +58,7 @@ async fn endpoint(
         let length = answer.len();
         let head = format!("HTTP/1.1 {status}\r\ncontent-length: {length}\r\n\r\n");
         stream.write_all(format!("{head}{answer}").as_bytes()).await.unwrap();
+        stream.flush().await.unwrap();
         let _ = asked.send(text);
     });
     (address, heard)
@@ -120,4 +143,73 @@ async fn what_cannot_be_reached_or_is_not_held_is_told() {
     let error =
         run_with_context(&lab, "t-none", token, &at(address), None, None).await.unwrap_err();
     assert_eq!(error.to_string(), "there is no task `t-none`");
+}
+
+/// A certificate for a name, and its key, in a folder.
+fn papers(folder: &Path, name: &str) -> (PathBuf, Identity) {
+    let made = rcgen::generate_simple_self_signed([name.to_owned()]).unwrap();
+    let (certificate, key) = (folder.join("chain.pem"), folder.join("key.pem"));
+    std::fs::write(&certificate, made.cert.pem()).unwrap();
+    std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
+    let identity = Identity::read(&certificate, &key).unwrap();
+    (certificate, identity)
+}
+
+fn secure(address: SocketAddr, ca_file: &Path) -> Endpoint {
+    let endpoint = Endpoint::new(&format!("https://localhost:{}/v1", address.port()), "small");
+    endpoint.unwrap().key("sk-hush").ca_file(ca_file).unwrap()
+}
+
+#[tokio::test]
+async fn a_model_is_asked_over_tls() {
+    let folder = tempfile::tempdir().unwrap();
+    let (certificate, identity) = papers(folder.path(), "localhost");
+    let answer = r#"{"choices":[{"message":{"content":"Done."}}]}"#;
+    let (address, heard) = endpoint_of("200 OK", answer, Some(identity)).await;
+    let (lab, task) = claimed().await;
+    let token = task.lease.as_ref().unwrap().token;
+    let endpoint = secure(address, &certificate);
+    assert!(format!("{endpoint:?}").starts_with("https://localhost:"), "{endpoint:?}");
+    let done = run_with_context(&lab, task.id.as_str(), token, &endpoint, None, None).await;
+    assert_eq!(done.unwrap().status, Status::Completed);
+    assert!(heard.await.unwrap().contains("authorization: Bearer sk-hush"));
+}
+
+#[tokio::test]
+async fn a_stranger_hears_neither_the_context_nor_the_key() {
+    let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (_, stranger) = papers(folder.path(), "localhost");
+    let (trusted, misnamed) = papers(other.path(), "elsewhere.example");
+    let (address, heard) = endpoint_of("200 OK", "{}", Some(stranger)).await;
+    let (named, heard_too) = endpoint_of("200 OK", "{}", Some(misnamed)).await;
+    for (endpoint, heard) in
+        [(secure(address, &trusted), heard), (secure(named, &trusted), heard_too)]
+    {
+        let (lab, task) = claimed().await;
+        let (id, token) = (task.id.as_str(), task.lease.as_ref().unwrap().token);
+        let error = run_with_context(&lab, id, token, &endpoint, None, None).await.unwrap_err();
+        let RunError::Model(ModelError::Tls(error)) = error else { panic!("{error}") };
+        assert_eq!(error.code(), "tls.untrusted", "{error}");
+        let after = lab.tasks().get(id).await.unwrap();
+        assert_eq!(after.retries, 1, "it is tried again as its author has said");
+        assert!(after.error.unwrap().as_str().contains("`localhost` is not trusted"));
+        assert!(heard.await.is_err(), "nothing was said");
+    }
+    let missing = folder.path().join("missing.pem");
+    let refused = Endpoint::new("https://localhost/v1", "small").unwrap().ca_file(&missing);
+    let Err(ModelError::Tls(error)) = refused else { panic!("a file was read that is not there") };
+    assert_eq!(error.code(), "tls.unreadable");
+}
+
+#[tokio::test]
+async fn shaking_hands_has_the_deadline_of_the_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let (certificate, _) = papers(folder.path(), "localhost");
+    let silent = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    let endpoint = secure(silent.local_addr().unwrap(), &certificate);
+    let endpoint = endpoint.timeout(Duration::from_millis(50));
+    let (lab, task) = claimed().await;
+    let (id, token) = (task.id.as_str(), task.lease.as_ref().unwrap().token);
+    let error = run_with_context(&lab, id, token, &endpoint, None, None).await.unwrap_err();
+    assert!(error.to_string().contains("no answer within 50ms"), "{error}");
 }

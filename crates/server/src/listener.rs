@@ -144,7 +144,7 @@ impl Server {
                 }
             }
         };
-        let webhooks = shared.settings.webhooks;
+        let webhooks = shared.settings.webhooks.clone();
         let calling = async {
             match webhooks {
                 Some(webhooks) => webhooks::run(shared.baton.clone(), webhooks).await,

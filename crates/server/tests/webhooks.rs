@@ -1,10 +1,13 @@
 //! Webhooks: called when they should be, with what they should say, and nowhere they should not.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
 use std::sync::Arc;
 
-use baton_server::{Settings, Webhooks};
+use baton_server::{Identity, Settings, Webhooks};
+use baton_tls::{Accepted, Stream};
 use serde_json::{Value, json};
+use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Mutex, mpsc};
@@ -33,17 +36,24 @@ struct Receiver {
 
 impl Receiver {
     async fn new(statuses: &'static [&'static str]) -> Arc<Self> {
+        Self::of(statuses, None).await
+    }
+
+    /// Behind TLS if there is an identity. Who does not get that far is not heard.
+    async fn of(statuses: &'static [&'static str], identity: Option<Identity>) -> Arc<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port is free");
         let address = listener.local_addr().expect("it is bound");
         let (sender, received) = mpsc::unbounded_channel();
         tokio::spawn(async move {
             let mut statuses = statuses.iter();
-            while let Ok((mut stream, _)) = listener.accept().await {
+            while let Ok((socket, _)) = listener.accept().await {
+                let Some(mut stream) = begun(socket, identity.as_ref()).await else { continue };
                 let request = read(&mut stream).await;
                 let status = statuses.next().unwrap_or(&"200 OK");
                 let extra = "content-length: 0\r\nlocation: http://127.0.0.1:1/\r\n";
                 let answer = format!("HTTP/1.1 {status}\r\n{extra}\r\n");
                 let _ = stream.write_all(answer.as_bytes()).await;
+                let _ = stream.flush().await;
                 let _ = sender.send(request);
             }
         });
@@ -55,7 +65,17 @@ impl Receiver {
     }
 }
 
-async fn read(stream: &mut TcpStream) -> Received {
+/// A connection with whom hands were shaken, if that was to be.
+async fn begun(socket: TcpStream, identity: Option<&Identity>) -> Option<Stream> {
+    let Some(identity) = identity else { return Some(Stream::Plain(socket)) };
+    match identity.accept(socket).await {
+        Ok(Accepted::Secure(stream)) => Some(stream),
+        Ok(Accepted::Plain(_)) => panic!("what should be encrypted came in plain text"),
+        Err(_) => None,
+    }
+}
+
+async fn read(stream: &mut Stream) -> Received {
     let mut bytes = Vec::new();
     loop {
         let text = String::from_utf8_lossy(&bytes).into_owned();
@@ -72,7 +92,23 @@ async fn read(stream: &mut TcpStream) -> Received {
 }
 
 fn calling(private: bool) -> Settings {
-    Settings { webhooks: Some(Webhooks { private }), ..settings() }
+    let webhooks = Webhooks::new(private, None).expect("no file is read");
+    Settings { webhooks: Some(webhooks), ..settings() }
+}
+
+/// Settings that believe those in a file.
+fn believing(ca_file: &Path) -> Settings {
+    let webhooks = Webhooks::new(true, Some(ca_file)).expect("it is a certificate");
+    Settings { webhooks: Some(webhooks), ..settings() }
+}
+
+/// A certificate for a name, `chain.pem`, and its key in a folder.
+fn papers(folder: &TempDir, name: &str) -> Identity {
+    let made = rcgen::generate_simple_self_signed([name.to_owned()]).expect("it is a name");
+    let (certificate, key) = (folder.path().join("chain.pem"), folder.path().join("key.pem"));
+    std::fs::write(&certificate, made.cert.pem()).expect("there is room");
+    std::fs::write(&key, made.signing_key.serialize_pem()).expect("there is room");
+    Identity::read(&certificate, &key).expect("they fit")
 }
 
 async fn add(stage: &Stage, url: &str, rest: Value) {
@@ -96,6 +132,12 @@ async fn kinds(stage: &Stage) -> Vec<String> {
         .iter()
         .map(|event| event["type"].as_str().expect("events have types").to_owned())
         .collect()
+}
+
+/// What the last try that failed, or the call that is dead, says about why.
+async fn detail(stage: &Stage, kind: &str) -> String {
+    let page = stage.http().await.get(&format!("/v1/w/events?type={kind}")).await.json();
+    page["events"][0]["detail"].as_str().expect("it says why").to_owned()
 }
 
 async fn ends_with(stage: &Stage, kind: &str) {
@@ -174,4 +216,110 @@ async fn a_call_outlives_the_server_that_does_not_make_any() {
     assert_eq!(receiver.next().await.header("baton-call"), "1");
     ends_with(&stage, "reaction.call_done").await;
     drop(stage.end().await);
+}
+
+#[tokio::test]
+async fn a_call_goes_over_tls_to_the_host_that_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let identity = papers(&folder, "localhost");
+    let receiver = Receiver::of(&["500 No"], Some(identity)).await;
+    let stage = Stage::with(believing(&folder.path().join("chain.pem"))).await;
+    let url = format!("https://localhost:{}/hook?x=1", receiver.address.port());
+    add(&stage, &url, json!({"secret": "hush-hush"})).await;
+    emit(&stage).await;
+    let received = receiver.next().await;
+    assert!(received.head.starts_with("POST /hook?x=1 HTTP/1.1"), "{}", received.head);
+    assert_eq!(received.header("host"), format!("localhost:{}", receiver.address.port()));
+    assert_eq!(received.body["event"]["type"], "go");
+    assert!(received.header("baton-signature").starts_with("sha256="));
+    assert_eq!(receiver.next().await.header("baton-attempt"), "2", "it is made again as any other");
+    ends_with(&stage, "reaction.call_done").await;
+    stage.end().await;
+}
+
+#[tokio::test]
+async fn a_stranger_is_told_nothing_until_its_certificate_is_in_order() {
+    let (folder, trusted) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let identity = papers(&folder, "localhost");
+    papers(&trusted, "localhost");
+    let receiver = Receiver::of(&[], Some(identity.clone())).await;
+    let stage = Stage::with(believing(&trusted.path().join("chain.pem"))).await;
+    let url = format!("https://localhost:{}/", receiver.address.port());
+    add(&stage, &url, json!({})).await;
+    emit(&stage).await;
+    ends_with(&stage, "reaction.call_failed").await;
+    let said = detail(&stage, "reaction.call_failed").await;
+    assert!(said.starts_with("tls.untrusted: `localhost` is not trusted"), "{said}");
+    assert!(receiver.received.lock().await.try_recv().is_err(), "nothing was said");
+    for file in ["chain.pem", "key.pem"] {
+        std::fs::copy(trusted.path().join(file), folder.path().join(file)).unwrap();
+    }
+    identity.read_again().unwrap();
+    assert_ne!(receiver.next().await.header("baton-attempt"), "1");
+    ends_with(&stage, "reaction.call_done").await;
+    stage.end().await;
+}
+
+#[tokio::test]
+async fn somebody_of_another_name_or_without_tls_is_told_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let identity = papers(&folder, "elsewhere.example");
+    let named = Receiver::of(&[], Some(identity)).await;
+    let plain = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    let plain_port = plain.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        while let Ok((mut socket, _)) = plain.accept().await {
+            let _ = socket.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
+        }
+    });
+    for (port, code) in [(named.address.port(), "tls.untrusted"), (plain_port, "tls.broken")] {
+        let stage = Stage::with(believing(&folder.path().join("chain.pem"))).await;
+        add(&stage, &format!("https://localhost:{port}/"), json!({"retries": 0})).await;
+        emit(&stage).await;
+        ends_with(&stage, "reaction.call_dead").await;
+        let said = detail(&stage, "reaction.call_dead").await;
+        assert!(said.contains(code), "{code}: {said}");
+        stage.end().await;
+    }
+    assert!(named.received.lock().await.try_recv().is_err(), "nothing was said");
+}
+
+#[tokio::test]
+async fn a_private_address_is_not_called_over_tls_either() {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    let stage = Stage::with(calling(false)).await;
+    let port = listener.local_addr().unwrap().port();
+    add(&stage, &format!("https://localhost:{port}/"), json!({})).await;
+    emit(&stage).await;
+    ends_with(&stage, "reaction.call_dead").await;
+    let said = detail(&stage, "reaction.call_dead").await;
+    assert!(said.contains("not a public address"), "{said}");
+    let nobody = tokio::time::timeout(crate::stage::SHORT, listener.accept()).await;
+    assert!(nobody.is_err(), "somebody was connected to");
+    stage.end().await;
+}
+
+#[tokio::test]
+async fn the_name_is_asked_for_and_shaking_hands_has_the_deadline_of_the_call() {
+    let folder = tempfile::tempdir().unwrap();
+    papers(&folder, "localhost");
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    let stage = Stage::with(believing(&folder.path().join("chain.pem"))).await;
+    let port = listener.local_addr().unwrap().port();
+    let least = json!({"timeout_ms": 100, "retries": 0});
+    add(&stage, &format!("https://localhost:{port}/"), least).await;
+    emit(&stage).await;
+    // The first words of TLS are not encrypted; after them there is silence.
+    let (mut silent, _) = within(listener.accept()).await.unwrap();
+    let mut heard = Vec::new();
+    while !heard.windows(9).any(|part| part == b"localhost") {
+        let mut more = [0; 4096];
+        let count = within(silent.read(&mut more)).await.unwrap();
+        assert!(count > 0, "the name was not asked for");
+        heard.extend_from_slice(&more[..count]);
+    }
+    ends_with(&stage, "reaction.call_dead").await;
+    let said = detail(&stage, "reaction.call_dead").await;
+    assert!(said.contains("there was no answer within 100 ms"), "{said}");
+    stage.end().await;
 }

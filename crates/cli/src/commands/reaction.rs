@@ -76,7 +76,7 @@ struct Add {
     /// A command to carry out, as JSON, - for stdin, or @file; may be given several times
     #[arg(long = "do", value_name = "JSON")]
     commands: Vec<Source>,
-    /// An address to call, over plain HTTP
+    /// An address to call, at http:// or https://
     #[arg(long, value_name = "URL")]
     webhook: Option<String>,
     /// What to sign the calls with: - for stdin, or @file

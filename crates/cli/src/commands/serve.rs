@@ -58,6 +58,7 @@ impl Serve {
         let ending = Ending::listen()?;
         let tls = serving.identity()?;
         let jwt = serving.issuer()?;
+        let webhooks = webhooks(&serving, context)?;
         let renewing = Renewing::listen(tls.clone(), jwt.clone())?;
         let voice = Voice::of(&serving, output)?;
         let is_secure = tls.is_some();
@@ -73,7 +74,7 @@ impl Serve {
             quotas: serving.quotas,
             journal: voice.journal.clone(),
             slow: serving.log_slow,
-            webhooks: serving.webhooks.then_some(Webhooks { private: serving.webhooks_private }),
+            webhooks,
             ..Settings::default()
         };
         // Before anybody is served: whoever demands tokens must be able to show one.
@@ -93,6 +94,16 @@ impl Serve {
         voice.ended();
         Ok(())
     }
+}
+
+/// How webhooks are called, if they are. Whom a server believes when it calls is said by the same
+/// setting as whom every other command believes.
+fn webhooks(serving: &Serving, context: &Context) -> Result<Option<Webhooks>, Failure> {
+    if !serving.webhooks {
+        return Ok(None);
+    }
+    let ca_file = context.settings().ca_file.as_deref();
+    Ok(Some(Webhooks::new(serving.webhooks_private, ca_file)?))
 }
 
 fn options(serving: &Serving) -> Options {

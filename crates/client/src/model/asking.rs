@@ -1,5 +1,6 @@
-//! Asking a model, over plain HTTP/1.1.
+//! Asking a model, over HTTP/1.1, encrypted or not.
 
+use baton_tls::Stream;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::client::conn::http1;
@@ -79,7 +80,7 @@ async fn post(
         ],
     });
     let mut request = Request::post(format!("{base}/chat/completions"))
-        .header(header::HOST, format!("{host}:{port}"))
+        .header(header::HOST, endpoint.authority())
         .header(header::CONTENT_TYPE, "application/json")
         .header(header::CONNECTION, "close");
     if let Some(key) = &endpoint.key {
@@ -87,7 +88,11 @@ async fn post(
     }
     let request = request.body(Full::new(Bytes::from(body.to_string()))).map_err(unreachable)?;
     let name = host.trim_start_matches('[').trim_end_matches(']');
-    let stream = TcpStream::connect((name, *port)).await.map_err(unreachable)?;
+    let socket = TcpStream::connect((name, *port)).await.map_err(unreachable)?;
+    let stream = match &endpoint.trust {
+        None => Stream::Plain(socket),
+        Some(trust) => trust.as_ref().map_err(Clone::clone)?.connect(name, socket).await?,
+    };
     let (mut sender, connection) =
         http1::handshake(TokioIo::new(stream)).await.map_err(unreachable)?;
     let exchange = async {

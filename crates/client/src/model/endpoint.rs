@@ -1,7 +1,10 @@
 //! Where a model is asked.
 
 use std::fmt;
+use std::path::Path;
 use std::time::Duration;
+
+use baton_tls::{TlsError, Trust};
 
 use super::ModelError;
 
@@ -11,6 +14,9 @@ const TIMEOUT: Duration = Duration::from_mins(10);
 /// An endpoint that speaks the protocol of `OpenAI` chat completions.
 #[derive(Clone)]
 pub struct Endpoint {
+    /// Whom to believe that it is the one; none where nothing is encrypted. That there is nobody to
+    /// believe is told when somebody would have to be: a file may be named before.
+    pub(super) trust: Option<Result<Trust, TlsError>>,
     pub(super) host: String,
     pub(super) port: u16,
     /// What every path there begins with, such as `/v1`.
@@ -24,22 +30,24 @@ impl fmt::Debug for Endpoint {
     /// Without the key.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { host, port, base, model, .. } = self;
-        write!(formatter, "http://{host}:{port}{base} {model}")
+        let scheme = if self.trust.is_some() { "https" } else { "http" };
+        write!(formatter, "{scheme}://{host}:{port}{base} {model}")
     }
 }
 
 impl Endpoint {
     /// An endpoint at an address such as `http://127.0.0.1:11434/v1`, and the model to ask there.
+    /// One at `https://` must be whom the authorities of the system say that it is.
     pub fn new(base_url: &str, model: &str) -> Result<Self, ModelError> {
         let unusable = |reason: &str| ModelError::Endpoint {
             url: base_url.to_owned(),
             reason: reason.to_owned(),
         };
-        if base_url.starts_with("https://") {
-            return Err(unusable("only plain HTTP is spoken: put a proxy in between"));
-        }
-        let rest = base_url.strip_prefix("http://");
-        let rest = rest.ok_or_else(|| unusable("it must begin with `http://`"))?;
+        let (is_secure, rest) = match base_url.strip_prefix("https://") {
+            Some(rest) => (true, Some(rest)),
+            None => (false, base_url.strip_prefix("http://")),
+        };
+        let rest = rest.ok_or_else(|| unusable("it must begin with `http://` or `https://`"))?;
         if !rest.bytes().all(|byte| byte.is_ascii_graphic()) || rest.contains(['?', '#', '@']) {
             return Err(unusable("only a host, a port and a path are allowed"));
         }
@@ -49,7 +57,7 @@ impl Endpoint {
                 let port = port.parse().map_err(|_| unusable("the port is no number"))?;
                 (host, port)
             }
-            Some(_) | None => (authority, 80),
+            Some(_) | None => (authority, if is_secure { 443 } else { 80 }),
         };
         if host.is_empty() {
             return Err(unusable("it names no host"));
@@ -57,7 +65,8 @@ impl Endpoint {
         let path = path.trim_end_matches('/');
         let base = if path.is_empty() { String::new() } else { format!("/{path}") };
         let (host, model) = (host.to_owned(), model.to_owned());
-        Ok(Self { host, port, base, key: None, model, timeout: TIMEOUT })
+        let trust = is_secure.then(|| Trust::of(None));
+        Ok(Self { trust, host, port, base, key: None, model, timeout: TIMEOUT })
     }
 
     /// The endpoint that `OPENAI_BASE_URL` names, with the key of `OPENAI_API_KEY` if there is one.
@@ -68,6 +77,21 @@ impl Endpoint {
             Ok(key) if !key.is_empty() => Ok(endpoint.key(&key)),
             Ok(_) | Err(_) => Ok(endpoint),
         }
+    }
+
+    /// Host and port as whoever is called expects to be called: the usual port is not said.
+    pub(super) fn authority(&self) -> String {
+        let Self { host, port, .. } = self;
+        let usual = if self.trust.is_some() { 443 } else { 80 };
+        if *port == usual { host.clone() } else { format!("{host}:{port}") }
+    }
+
+    /// With the authorities of a file in PEM in place of those of the system, where the address
+    /// begins with `https://`.
+    pub fn ca_file(mut self, file: &Path) -> Result<Self, ModelError> {
+        let trust = Trust::of(Some(file))?;
+        self.trust = self.trust.map(|_| Ok(trust));
+        Ok(self)
     }
 
     /// With this key.
@@ -97,11 +121,15 @@ mod tests {
         };
         assert_eq!(read("http://a:81/v1/"), ("a".into(), 81, "/v1".into()));
         assert_eq!(read("http://a"), ("a".into(), 80, String::new()));
+        assert_eq!(read("https://a/v1"), ("a".into(), 443, "/v1".into()));
+        assert_eq!(read("https://[::1]:81"), ("[::1]".into(), 81, String::new()));
         for bad in
-            ["", "a", "https://api.example/v1", "http://", "http://:1", "http://a:x", "http://u@a"]
+            ["", "a", "ftp://a", "http://", "https://", "http://:1", "http://a:x", "http://u@a"]
         {
             assert!(Endpoint::new(bad, "m").is_err(), "{bad}");
         }
+        let called = |url: &str| Endpoint::new(url, "m").unwrap().authority();
+        assert_eq!(["https://a", "https://a:80", "http://a:80/v1"].map(called), ["a", "a:80", "a"]);
         let endpoint = Endpoint::new("http://a/v1", "m").unwrap().key("sk-hush");
         assert!(!format!("{endpoint:?}").contains("hush"));
     }

@@ -11,11 +11,11 @@
 //!    sections of the context, how many tokens they had, and what was left out.
 //! 2. If the model cannot be asked, or answers otherwise than it should, the task is failed with
 //!    the reason, so that it is tried again as its author has said.
-//! 3. The key of the endpoint goes to the endpoint and nowhere else.
+//! 3. The key of the endpoint goes to the endpoint and nowhere else: where the address begins with
+//!    `https://`, to whom a trusted authority calls by that name.
 //! 4. One call is made, it has a deadline, and what is read of the answer is bounded.
 //!
-//! Deliberately absent: tools, streaming and conversations, which are for a framework to bring; and
-//! TLS: whoever needs an endpoint elsewhere puts a proxy in between.
+//! Deliberately absent: tools, streaming and conversations, which are for a framework to bring.
 
 mod asking;
 mod endpoint;
@@ -24,6 +24,7 @@ use baton_core::Token;
 use baton_core::context::Context;
 use baton_core::task::Task;
 use baton_handle::{Carrier, Failure, Workspace};
+use baton_tls::TlsError;
 use serde_json::json;
 use thiserror::Error;
 
@@ -51,6 +52,9 @@ pub enum ModelError {
         /// What went wrong.
         reason: String,
     },
+    /// It could not be asked safely: nobody who is trusted vouches for it, or it speaks no TLS.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     /// It refused.
     #[error("the endpoint answered with status {status}: {detail}")]
     Refused {

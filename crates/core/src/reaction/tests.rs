@@ -52,7 +52,7 @@ scenarios! {
         (0, "ada", r#"reaction.add a on={"type":"x"}
             do=[{"command":"reaction.disable","name":"a"}]"#,
             "refused reaction.bad_command"),
-        (0, "ada", r#"reaction.add a on={"type":"x"} webhook={"url":"https://example.org"}"#,
+        (0, "ada", r#"reaction.add a on={"type":"x"} webhook={"url":"ftp://example.org"}"#,
             "refused reaction.bad_webhook"),
         (0, "ada", r#"reaction.add a on={"type":"x"} webhook={"url":"http://a","secret":""}"#,
             "refused reaction.bad_webhook"),

@@ -12,7 +12,7 @@ use crate::refusal::{OutOfRange, within};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "WantedWebhook"))]
 #[serde(deny_unknown_fields)]
 pub struct Wanted {
-    /// Where to post, beginning with `http://`.
+    /// Where to post, beginning with `http://` or `https://`.
     pub url: String,
     /// What the calls are signed with. It is shown to nobody.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -74,10 +74,8 @@ fn check_url(url: &str) -> Result<(), &'static str> {
     if url.len() > limits::WEBHOOK_URL_BYTES_MAX {
         return Err("it is too long");
     }
-    if url.starts_with("https://") {
-        return Err("calls are made over plain HTTP only: put a proxy of your own in between");
-    }
-    let rest = url.strip_prefix("http://").ok_or("it must begin with `http://`")?;
+    let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
+    let rest = rest.ok_or("it must begin with `http://` or `https://`")?;
     if !url.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err("only printable ASCII is allowed");
     }
@@ -125,7 +123,9 @@ mod tests {
 
     #[test]
     fn only_addresses_that_can_be_called_are_taken() {
-        for good in ["http://a", "http://a:80/x?y=1", "http://[::1]:80/", "http://[::1]"] {
+        for good in
+            ["http://a", "https://a", "http://a:80/x?y=1", "http://[::1]:80/", "https://[::1]"]
+        {
             assert_eq!(check_url(good), Ok(()), "{good}");
         }
         let long = format!("http://a/{}", "x".repeat(limits::WEBHOOK_URL_BYTES_MAX));
@@ -133,8 +133,9 @@ mod tests {
             "",
             "a",
             "ftp://a",
-            "https://a",
             "http://",
+            "https://",
+            "https://:443/",
             "http:///x",
             "http://:80",
             "http://a:b",

@@ -5,6 +5,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// A web address, taken apart. The rules have checked that it is one.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Address<'a> {
+    /// Whether TLS is spoken there.
+    pub(super) is_secure: bool,
     /// Name or number of the host, without brackets.
     pub(super) host: &'a str,
     /// Where it listens.
@@ -17,17 +19,20 @@ pub(super) struct Address<'a> {
 
 impl<'a> Address<'a> {
     pub(super) fn parse(url: &'a str) -> Option<Self> {
-        let rest = url.strip_prefix("http://")?;
+        let (is_secure, rest) = match url.strip_prefix("https://") {
+            Some(rest) => (true, rest),
+            None => (false, url.strip_prefix("http://")?),
+        };
         let rest = rest.split('#').next()?;
         let end = rest.find(['/', '?']).unwrap_or(rest.len());
         let (authority, path) = rest.split_at(end);
         let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
         let (host, port) = match authority.rsplit_once(':') {
             Some((host, port)) if !port.contains(']') => (host, port.parse().ok()?),
-            Some(_) | None => (authority, 80),
+            Some(_) | None => (authority, if is_secure { 443 } else { 80 }),
         };
         let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
-        (!host.is_empty()).then_some(Self { host, port, authority, path })
+        (!host.is_empty()).then_some(Self { is_secure, host, port, authority, path })
     }
 }
 
@@ -123,17 +128,20 @@ mod tests {
 
     #[test]
     fn addresses_are_taken_apart() {
-        for (url, host, port, path) in [
-            ("http://a", "a", 80, "/"),
-            ("http://a:81/x?y=1#z", "a", 81, "/x?y=1"),
-            ("http://a?y=1", "a", 80, "/?y=1"),
-            ("http://[::1]:81/x", "::1", 81, "/x"),
-            ("http://[::1]", "::1", 80, "/"),
+        for (url, is_secure, host, port, path) in [
+            ("http://a", false, "a", 80, "/"),
+            ("https://a", true, "a", 443, "/"),
+            ("https://a:80", true, "a", 80, "/"),
+            ("http://a:81/x?y=1#z", false, "a", 81, "/x?y=1"),
+            ("http://a?y=1", false, "a", 80, "/?y=1"),
+            ("http://[::1]:81/x", false, "::1", 81, "/x"),
+            ("https://[::1]", true, "::1", 443, "/"),
         ] {
             let address = Address::parse(url).unwrap();
-            assert_eq!((address.host, address.port, &*address.path), (host, port, path), "{url}");
+            assert_eq!((address.is_secure, address.host), (is_secure, host), "{url}");
+            assert_eq!((address.port, &*address.path), (port, path), "{url}");
         }
-        for bad in ["https://a", "a", "http://", "http://:80/", "http://a:x/"] {
+        for bad in ["ftp://a", "https://", "a", "http://", "http://:80/", "http://a:x/"] {
             assert_eq!(Address::parse(bad), None, "{bad}");
         }
     }

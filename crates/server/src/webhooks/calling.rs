@@ -6,6 +6,7 @@ use std::time::Duration;
 use axum::http::{Request, StatusCode, header};
 use baton_core::WorkspaceName;
 use baton_core::reaction::{Errand, Outcome};
+use baton_tls::{Stream, TlsError};
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::client::conn::http1;
@@ -26,8 +27,12 @@ fn trouble(detail: impl Into<String>, again: bool) -> Trouble {
     Trouble { detail: detail.into(), again }
 }
 
-/// Makes one call, within the time that it may take.
-pub(super) async fn call(workspace: &WorkspaceName, errand: Errand, webhooks: Webhooks) -> Outcome {
+/// Makes one call, within the time that it may take, shaking hands and all.
+pub(super) async fn call(
+    workspace: &WorkspaceName,
+    errand: Errand,
+    webhooks: &Webhooks,
+) -> Outcome {
     let timeout_ms = errand.webhook.timeout_ms;
     let made =
         tokio::time::timeout(Duration::from_millis(timeout_ms), make(workspace, &errand, webhooks));
@@ -42,13 +47,11 @@ pub(super) async fn call(workspace: &WorkspaceName, errand: Errand, webhooks: We
 async fn make(
     workspace: &WorkspaceName,
     errand: &Errand,
-    webhooks: Webhooks,
+    webhooks: &Webhooks,
 ) -> Result<StatusCode, Trouble> {
     let unusable = || trouble("the url cannot be used", false);
     let address = Address::parse(&errand.webhook.url).ok_or_else(unusable)?;
-    let found = allowed(&address, webhooks).await?;
-    let connected = TcpStream::connect(&*found).await;
-    let stream = connected.map_err(|error| trouble(format!("cannot connect: {error}"), true))?;
+    let stream = connected(&address, webhooks).await?;
     let handshake = http1::handshake(TokioIo::new(stream)).await;
     let broken = |error: hyper::Error| trouble(format!("the connection broke: {error}"), true);
     let (mut sender, connection) = handshake.map_err(broken)?;
@@ -77,8 +80,23 @@ async fn make(
     }
 }
 
+/// A connection to one of the addresses that were looked at; whether it is the host of that name is
+/// for its certificate to say.
+async fn connected(address: &Address<'_>, webhooks: &Webhooks) -> Result<Stream, Trouble> {
+    let found = allowed(address, webhooks).await?;
+    let reached = TcpStream::connect(&*found).await;
+    let socket = reached.map_err(|error| trouble(format!("cannot connect: {error}"), true))?;
+    if !address.is_secure {
+        return Ok(Stream::Plain(socket));
+    }
+    // Worth another try whatever it is: certificates are renewed.
+    let distrusted = |error: &TlsError| trouble(format!("{}: {error}", error.code()), true);
+    let trust = webhooks.trust.as_ref().map_err(distrusted)?;
+    trust.connect(address.host, socket).await.map_err(|error| distrusted(&error))
+}
+
 /// The addresses of the host, if all of them may be called.
-async fn allowed(address: &Address<'_>, webhooks: Webhooks) -> Result<Vec<SocketAddr>, Trouble> {
+async fn allowed(address: &Address<'_>, webhooks: &Webhooks) -> Result<Vec<SocketAddr>, Trouble> {
     let looked_up = lookup_host((address.host, address.port)).await;
     let unknown = |reason: String| trouble(format!("`{}`: {reason}", address.host), true);
     let found: Vec<_> = looked_up.map_err(|error| unknown(error.to_string()))?.collect();

@@ -15,19 +15,21 @@
 //!    once, every address it has must be public, and one of those very addresses is called.
 //! 4. Redirects are not followed: they would lead around the third rule.
 //! 5. The rules decide what is due and whether it is tried again; here stands only how to call.
-//!
-//! Deliberately absent: TLS, which the rules refuse when a reaction is added.
+//! 6. Where the address begins with `https://`, nothing is said to whom no trusted authority calls
+//!    by that name.
 
 mod address;
 mod calling;
 mod signing;
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::time::Duration;
 
 use baton::Baton;
 use baton_core::reaction::{Command, Errand, Reply as ReactionReply};
 use baton_core::{AgentId, Reply, WorkspaceName};
+use baton_tls::{TlsError, Trust};
 use tokio::task::JoinSet;
 
 use calling::call;
@@ -39,11 +41,26 @@ const AT_A_TIME: usize = 8;
 /// How many workspaces have calls made at a time.
 const WORKSPACES_MAX: usize = 32;
 
-/// Whether and how webhooks are called.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How webhooks are called.
+#[derive(Clone, Debug)]
 pub struct Webhooks {
     /// Whether addresses may be called that are private, loopback or otherwise not public.
-    pub private: bool,
+    private: bool,
+    /// Whom to believe where TLS is spoken.
+    trust: Result<Trust, TlsError>,
+}
+
+impl Webhooks {
+    /// Calls at public addresses, or at `private` ones, too. Whom to believe where an address
+    /// begins with `https://` is said by a file in PEM if one is named, else by the system.
+    pub fn new(private: bool, ca_file: Option<&Path>) -> Result<Self, TlsError> {
+        let trust = match Trust::of(ca_file) {
+            // Whoever calls nobody over TLS needs no authority. The others are told each time.
+            Err(error @ TlsError::NoRoots { .. }) => Err(error),
+            read => Ok(read?),
+        };
+        Ok(Self { private, trust })
+    }
 }
 
 /// Makes calls for as long as it is asked to. Does not end by itself.
@@ -55,7 +72,7 @@ pub(crate) async fn run(baton: Baton, webhooks: Webhooks) {
     loop {
         for workspace in baton.calling() {
             if busy.len() < WORKSPACES_MAX && busy.insert(workspace.clone()) {
-                working.spawn(serve(baton.clone(), workspace, webhooks));
+                working.spawn(serve(baton.clone(), workspace, webhooks.clone()));
             }
         }
         let look = tokio::time::sleep(LOOK_EVERY);
@@ -75,7 +92,7 @@ pub(crate) async fn run(baton: Baton, webhooks: Webhooks) {
 async fn serve(baton: Baton, workspace: WorkspaceName, webhooks: Webhooks) -> WorkspaceName {
     for errand in taken(&baton, &workspace).await {
         let (call_number, attempt) = (errand.number, errand.attempt);
-        let outcome = call(&workspace, errand, webhooks).await;
+        let outcome = call(&workspace, errand, &webhooks).await;
         let settle = Command::Settle { call: call_number, attempt, outcome };
         // If this cannot be written, the try counts as failed when its time is over.
         let _ = execute(&baton, &workspace, settle).await;
