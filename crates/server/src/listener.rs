@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -151,7 +151,9 @@ impl Server {
                 None => std::future::pending().await,
             }
         };
+        let mut conducting = pin!(shared.shares.conduct());
         tokio::select! {
+            () = &mut conducting => {}
             () = shared.access.look_after() => {}
             () = health(&shared) => {}
             () = accepting => {}
@@ -159,13 +161,20 @@ impl Server {
             () = until => {}
         }
         drop(listener);
-        shared.closing.raise();
-        shared.baton.clone().close().await;
-        let all_ended = places.acquire_many(places_max);
-        if tokio::time::timeout(shared.settings.farewell, all_ended).await.is_err() {
-            shared.leaving.raise();
-            // Nobody is waited for any more, only for the engine to be let go of by everyone.
-            let _ = places.acquire_many(places_max).await;
+        let ending = async {
+            shared.closing.raise();
+            shared.baton.clone().close().await;
+            let all_ended = places.acquire_many(places_max);
+            if tokio::time::timeout(shared.settings.farewell, all_ended).await.is_err() {
+                shared.leaving.raise();
+                // Nobody is waited for any more, only for the engine to be let go of by everyone.
+                let _ = places.acquire_many(places_max).await;
+            }
+        };
+        // Whoever stands in line when it ends shall have its turn still.
+        tokio::select! {
+            () = conducting => {}
+            () = ending => {}
         }
     }
 }

@@ -40,7 +40,7 @@ pub struct Settings {
     pub past_threads_max: usize,
     /// Uploads of artifacts at a time. Each takes a thread and some pieces of what it uploads.
     pub uploads_max: usize,
-    /// Commands in one list. They are decided without a pause for anyone else.
+    /// Commands in one list. They are decided without a pause, unless other workspaces have a turn.
     pub commands_max: usize,
     /// Largest body. A transaction of the largest batch fits.
     pub body_bytes_max: usize,

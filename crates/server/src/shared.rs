@@ -16,6 +16,7 @@ use crate::metrics::Metrics;
 use crate::quota::Seat;
 use crate::refusal::Refusal;
 use crate::settings::Settings;
+use crate::shares::Shares;
 
 /// The engine, the numbers, and whether it is time to go.
 pub(crate) struct Shared {
@@ -24,6 +25,8 @@ pub(crate) struct Shared {
     pub(crate) metrics: Metrics,
     pub(crate) hosts: Hosts,
     pub(crate) access: Access,
+    /// How much of the thread each workspace has.
+    pub(crate) shares: Shares,
     /// Places for questions about the past, each of which takes a thread for a while.
     pub(crate) past: Semaphore,
     /// Places for uploads, each of which takes a thread for as long as it lasts.
@@ -49,6 +52,7 @@ impl Shared {
             metrics: Metrics::default(),
             hosts,
             access,
+            shares: Shares::default(),
             past,
             uploads,
             closing: Signal::default(),
@@ -115,6 +119,7 @@ impl Signal {
 /// A place among the watches, let go of when it is dropped.
 pub(crate) struct Watching {
     shared: Arc<Shared>,
+    pub(crate) workspace: WorkspaceName,
     // Empty, and so without an allocation, where nothing is limited.
     _seats: Vec<Seat>,
 }
@@ -128,12 +133,13 @@ impl Watching {
         let seats = authority.watches(workspace)?;
         let max = shared.settings.watches_max;
         if shared.metrics.watches.enter(max) {
-            return Ok(Self { shared: Arc::clone(shared), _seats: seats });
+            let (shared, workspace) = (Arc::clone(shared), workspace.clone());
+            return Ok(Self { shared, workspace, _seats: seats });
         }
         Err(Refusal::TooManyWatches { whose: "on this server", max })
     }
 
-    pub(crate) fn shared(&self) -> &Shared {
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }
 }

@@ -15,6 +15,7 @@
 //! | `attack`        | is there a way around any of it?                                        |
 //! | `vouched`       | and those for whom an issuer vouches?                                   |
 //! | `quotas`        | does everyone take what they may, and nobody more?                      |
+//! | `sharing`       | does nobody wait for another workspace's flood?                         |
 //! | `journal`       | is what matters written down, and no secret?                            |
 //! | `strangers`     | can a page from elsewhere come in?                                      |
 //! | `slow_peers`    | are those left who take too long, read nothing, or vanish?              |
@@ -44,6 +45,7 @@ mod mutated;
 mod quotas;
 mod resources;
 mod secure;
+mod sharing;
 mod slow_peers;
 mod stage;
 mod strangers;

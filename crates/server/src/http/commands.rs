@@ -109,7 +109,10 @@ async fn many(visit: &Visit, text: &str) -> Result<Response<Body>, Refused> {
         answers[place] = match read {
             Ok((caller, call, bytes)) => {
                 match visit.authority.permits(&caller.workspace, &caller.agent, &call, bytes) {
-                    Ok(()) => hand_in(visit, (&mut turn, &mut waits), caller, call, place).await,
+                    Ok(()) => {
+                        visit.shared.shares.enter(&caller.workspace, bytes).await;
+                        hand_in(visit, (&mut turn, &mut waits), caller, call, place).await
+                    }
                     Err(problem) => Some(Err(problem)),
                 }
             }

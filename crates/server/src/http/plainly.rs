@@ -54,6 +54,7 @@ pub(super) async fn answer(
         Ok(body) => body,
         Err(refused) => return Taken::Answered(refused.into_response()),
     };
+    shared.shares.enter(&workspace, body.len()).await;
     let (_, namespace, key) = places(parts.uri.path()).expect("it was just looked at");
     let held = match parts.method {
         Method::GET if body.is_empty() => shared.baton.get_plainly(&workspace, namespace, key),

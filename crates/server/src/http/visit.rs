@@ -369,6 +369,7 @@ impl Visit {
             let about = told(self.connection, &caller.workspace, &caller.agent, &name);
             settings.journal.note(Level::Debug, "operation.asked", &about);
         }
+        self.shared.shares.enter(&caller.workspace, self.body.len()).await;
         let timed = Timed::begin_call(settings, &call);
         let baton = &self.shared.baton;
         let outcome = match call {

@@ -80,7 +80,9 @@ fn events(
             Ok(None) => return None,
             Ok(Some(Ok(item))) => {
                 place.shared().metrics.pushed.add(1);
-                Bytes::from(text_of(&item, &watch))
+                let text = text_of(&item, &watch);
+                place.shared().shares.enter(&place.workspace, text.len()).await;
+                Bytes::from(text)
             }
             Ok(Some(Err(error))) => {
                 let problem = serde_json::to_string(&Problem::from(&error));

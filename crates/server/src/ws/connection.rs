@@ -16,7 +16,8 @@
 //! 3. A peer that does not read stops being read from; one that takes nothing for long is left, and
 //!    so is one that takes too long over a message.
 //! 4. Whatever was handed in is answered before the connection ends, if the peer still listens.
-//! 5. However much a peer sends or is sent, others have their turn after a bounded part of it.
+//! 5. However much a peer sends or is sent, others have their turn after a bounded part of it; and
+//!    however many peers a workspace has, other workspaces have theirs.
 
 use std::cell::RefCell;
 use std::future::Future;
@@ -46,6 +47,7 @@ use crate::journal::{Level, Said, duration_us};
 use crate::line::Line;
 use crate::refusal::Refusal;
 use crate::shared::{Receiving, Shared, Watching};
+use crate::shares::Portion;
 use crate::turn::{Stalled, Turn};
 
 mod intake;
@@ -85,6 +87,8 @@ enum Stop {
     Watch { caller: Caller, wanted: Wanted, id: u64 },
     /// There is as much unanswered as may be.
     Full,
+    /// The workspace has had its share: others have their turn.
+    Spent(WorkspaceName),
 }
 
 /// What a connection waits for.
@@ -119,6 +123,10 @@ struct Connection {
     unfinished_since: Option<Instant>,
     /// Events were pushed last: the socket is looked at before more are.
     has_pushed: bool,
+    /// What it takes of the share of the workspace.
+    portion: Portion,
+    /// It has waited in line for that.
+    has_waited: bool,
     /// Its share of this turn is used up, and there may be more to do.
     has_more: bool,
     /// How often in a row time has passed without a sign of life.
@@ -156,6 +164,8 @@ pub(super) async fn serve(
         authority,
         unfinished_since: None,
         has_pushed: false,
+        portion: Portion::ALL,
+        has_waited: false,
         has_more: false,
         silent: 0,
         alarm: Box::pin(sleep(shared.settings.ping_every)),
@@ -321,11 +331,16 @@ impl Connection {
     /// with how many bytes were used.
     fn take_in(&mut self, bytes: &mut [u8]) -> Result<(usize, Option<Stop>), End> {
         let mut used = 0;
+        self.begin_portion();
         // Taken out so that a message may be borrowed from it while the rest is changed.
         let mut decoder = std::mem::replace(&mut self.decoder, Decoder::new(0));
         let outcome = loop {
             if self.is_full() {
                 break Ok(Some(Stop::Full));
+            }
+            let is_spent = self.portion.is_spent() && used < bytes.len();
+            if let Some(workspace) = self.workspace.as_ref().filter(|_| is_spent) {
+                break Ok(Some(Stop::Spent(workspace.clone())));
             }
             match decoder.next(&mut bytes[used..]) {
                 Ok((0, _)) => break Ok(None),
@@ -343,7 +358,22 @@ impl Connection {
             }
         };
         self.decoder = decoder;
+        self.end_portion();
         outcome.map(|stop| (used, stop))
+    }
+
+    fn begin_portion(&mut self) {
+        let has_waited = std::mem::take(&mut self.has_waited);
+        self.portion = match &self.workspace {
+            Some(workspace) => self.shared.shares.portion(workspace, has_waited),
+            None => Portion::ALL,
+        };
+    }
+
+    fn end_portion(&mut self) {
+        if let Some(workspace) = &self.workspace {
+            self.shared.shares.took(workspace, self.portion);
+        }
     }
 
     fn is_full(&self) -> bool {
@@ -395,6 +425,11 @@ impl Connection {
         let baton = self.shared.baton.clone();
         let (id, outcome) = match stop {
             Stop::Full => return None,
+            Stop::Spent(workspace) => {
+                self.shared.shares.turn(&workspace).await;
+                self.has_waited = true;
+                return None;
+            }
             Stop::Stalled { workspace, agent, stalled } => {
                 let (request, id, waited) = match stalled {
                     Stalled::Absent((request, id)) => (request, id, baton.load(&workspace).await),

@@ -1,13 +1,15 @@
 //! The watches of one connection.
 
 use std::pin::Pin;
-use std::task::{Context, Poll, Waker};
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker, ready};
 
 use baton::{Error, Item, Watch};
 use futures_util::Stream;
 use futures_util::stream::SelectAll;
 
 use crate::shared::Watching;
+use crate::shares::Portion;
 
 /// What a watch brings.
 pub(super) struct Push {
@@ -24,11 +26,38 @@ pub(super) struct Pushing {
     watch: u64,
     stream: Option<(Watch, Watching)>,
     waker: Option<Waker>,
+    /// Its place in the line of the workspace, if that has had its share.
+    line: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
 impl Pushing {
     fn end(&mut self) {
-        self.stream = None;
+        (self.stream, self.line) = (None, None);
+    }
+}
+
+/// What is left for one watch. While only one workspace is served, all is.
+fn poll_portion(
+    line: &mut Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    place: &Watching,
+    context: &mut Context<'_>,
+) -> Poll<Portion> {
+    let shares = &place.shared().shares;
+    if line.is_none() && !shares.is_crowded() {
+        return Poll::Ready(Portion::ALL);
+    }
+    let mut has_waited = false;
+    loop {
+        if let Some(waits) = line {
+            ready!(waits.as_mut().poll(context));
+            (*line, has_waited) = (None, true);
+        }
+        let portion = shares.portion(&place.workspace, has_waited);
+        if !portion.is_spent() {
+            return Poll::Ready(portion);
+        }
+        let (shared, workspace) = (Arc::clone(place.shared()), place.workspace.clone());
+        *line = Some(Box::pin(async move { shared.shares.turn(&workspace).await }));
     }
 }
 
@@ -36,11 +65,21 @@ impl Stream for Pushing {
     type Item = Push;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Push>> {
-        let watch = self.watch;
-        let Some((stream, _)) = &mut self.stream else { return Poll::Ready(None) };
-        match Pin::new(&mut *stream).poll_next(context) {
+        let Self { watch, stream, line, waker } = &mut *self;
+        let watch = *watch;
+        let Some((stream, place)) = stream else { return Poll::Ready(None) };
+        let Poll::Ready(mut portion) = poll_portion(line, place, context) else {
+            *waker = Some(context.waker().clone());
+            return Poll::Pending;
+        };
+        let next = Pin::new(&mut *stream).poll_next(context);
+        if next.is_ready() {
+            portion.take(0);
+        }
+        place.shared().shares.took(&place.workspace, portion);
+        match next {
             Poll::Pending => {
-                self.waker = Some(context.waker().clone());
+                *waker = Some(context.waker().clone());
                 Poll::Pending
             }
             Poll::Ready(None) => {
@@ -89,7 +128,7 @@ impl Pushes {
 
     /// Adds a watch, whose place was taken.
     pub(super) fn add(&mut self, watch: u64, stream: Watch, place: Watching) {
-        let pushing = Pushing { watch, stream: Some((stream, place)), waker: None };
+        let pushing = Pushing { watch, stream: Some((stream, place)), waker: None, line: None };
         if self.first.is_none() {
             self.first = Some(Box::new(pushing));
         } else {

@@ -19,6 +19,14 @@ pub(crate) fn lines(headers: &[(&str, &str)]) -> String {
     lines
 }
 
+/// The socket below, for whoever writes and reads without waiting.
+pub(crate) fn bare(stream: &Stream) -> &TcpStream {
+    match stream {
+        Stream::Plain(stream) => stream,
+        Stream::Secure(_) => panic!("there is none behind TLS"),
+    }
+}
+
 /// One connection.
 pub(crate) struct Http {
     pub(crate) stream: Stream,

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::http::{Http, Told, lines};
+use super::http::{Http, Told, bare, lines};
 use crate::stage::within;
 
 /// The key of RFC 6455's own example, and what it is answered with.
@@ -106,10 +106,7 @@ impl Socket {
 
     /// The bare socket, for whoever writes and reads without waiting.
     pub(crate) fn bare(&self) -> &TcpStream {
-        match &self.stream {
-            Stream::Plain(stream) => stream,
-            Stream::Secure(_) => panic!("there is none behind TLS"),
-        }
+        bare(&self.stream)
     }
 
     /// Sends a document as one frame.

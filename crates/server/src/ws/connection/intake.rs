@@ -71,6 +71,7 @@ impl Connection {
         bytes: usize,
     ) -> Result<Option<Stop>, Problem> {
         self.remember_names(&frame)?;
+        self.portion.take(bytes);
         if self.do_plainly(id, &frame) {
             return Ok(None);
         }
@@ -199,11 +200,11 @@ impl Connection {
     fn remember_names(&mut self, frame: &Frame<'_>) -> Result<(), Problem> {
         let bad = |field: &str, error| Problem::from(&Fault::field(field, error));
         match &frame.workspace {
-            None => self.workspace = None,
+            None => self.turn_to(None),
             Some(name) if self.workspace.as_ref().is_some_and(|known| known.as_str() == name) => {}
             Some(name) => {
-                self.workspace =
-                    Some(WorkspaceName::parse(name).map_err(|error| bad("workspace", error))?);
+                let name = WorkspaceName::parse(name).map_err(|error| bad("workspace", error))?;
+                self.turn_to(Some(name));
             }
         }
         match &frame.agent {
@@ -214,6 +215,13 @@ impl Connection {
             }
         }
         Ok(())
+    }
+
+    /// Each workspace has a share of its own.
+    fn turn_to(&mut self, workspace: Option<WorkspaceName>) {
+        self.end_portion();
+        self.workspace = workspace;
+        self.begin_portion();
     }
 
     fn caller(&self) -> Result<Caller, Problem> {
