@@ -29,7 +29,7 @@ pub struct Table {
     stages: BTreeMap<TaskId, Stage>,
     // All but those that are pending, of which there may be too many to list them twice.
     by_status: BTreeSet<(Status, TaskId)>,
-    leases: BTreeSet<(AgentId, TaskId)>,
+    leases: BTreeMap<AgentId, BTreeSet<TaskId>>,
     // Finished, and still waited for by claims of nothing else.
     in_vain: BTreeSet<TaskId>,
     by_token: BTreeMap<Token, TaskId>,
@@ -215,7 +215,11 @@ impl Table {
                 self.by_status.remove(&(record.status, record.id.clone()));
             }
             if let Some(lease) = &record.lease {
-                self.leases.remove(&(lease.holder.clone(), record.id.clone()));
+                let held = self.leases.get_mut(&lease.holder).expect("a lease is listed");
+                held.remove(&record.id);
+                if held.is_empty() {
+                    self.leases.remove(&lease.holder);
+                }
                 self.by_token.remove(&lease.token);
             }
             if let Some(finished_at) = record.finished_at() {
@@ -230,7 +234,7 @@ impl Table {
                 self.by_status.insert((record.status, record.id.clone()));
             }
             if let Some(lease) = &record.lease {
-                self.leases.insert((lease.holder.clone(), record.id.clone()));
+                self.leases.entry(lease.holder.clone()).or_default().insert(record.id.clone());
                 self.by_token.insert(lease.token, record.id.clone());
             }
         }
@@ -440,9 +444,13 @@ impl Table {
 
     /// The tasks that an agent works on.
     pub fn held_by(&self, agent: &AgentId) -> impl Iterator<Item = &Record> {
-        let leases = self.leases.range((agent.clone(), TaskId::least())..);
-        let leases = leases.take_while(move |(there, _)| there == agent);
-        leases.filter_map(|(_, task)| self.get(task))
+        let held = self.leases.get(agent).into_iter().flatten();
+        held.filter_map(|task| self.get(task))
+    }
+
+    /// How many these are.
+    pub fn held_count(&self, agent: &AgentId) -> usize {
+        self.leases.get(agent).map_or(0, BTreeSet::len)
     }
 
     /// Whether a lease that stands has this token.
@@ -520,7 +528,7 @@ impl Table {
     /// which there was no server to hear a heartbeat.
     pub fn wake(&mut self, moment: Timestamp) {
         self.awake_since = moment;
-        let held = self.leases.iter().map(|(_, task)| task);
+        let held = self.leases.values().flatten();
         let from = (Status::HandedOff, TaskId::least());
         let handed = self.by_status.range(from..);
         let handed = handed.take_while(|(status, _)| *status == Status::HandedOff);
@@ -567,7 +575,8 @@ impl Table {
         let count = |wanted: fn(&Record) -> bool| records().filter(|record| wanted(record)).count();
         assert_eq!(self.queues.len(), count(|record| record.ready), "what is ready is in line");
         let held = count(|record| record.status == Status::InProgress);
-        assert_eq!([self.leases.len(), self.by_token.len()], [held; 2], "one lease for each");
+        let leases = self.leases.values().map(BTreeSet::len).sum();
+        assert_eq!([leases, self.by_token.len()], [held; 2], "one lease for each");
         let apart = count(|record| record.status != Status::Pending);
         assert_eq!(self.by_status.len(), apart, "what is not pending is listed apart");
         for record in records() {
