@@ -151,7 +151,7 @@ impl Server {
                 None => std::future::pending().await,
             }
         };
-        let mut conducting = pin!(shared.shares.conduct());
+        let mut conducting = pin!(shared.shares.conduct(&shared.baton));
         tokio::select! {
             () = &mut conducting => {}
             () = shared.access.look_after() => {}

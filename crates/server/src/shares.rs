@@ -7,9 +7,10 @@
 //!
 //! Counted are requests as they are handed in, and events as they are pushed to those who watch.
 //!
-//! A round lasts until everybody who was ready has been served. Whoever comes meanwhile is served in
-//! the next one, before the lines go on: a quiet workspace waits for one share of a noisy one,
-//! however many connections that has and however much they send.
+//! A round lasts until everybody who was ready has been served and, if somebody among them stood in
+//! no line, until what they wrote is durable. Whoever comes meanwhile is served in the next one,
+//! before the lines go on: a quiet workspace waits for a share of a noisy one or two, however many
+//! connections that has and however much they send.
 //!
 //! Invariants:
 //!
@@ -22,6 +23,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use baton::Baton;
 use baton_core::WorkspaceName;
 use tokio::sync::Notify;
 use tokio::task::yield_now;
@@ -30,11 +32,13 @@ use tokio::time::{Instant, timeout};
 #[cfg(test)]
 mod tests;
 
-/// Requests that a workspace may hand in while others wait: long enough a run that their groups and
-/// answers stay cheap, and some hundred microseconds at most.
-const SHARE: usize = 64;
+/// Requests that a workspace may hand in while others wait. Those who wait feel every one of them:
+/// deciding eight takes about as long as making them durable.
+const SHARE: usize = 8;
 /// Bytes of a request that count as another one: taking them in costs about as much.
 const BYTES: usize = 4 << 10;
+/// How long a round may last on a slow disk, where many shares must go into one group.
+const ROUND_MAX: Duration = Duration::from_millis(1);
 /// How long a workspace counts as served after its last request.
 const SERVED_FOR: Duration = Duration::from_secs(1);
 
@@ -53,6 +57,8 @@ struct Served {
     /// Those in whose lines somebody may stand.
     lines: Vec<WorkspaceName>,
     looked_at: Instant,
+    /// Somebody without a line has taken something in this round.
+    has_quiet: bool,
 }
 
 #[derive(Default)]
@@ -113,7 +119,9 @@ fn weight(bytes: usize) -> usize {
 impl Default for Shares {
     fn default() -> Self {
         let workspaces = HashMap::new();
-        let served = Served { round: 0, workspaces, lines: Vec::new(), looked_at: Instant::now() };
+        let looked_at = Instant::now();
+        let served =
+            Served { round: 0, workspaces, lines: Vec::new(), looked_at, has_quiet: false };
         let (is_crowded, lined_up) = (AtomicBool::new(false), Notify::new());
         Self { served: Mutex::new(served), is_crowded, lined_up }
     }
@@ -155,6 +163,7 @@ impl Shares {
         if known.waiting > 0 && portion.left > 0 && left > portion.taken {
             known.line.notify_one();
         }
+        served.has_quiet |= known.waiting == 0 && portion.taken > 0;
     }
 
     /// Waits until there is something left for one request of so many bytes, and takes it.
@@ -193,13 +202,17 @@ impl Shares {
     }
 
     /// Begins one round after the other, for as long as somebody waits. It never ends.
-    pub(crate) async fn conduct(&self) {
+    pub(crate) async fn conduct(&self, baton: &Baton) {
         loop {
             // Nobody may ever stand in a line; who is not served any more is forgotten all the same.
             let _ = timeout(SERVED_FOR, self.lined_up.notified()).await;
             loop {
                 // All who are ready come before whoever yields, and all sockets are looked at.
                 yield_now().await;
+                if std::mem::take(&mut self.served().has_quiet) {
+                    // They would wait for all that is handed in until then.
+                    let _ = timeout(ROUND_MAX, baton.all_settled()).await;
+                }
                 if !self.begin_round() {
                     break;
                 }

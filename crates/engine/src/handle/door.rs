@@ -70,6 +70,16 @@ impl Baton {
         self.crank.durable(group).await
     }
 
+    /// Waits until nothing that was handed in before is still to be written, and helps with that.
+    pub async fn all_settled(&self) -> Result<u64, Error> {
+        let last = {
+            let machine = self.crank.shard.machine();
+            let is_empty = machine.gathered().0 == 0;
+            machine.open_group() - u64::from(is_empty)
+        };
+        self.settled(last).await
+    }
+
     /// What became of a group, if that is known.
     pub fn fate(&self, group: u64) -> Option<Result<u64, Error>> {
         self.crank.shard.settled().fate(group)

@@ -45,9 +45,9 @@ fn who_is_alone_has_all() {
 #[test]
 fn beside_others_it_is_a_share_a_round() {
     let (shares, noisy, quiet) = crowded();
-    assert_eq!(take(&shares, &noisy, false, 50), 50);
-    assert_eq!(take(&shares, &noisy, false, 50), SHARE - 50);
-    assert_eq!(take(&shares, &noisy, false, 50), 0);
+    assert_eq!(take(&shares, &noisy, false, 5), 5);
+    assert_eq!(take(&shares, &noisy, false, 5), SHARE - 5);
+    assert_eq!(take(&shares, &noisy, false, 5), 0);
     assert_eq!(take(&shares, &quiet, false, 1), 1);
     shares.begin_round();
     assert_eq!(take(&shares, &noisy, false, 500), SHARE);
@@ -72,7 +72,7 @@ fn nobody_goes_past_those_who_wait() {
     let order = RefCell::new(Vec::new());
     let wait = async |who| {
         shares.turn(&noisy).await;
-        order.borrow_mut().push((who, take(&shares, &noisy, true, 40)));
+        order.borrow_mut().push((who, take(&shares, &noisy, true, 5)));
     };
     let (mut ada, mut bob, mut eve) = (pin!(wait("ada")), pin!(wait("bob")), pin!(wait("eve")));
     assert!(look(ada.as_mut()).is_pending());
@@ -88,8 +88,21 @@ fn nobody_goes_past_those_who_wait() {
     assert!(look(eve.as_mut()).is_pending(), "nothing was left");
     shares.begin_round();
     assert!(look(eve.as_mut()).is_ready());
-    assert_eq!(*order.borrow(), [("ada", 40), ("bob", SHARE - 40), ("eve", 40)]);
+    assert_eq!(*order.borrow(), [("ada", 5), ("bob", SHARE - 5), ("eve", 5)]);
     assert!(!shares.begin_round(), "nobody waits");
+}
+
+#[test]
+fn a_round_is_told_whether_somebody_quiet_was_in_it() {
+    let (shares, noisy, quiet) = crowded();
+    take(&shares, &noisy, false, SHARE);
+    let mut lined = pin!(shares.turn(&noisy));
+    assert!(look(lined.as_mut()).is_pending());
+    shares.served().has_quiet = false;
+    shares.took(&noisy, Portion { left: 1, taken: 1 });
+    assert!(!shares.served().has_quiet);
+    take(&shares, &quiet, false, 1);
+    assert!(shares.served().has_quiet);
 }
 
 #[test]
