@@ -73,6 +73,9 @@ pub(crate) enum Fault {
     Lost { what: String, reason: String },
     #[error("`{program}` cannot be run: {reason}")]
     NoProgram { program: String, reason: String },
+    #[cfg(not(feature = "otel"))]
+    #[error("this program was built without {what}: the feature `{feature}` is not in it")]
+    NotBuilt { what: &'static str, feature: &'static str },
     #[error("the system refused: {reason}")]
     System { reason: String },
 }
@@ -93,6 +96,8 @@ impl Fault {
             Self::Unwell { .. } => "cli.unwell",
             Self::Lost { .. } => "cli.lost",
             Self::NoProgram { .. } => "cli.no_program",
+            #[cfg(not(feature = "otel"))]
+            Self::NotBuilt { .. } => "cli.not_built",
             Self::System { .. } => "cli.system",
         }
     }
@@ -107,6 +112,8 @@ impl Fault {
             | Self::Unconfirmed { .. }
             | Self::NotString { .. }
             | Self::NoProgram { .. } => Kind::Invalid,
+            #[cfg(not(feature = "otel"))]
+            Self::NotBuilt { .. } => Kind::Invalid,
             Self::TooLong { .. } => Kind::TooLarge,
             Self::Broken { .. } => Kind::Conflict,
             Self::Lost { .. } => Kind::Stale,
@@ -132,6 +139,10 @@ impl Fault {
             Self::Broken { .. } => "put them back, or tell those who depend on them",
             Self::Unwell { .. } => "do what stands behind each of them",
             Self::Lost { .. } => "what was begun is not finished: look at it, then begin again",
+            #[cfg(not(feature = "otel"))]
+            Self::NotBuilt { .. } => {
+                "build it with `cargo build --release -p baton-cli --features otel`"
+            }
             Self::NoProgram { .. } => "name a program that is there and may be run",
             Self::System { .. } => "look at what it says, then repeat",
         }

@@ -29,6 +29,7 @@ mod progress;
 mod runs;
 mod settings;
 mod topics;
+mod trace;
 mod whole;
 
 use std::process::ExitCode;

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::process::{ExitStatus, Stdio};
 
 use baton_client::Setback;
-use baton_core::limits;
+use baton_core::{Traceparent, limits};
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -15,6 +15,7 @@ use crate::context::Context;
 use crate::failure::{Failure, Fault};
 use crate::output::{self, Output};
 use crate::program::exit_code;
+use crate::trace;
 
 /// Lines of stderr that are told as the error of a try.
 const STDERR_LINES: usize = 20;
@@ -59,6 +60,8 @@ impl Runs {
         // In a group of its own, so that ctrl-c leaves it time to finish.
         command.args(arguments).process_group(0).kill_on_drop(true);
         command.envs(self.around.iter().map(|(name, value)| (name, value)));
+        // What it does is a part of the trace of what there is to do, not of whoever started us.
+        command.env_remove(trace::VARIABLE);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
@@ -85,9 +88,11 @@ impl Runs {
         &self,
         given: Vec<u8>,
         variables: impl IntoIterator<Item = (&'static str, String)>,
+        traceparent: Option<&Traceparent>,
     ) -> Result<Value, Setback> {
         let mut command = self.command();
         command.envs(variables);
+        command.envs(traceparent.map(|traceparent| (trace::VARIABLE, traceparent.as_str())));
         let mut child = command.spawn()?;
         let id = child.id().and_then(|id| i32::try_from(id).ok());
         let mut ends = Ends(id.and_then(Pid::from_raw));

@@ -25,6 +25,9 @@ pub(crate) fn baton(home: &Path) -> Command {
     ] {
         command.env_remove(format!("BATON_{name}"));
     }
+    for name in ["TRACEPARENT", "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_HEADERS"] {
+        command.env_remove(name);
+    }
     command.env_remove("COLUMNS").env("HOME", home).current_dir(home);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command

@@ -106,3 +106,20 @@ fn a_log_for_programs_is_one_object_in_every_line() {
         assert_eq!(ran.code, 2, "{ran:?}");
     }
 }
+
+#[cfg(not(feature = "otel"))]
+#[test]
+fn what_was_not_built_is_said_to_be_missing() {
+    let home = tempfile::tempdir().unwrap();
+    let serve = ["serve", "--data", "data", "--listen", "127.0.0.1:0"];
+    let mut asked = baton(home.path());
+    asked.args(serve).args(["--otel-endpoint", "http://127.0.0.1:4318", "--output", "json"]);
+    let ran = Ran::of(asked, "");
+    assert_eq!((ran.code, &ran.error()["code"]), (2, &"cli.not_built".into()), "{ran:?}");
+    assert!(ran.stderr.contains("--features otel"), "{ran:?}");
+    std::fs::write(home.path().join("baton.toml"), "[otel]\nendpoint = 'http://a:1'\n").unwrap();
+    let mut said = baton(home.path());
+    said.args(["--config", "baton.toml"]).args(serve);
+    let ran = Ran::of(said, "");
+    assert!(ran.code == 2 && ran.stderr.contains("(cli.not_built)"), "{ran:?}");
+}

@@ -64,6 +64,32 @@ fn a_program_is_given_the_task_and_what_it_prints_is_the_result() {
 }
 
 #[test]
+fn a_program_goes_on_with_the_trace_of_its_task() {
+    let server = Server::start();
+    let given = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    let inherited = "00-5bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    add(&server, &["trace", "--id", "said", "--traceparent", given]);
+    add(&server, &["trace", "--id", "none"]);
+    for (id, around) in [("around", inherited), ("odd", "whatever")] {
+        let mut adding = server.command(["task", "add", "trace", "--id", id]);
+        adding.env("TRACEPARENT", around);
+        assert_eq!(crate::process::Ran::of(adding, "").code, 0);
+    }
+    let bad = server.run("task add trace --traceparent whatever");
+    assert_eq!(bad.code, 2, "{bad:?}");
+    let mut working = work(&server, &[], r#"printf '"%s"' "$TRACEPARENT""#);
+    // What the worker itself is a part of is another story.
+    working.env("TRACEPARENT", inherited);
+    let mut running = Running::of(working);
+    assert_eq!(eventually(&server, "said", "completed")["result"], given);
+    assert_eq!(eventually(&server, "around", "completed")["result"], inherited);
+    assert_eq!(eventually(&server, "none", "completed")["result"], "");
+    assert_eq!(eventually(&server, "odd", "completed")["result"], "");
+    send(&running.child, Signal::TERM);
+    assert_eq!(running.ended().0, 0);
+}
+
+#[test]
 fn a_program_that_fails_fails_the_try_with_the_end_of_its_stderr() {
     let server = Server::start();
     add(&server, &["bad", "--id", "bad", "--retries", "0"]);

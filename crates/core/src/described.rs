@@ -15,7 +15,7 @@ use crate::names::{
     AgentId, ArtifactId, BarrierName, BlobPlace, CheckpointId, CheckpointLabel, ContentName,
     EventType, GroupName, HandlerName, HandoffId, IdempotencyKey, JoinId, Key, LockName, MediaType,
     MessageId, NamespaceName, PipelineName, ReactionName, RuleName, SecretId, SemaphoreName,
-    StageName, StreamName, TaskId, TaskType, TopicName, WorkspaceName,
+    StageName, StreamName, TaskId, TaskType, TopicName, Traceparent, WorkspaceName,
 };
 use crate::numbers::{Generation, Revision, Token, Version, WaitId};
 use crate::patch_entry::{PatchEntry, PatchFields};
@@ -134,6 +134,13 @@ described! {
         "minLength": 1,
         "maxLength": limits::MEDIA_TYPE_BYTES_MAX,
         "pattern": "^[\\x20-\\x7e]+$",
+    });
+    Traceparent, "Traceparent" => json_schema!({
+        "description": "The trace that something is a part of, as W3C Trace Context writes it.",
+        "type": "string",
+        "minLength": 55,
+        "maxLength": limits::TRACEPARENT_BYTES_MAX,
+        "pattern": "^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}",
     });
     HandoffId, "HandoffId" => plain("Id of a hand-off.", limits::TASK_BYTES_MAX, "._:@\\-");
     TaskId, "TaskId" => plain("Id of a task.", limits::TASK_BYTES_MAX, "._:@\\-");

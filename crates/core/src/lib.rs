@@ -87,6 +87,7 @@ pub mod tasks;
 mod testing;
 pub mod time;
 pub mod topic;
+pub mod trace;
 pub mod transaction;
 pub mod travel;
 pub mod wait;
@@ -103,7 +104,7 @@ pub use names::{
     AgentId, ArtifactId, BarrierName, BlobPlace, CheckpointId, CheckpointLabel, ContentName,
     EventType, GroupName, HandlerName, HandoffId, IdempotencyKey, JoinId, Key, LockName, MediaType,
     MessageId, NamespaceName, PipelineName, ReactionName, RuleName, SecretId, SemaphoreName,
-    StageName, StreamName, TaskId, TaskType, TopicName, WorkspaceName,
+    StageName, StreamName, TaskId, TaskType, TopicName, Traceparent, WorkspaceName,
 };
 pub use notice::Notice;
 pub use numbers::{Generation, Revision, Token, Version, WaitId};

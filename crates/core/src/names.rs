@@ -11,8 +11,8 @@ use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use thiserror::Error;
 
-use crate::limits;
 use crate::numbers::Revision;
+use crate::{limits, trace};
 
 /// Why a name was not taken.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize)]
@@ -264,6 +264,15 @@ name!(
     ReactionName,
     "reaction",
     |what, text| check_plain(what, text, limits::RULE_NAME_BYTES_MAX, "._:@-")
+);
+name!(
+    /// The trace that something is a part of, as W3C Trace Context writes it.
+    Traceparent,
+    "traceparent",
+    |what, text| {
+        check_length(what, text, limits::TRACEPARENT_BYTES_MAX)?;
+        trace::objection(text).map_or(Ok(()), |reason| Err(refuse(what, text, reason.into())))
+    }
 );
 name!(
     /// Id of a task.

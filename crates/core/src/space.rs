@@ -163,8 +163,8 @@ impl Space {
         agent: &AgentId,
         now: Timestamp,
     ) -> Result<Committed, Rejection> {
-        let Request { wish, idempotency_key } = request;
-        let keyed = idempotency_key.map(|key| (key, digest(&wish)));
+        let Request { mut wish, idempotency_key } = request;
+        let keyed = idempotency_key.map(|key| (key, digest(&mut wish)));
         if let Some((key, digest)) = &keyed
             && let Some(outcome) = self.repeated(agent, key, *digest)?
         {

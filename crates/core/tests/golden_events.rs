@@ -446,6 +446,10 @@ fn task() -> TaskId {
     TaskId::parse("t-0000000042").unwrap()
 }
 
+fn created_in_a_trace() -> task::Created {
+    task::Created { traceparent: Some(talk::trace()), ..created_with_nothing() }
+}
+
 fn created_with_nothing() -> task::Created {
     task::Created {
         task: task(),
@@ -466,6 +470,7 @@ fn created_with_nothing() -> task::Created {
         on_exhausted: None,
         schema_version: None,
         metadata: None,
+        traceparent: None,
     }
 }
 
@@ -561,6 +566,7 @@ fn tasks() -> Vec<(&'static str, Event)> {
     let events = vec![
         ("task.created", task::Event::Created(Box::new(created_with_nothing()))),
         ("task.created with everything", task::Event::Created(Box::new(created_with_everything()))),
+        ("task.created with a trace", task::Event::Created(Box::new(created_in_a_trace()))),
         ("task.claimed", claimed(None)),
         ("task.claimed with a wait before it", claimed(Some(wait))),
         ("task.queued", queued(None, BTreeSet::new(), None)),
@@ -742,11 +748,14 @@ fn pipelines() -> Vec<(&'static str, Event)> {
         writes: vec!["chapters/*".parse().unwrap()],
         ..pipeline::Design::new(stage())
     };
-    let created = |stages, automatic, input, metadata| {
+    let traced = |stages, automatic, input, metadata, traceparent| {
         let pipeline = name();
-        let created = pipeline::Created { pipeline, stages, automatic, input, metadata };
+        let created =
+            pipeline::Created { pipeline, stages, automatic, input, metadata, traceparent };
         pipeline::Event::Created(Box::new(created))
     };
+    let created =
+        |stages, automatic, input, metadata| traced(stages, automatic, input, metadata, None);
     let said = || Some("because".to_owned());
     let everything =
         created(vec![plain(), whole], true, Some(json("[1]")), Some(json(r#"{"team":"a"}"#)));
@@ -766,6 +775,10 @@ fn pipelines() -> Vec<(&'static str, Event)> {
     let events = vec![
         ("pipeline.created", created(vec![plain()], false, None, None)),
         ("pipeline.created with everything", everything),
+        (
+            "pipeline.created with a trace",
+            traced(vec![plain()], true, None, None, Some(talk::trace())),
+        ),
         ("pipeline.stage_ready", ready(Vec::new())),
         ("pipeline.stage_ready with tasks", ready(vec![task()])),
         ("pipeline.stage_started", started(None)),

@@ -79,9 +79,10 @@ pub use handle::{
     Acquiring, AcquiringPermit, AddingReaction, AddingRule, Agents, Arriving, Artifacts,
     AskingHistory, Barriers, Baton, BuildingContext, Checkpoints, Claiming, Completing, Contracts,
     CreateNamespace, CreatePipeline, CreateStream, Creating, Events, Failing, Handling,
-    HandoffRules, Handoffs, Hiding, Item, Joining, Joins, Locks, Messages, Namespaces, Offering,
-    Patching, Pipelines, Putting, Reactions, Reading, ReadingContent, ReadingFrames, Receiving,
-    Registration, Requesting, Reviewing, Saving, Secrets, Semaphores, Sending, Session, Setting,
-    State, Streams, Tasks, Topics, Transaction, Watch, Watching, Workspace, open, open_with,
+    HandoffRules, Handoffs, Happened, Hiding, Item, Joining, Joins, Locks, Messages, Namespaces,
+    Offering, Patching, Pipelines, Putting, Reactions, Reading, ReadingContent, ReadingFrames,
+    Receiving, Registration, Requesting, Reviewing, Saving, Secrets, Semaphores, Sending, Session,
+    Setting, State, Streams, Tasks, Topics, Transaction, Watch, Watching, Workspace, open,
+    open_with,
 };
 pub use options::{Extents, Options};

@@ -23,6 +23,7 @@
 //! 3. What is told without being written down is told after all that happened before it, once that
 //!    is durable: it waits for a group, and never makes one.
 
+mod following;
 mod group;
 mod plainly;
 mod resident;

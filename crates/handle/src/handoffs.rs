@@ -10,7 +10,7 @@ use baton_core::handoffs::{
 };
 use baton_core::rule::Judgement;
 use baton_core::task::Task;
-use baton_core::{AgentId, HandoffId, Json, Reply, TaskId, Token, refusal};
+use baton_core::{AgentId, HandoffId, Json, Reply, TaskId, Token, Traceparent, refusal};
 
 use serde::Serialize;
 
@@ -231,6 +231,14 @@ impl<C: Carrier> Offering<C> {
     /// Whatever else the receiver should know.
     pub fn notes(self, notes: Json) -> Self {
         self.set(|offer| offer.notes = Some(notes))
+    }
+
+    /// The trace that it is a part of, as W3C Trace Context writes it.
+    pub fn traceparent(self, traceparent: &str) -> Self {
+        self.with(|offer| {
+            offer.traceparent = Some(Traceparent::parse(traceparent)?);
+            Ok(())
+        })
     }
 
     /// Why it is handed over.

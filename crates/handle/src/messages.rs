@@ -6,7 +6,7 @@ use baton_core::message::{
     Ack, Address, Answered, Command, Handler, List, Message, Query, Receive, Reply as MessageReply,
     Request, Respond, Send,
 };
-use baton_core::{AgentId, HandlerName, Json, MessageId, Reply};
+use baton_core::{AgentId, HandlerName, Json, MessageId, Reply, Traceparent};
 use serde::Serialize;
 
 use crate::carrier::{Carrier, Failure};
@@ -32,7 +32,7 @@ impl<C: Carrier> Messages<C> {
     pub fn send(&self, to: &str, body: impl Serialize) -> Sending<C> {
         let send = AgentId::parse(to).map_err(Into::into).and_then(|to| {
             let body = Json::of(&body)?;
-            Ok(Send { to, body, thread: None, reply_to: None, ttl_ms: None })
+            Ok(Send { to, body, thread: None, reply_to: None, ttl_ms: None, traceparent: None })
         });
         Sending { workspace: self.workspace.clone(), send }
     }
@@ -56,7 +56,10 @@ impl<C: Carrier> Messages<C> {
     }
 
     fn requesting(&self, to: Prepared<Address>, body: &impl Serialize) -> Requesting<C> {
-        let request = to.and_then(|to| Ok(Request { to, body: Json::of(body)?, timeout_ms: None }));
+        let request = to.and_then(|to| {
+            let body = Json::of(body)?;
+            Ok(Request { to, body, timeout_ms: None, traceparent: None })
+        });
         Requesting { workspace: self.workspace.clone(), request }
     }
 
@@ -182,6 +185,14 @@ impl<C: Carrier> Sending<C> {
         self
     }
 
+    /// The trace that it is a part of, as W3C Trace Context writes it.
+    pub fn traceparent(self, traceparent: &str) -> Self {
+        self.with(|send| {
+            send.traceparent = Some(Traceparent::parse(traceparent)?);
+            Ok(())
+        })
+    }
+
     /// The message it answers; it belongs to the same conversation.
     pub fn reply_to(self, message: &str) -> Self {
         self.with(|send| {
@@ -231,6 +242,15 @@ impl<C: Carrier> Requesting<C> {
         self.request = self.request.map(|request| {
             let timeout_ms = Some(milliseconds);
             Request { timeout_ms, ..request }
+        });
+        self
+    }
+
+    /// The trace that it is a part of, as W3C Trace Context writes it.
+    pub fn traceparent(mut self, traceparent: &str) -> Self {
+        self.request = self.request.and_then(|request| {
+            let traceparent = Some(Traceparent::parse(traceparent)?);
+            Ok(Request { traceparent, ..request })
         });
         self
     }

@@ -6,7 +6,7 @@ use baton_core::pipeline::{
     Command, Create, Design, List, Moved, Output, Pipeline, Query, Reply as PipelineReply, Stage,
     Summary,
 };
-use baton_core::{AgentId, Json, PipelineName, Reply, StageName};
+use baton_core::{AgentId, Json, PipelineName, Reply, StageName, Traceparent};
 
 use crate::carrier::{Carrier, Failure};
 use crate::{Prepared, Sent, Workspace};
@@ -27,7 +27,8 @@ impl<C: Carrier> Pipelines<C> {
         let name = PipelineName::parse(name).map_err(Into::into);
         let create = name.map(|pipeline| {
             let (stages, automatic) = (Vec::new(), false);
-            Create { pipeline, stages, automatic, input: None, metadata: None }
+            let (input, metadata, traceparent) = (None, None, None);
+            Create { pipeline, stages, automatic, input, metadata, traceparent }
         });
         CreatePipeline { workspace: self.workspace.clone(), create }
     }
@@ -219,6 +220,14 @@ impl<C: Carrier> CreatePipeline<C> {
     pub fn metadata(self, metadata: Json) -> Self {
         self.with(|create| {
             create.metadata = Some(metadata);
+            Ok(())
+        })
+    }
+
+    /// The trace that it and the tasks of its stages are a part of, as W3C Trace Context writes it.
+    pub fn traceparent(self, traceparent: &str) -> Self {
+        self.with(|create| {
+            create.traceparent = Some(Traceparent::parse(traceparent)?);
             Ok(())
         })
     }

@@ -35,7 +35,8 @@ impl<C: Carrier> Topics<C> {
         durable: bool,
     ) -> Result<Published, C::Error> {
         let (topic, body) = (TopicName::parse(topic)?, Json::of(body).map_err(Rejection::from)?);
-        let command = Command::Publish { topic, body, durable: Some(durable) };
+        let (durable, traceparent) = (Some(durable), None);
+        let command = Command::Publish { topic, body, durable, traceparent };
         match self.workspace.execute(command).await?.reply {
             Reply::Topic(TopicReply::Published(published)) => Ok(published),
             reply => Err(C::Error::odd(&reply)),

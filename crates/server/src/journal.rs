@@ -9,7 +9,8 @@
 //! |---|---|
 //! | `error` | `engine.stopped` |
 //! | `warn` | `operation.slow`, `connection.turned_away`, `disk.low`, `journal.lost` |
-//! | `info` | `server.began`, `server.ended`, `disk.well` |
+//! | `warn` | `otel.unreachable`, `otel.dropped`, `otel.gone`, `otel.trouble` |
+//! | `info` | `server.began`, `server.ended`, `disk.well`, `otel.well` |
 //! | `info` | `token.made`, `token.revoked`, `access.refused`, `quota.reached` |
 //! | `debug` | one for each: `connection.opened`, `connection.closed` |
 //! | `debug` | and `operation.asked`, `operation.refused` |

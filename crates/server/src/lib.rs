@@ -41,6 +41,8 @@ mod line;
 mod listener;
 pub mod metrics;
 mod openapi;
+#[cfg(feature = "otel")]
+mod otel;
 mod problem;
 pub mod quota;
 mod refusal;
@@ -54,6 +56,8 @@ pub mod ws;
 pub use baton_tls::{Identity, TlsError};
 pub use listener::{ListenError, Server};
 pub use openapi::document as openapi;
+#[cfg(feature = "otel")]
+pub use otel::{Otel, OtelError};
 pub use quota::{Quota, Quotas};
 pub use settings::Settings;
 pub use webhooks::Webhooks;

@@ -24,6 +24,8 @@ use crate::access::{TokenError, Tokens};
 use crate::http;
 use crate::journal::{Level, Said};
 use crate::line::Line;
+#[cfg(feature = "otel")]
+use crate::otel::Exporter;
 use crate::problem::Refused;
 use crate::quota::Seat;
 use crate::refusal::Refusal;
@@ -144,6 +146,8 @@ impl Server {
                 }
             }
         };
+        #[cfg(feature = "otel")]
+        let exporter = Exporter::begin(&shared);
         let webhooks = shared.settings.webhooks.clone();
         let calling = async {
             match webhooks {
@@ -162,6 +166,8 @@ impl Server {
         }
         drop(listener);
         let ending = async {
+            #[cfg(feature = "otel")]
+            exporter.end().await;
             shared.closing.raise();
             shared.baton.clone().close().await;
             let all_ended = places.acquire_many(places_max);

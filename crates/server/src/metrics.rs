@@ -21,9 +21,26 @@ pub struct Metrics {
     pub refused: Counter,
     /// Offers of work that rules refused: nothing is written about them, so only this knows.
     pub offers_refused: Counter,
+    /// What was sent to a collector.
+    #[cfg(feature = "otel")]
+    pub otel: Exported,
     http: Outcomes,
     websocket: Outcomes,
     quotas: [Counter; QUOTAS.len()],
+}
+
+/// Spans on their way to a collector.
+#[cfg(feature = "otel")]
+#[derive(Debug, Default)]
+pub struct Exported {
+    /// Spans that were taken.
+    pub exported: Counter,
+    /// Spans that were not, and never will be.
+    pub dropped: Counter,
+    /// Requests that failed, and were made again.
+    pub failures: Counter,
+    /// Revisions that have not been looked at and delivered yet.
+    pub behind: Gauge,
 }
 
 /// Something that only grows.
@@ -56,6 +73,12 @@ impl Gauge {
     /// One less.
     pub fn leave(&self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// There is so much of it.
+    #[cfg(feature = "otel")]
+    pub fn set(&self, count: u64) {
+        self.0.store(count, Ordering::Relaxed);
     }
 
     /// How many there are.
@@ -166,6 +189,8 @@ impl Metrics {
         ] {
             page.one(name, "counter", help, value);
         }
+        #[cfg(feature = "otel")]
+        page.exported(&self.otel);
         let who = |(who, count): &(&str, u64)| (format!("{{who=\"{who}\"}}"), *count);
         let denied: Vec<_> = denied.iter().map(who).collect();
         let help = "Requests refused by whom they came from: with a token, or without a valid one.";
@@ -197,6 +222,20 @@ impl Page {
 
     fn one(&mut self, name: &str, kind: &str, help: &str, value: u64) {
         self.family(name, kind, help, &[(String::new(), value)]);
+    }
+
+    /// What became of spans.
+    #[cfg(feature = "otel")]
+    fn exported(&mut self, exported: &Exported) {
+        for (name, help, counter) in [
+            ("baton_otel_spans_exported_total", "Spans sent.", &exported.exported),
+            ("baton_otel_spans_dropped_total", "Spans that are lost.", &exported.dropped),
+            ("baton_otel_failures_total", "Requests made again.", &exported.failures),
+        ] {
+            self.one(name, "counter", help, counter.count());
+        }
+        let help = "Revisions whose spans were not sent yet.";
+        self.one("baton_otel_behind_revisions", "gauge", help, exported.behind.count());
     }
 
     /// How long writes take, as a histogram: each bound counts all below it, too.

@@ -7,6 +7,8 @@ use baton_tls::Identity;
 
 use crate::access::Issuer;
 use crate::journal::Journal;
+#[cfg(feature = "otel")]
+use crate::otel::Otel;
 use crate::quota::Quotas;
 use crate::webhooks::Webhooks;
 
@@ -72,6 +74,9 @@ pub struct Settings {
     /// Whether webhooks are called. They are not, unless somebody asks for it: whoever may write to
     /// a workspace could make the server speak to others.
     pub webhooks: Option<Webhooks>,
+    /// Where spans are sent, if anywhere.
+    #[cfg(feature = "otel")]
+    pub otel: Option<Otel>,
 }
 
 impl Default for Settings {
@@ -105,6 +110,8 @@ impl Default for Settings {
             slow: Duration::from_millis(500),
             farewell: Duration::from_secs(10),
             webhooks: None,
+            #[cfg(feature = "otel")]
+            otel: None,
         }
     }
 }

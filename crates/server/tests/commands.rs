@@ -414,3 +414,39 @@ async fn a_repeated_key_is_answered_as_before_and_done_once() {
     let told = http.request("POST", "/v1/w/commands", &key, &list).await;
     assert_eq!(told.problem(), (400, "request.bad_field".to_owned()));
 }
+
+#[tokio::test]
+async fn a_request_that_is_a_part_of_a_trace_makes_parts_of_it() {
+    let stage = Stage::new().await;
+    let mut http = stage.http().await;
+    let given = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    let own = "00-5bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    let create = json!({"command": "task.create", "type": "write"});
+    let mut said = create.clone();
+    said["traceparent"] = own.into();
+    let post = async |http: &mut Http, path: &str, traceparent: &str, body: Value| {
+        let told = http.request("POST", path, &[("traceparent", traceparent)], body.to_string());
+        let told = told.await;
+        assert_eq!(told.status, 200, "{told:?}");
+        told.json()
+    };
+    let path = "/v1/w/commands";
+    let one = post(&mut http, path, given, create.clone()).await;
+    assert_eq!(one["result"]["traceparent"], given);
+    let many = post(&mut http, path, given, json!([create, said])).await;
+    assert_eq!(many[0]["result"]["traceparent"], given);
+    assert_eq!(many[1]["result"]["traceparent"], own, "whoever says so is believed");
+    let together = json!({"commands": [create, {"command": "message.send", "to": "bob", "body": 1},
+                                       {"command": "handoff.offer", "to": "bob"},
+                                       {"command": "topic.publish", "topic": "news", "body": 1}]});
+    let together = post(&mut http, "/v1/w/transactions", given, together).await;
+    for place in 0..3 {
+        assert_eq!(together["results"][place]["traceparent"], given, "{together}");
+    }
+    // Nobody wrote the header for us, so that nobody is refused because of it.
+    for odd in ["whatever", "ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"] {
+        let told = post(&mut http, path, odd, create.clone()).await;
+        assert_eq!(told["result"]["traceparent"], Value::Null);
+    }
+    stage.end().await;
+}

@@ -23,6 +23,7 @@
 //! | `ending`        | does a server end without losing what it acknowledged?                  |
 //! | `failing_disk`  | is a failure below told as what it is?                                  |
 //! | `webhooks`      | are strangers called when they should be, and only then?               |
+//! | `otel`          | does everything that ends become a span, and is none lost? (a feature)   |
 //! | `mutated`       | do the fuzz targets hold for some thousand inputs?                      |
 //!
 //! Callers are written by hand on plain sockets, since no well-behaved client can misbehave.
@@ -42,6 +43,8 @@ mod journal;
 mod limits;
 mod metrics;
 mod mutated;
+#[cfg(feature = "otel")]
+mod otel;
 mod quotas;
 mod resources;
 mod secure;

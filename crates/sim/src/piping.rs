@@ -133,7 +133,8 @@ fn create(things: &mut Things<'_>) -> PipelineCommand {
     let text = *things.chance.pick(&["[1,2,3]", "[]", "[{\"a\":1}]", "null", "7"]);
     let input = Some(Json::parse(text).expect("good JSON"));
     let (pipeline, metadata) = (name(things), None);
-    let create = Create { pipeline, stages, automatic, input, metadata };
+    let traceparent = None;
+    let create = Create { pipeline, stages, automatic, input, metadata, traceparent };
     PipelineCommand::Create(Box::new(create))
 }
 

@@ -84,7 +84,8 @@ impl Speaking {
         let (to, body) = (somebody(things), json(things));
         let reply_to = mail.filter(|_| things.chance.once_in(2));
         let ttl_ms = *things.chance.pick(&[None, None, Some(300), Some(30_000)]);
-        MessageCommand::Send(Send { to, body, thread: None, reply_to, ttl_ms }).into()
+        MessageCommand::Send(Send { to, body, thread: None, reply_to, ttl_ms, traceparent: None })
+            .into()
     }
 
     fn request(things: &mut Things<'_>) -> Command {
@@ -95,7 +96,8 @@ impl Speaking {
         };
         let timeout_ms =
             *things.chance.pick(&[Some(100), Some(400), Some(5_000), None, Some(600_000)]);
-        MessageCommand::Request(Request { to, body: json(things), timeout_ms }).into()
+        let body = json(things);
+        MessageCommand::Request(Request { to, body, timeout_ms, traceparent: None }).into()
     }
 
     fn receive(things: &mut Things<'_>) -> Command {
@@ -110,7 +112,7 @@ impl Speaking {
         let name = *things.chance.pick(&["news/a", "news/b"]);
         let topic = TopicName::parse(name).expect("a good name");
         let durable = *things.chance.pick(&[None, Some(false), Some(false)]);
-        topic::Command::Publish { topic, body: json(things), durable }.into()
+        topic::Command::Publish { topic, body: json(things), durable, traceparent: None }.into()
     }
 
     fn flow(&mut self, things: &mut Things<'_>) -> Command {

@@ -16,6 +16,7 @@ use crate::context::Context;
 use crate::failure::{Failure, Fault};
 use crate::input::{Source, milliseconds};
 use crate::output::{Output, plain};
+use crate::trace::Trace;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -164,6 +165,8 @@ struct Offer {
     /// Who must approve it first; may be given several times
     #[arg(long, value_name = "AGENT")]
     approver: Vec<String>,
+    #[command(flatten)]
+    trace: Trace,
 }
 
 fn named(text: &str) -> Result<(String, Source), String> {
@@ -356,6 +359,9 @@ impl Offer {
         if self.approval || !self.approver.is_empty() {
             let approvers: Vec<&str> = self.approver.iter().map(String::as_str).collect();
             offering = offering.approved_by(&approvers);
+        }
+        if let Some(traceparent) = self.trace.given() {
+            offering = offering.traceparent(&traceparent);
         }
         let json = |source: Option<Source>| source.map(|source| source.json()).transpose();
         let (done, remaining, notes) = (json(self.done)?, json(self.remaining)?, json(self.notes)?);

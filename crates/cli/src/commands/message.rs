@@ -12,6 +12,7 @@ use crate::input::{Source, milliseconds};
 use crate::output::Output;
 use crate::program::Asked;
 use crate::runs::Runs;
+use crate::trace::Trace;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -62,6 +63,8 @@ struct Send {
     /// After how long it goes unless it is acknowledged
     #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
     ttl: Option<u64>,
+    #[command(flatten)]
+    trace: Trace,
 }
 
 /// Ask somebody, and print the answer
@@ -74,6 +77,8 @@ struct Request {
     /// How long to wait for the answer [default: 30s]
     #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
     timeout: Option<u64>,
+    #[command(flatten)]
+    trace: Trace,
 }
 
 /// Answer a request
@@ -155,6 +160,9 @@ impl Send {
         if let Some(ttl_ms) = self.ttl {
             sending = sending.ttl_ms(ttl_ms);
         }
+        if let Some(traceparent) = self.trace.given() {
+            sending = sending.traceparent(&traceparent);
+        }
         let message = sending.await?;
         let sentence = format!("message {} waits for {}", message.id, message.to);
         output.said(&message, &sentence)
@@ -171,6 +179,9 @@ impl Request {
         };
         if let Some(timeout_ms) = self.timeout {
             requesting = requesting.timeout_ms(timeout_ms);
+        }
+        if let Some(traceparent) = self.trace.given() {
+            requesting = requesting.traceparent(&traceparent);
         }
         let answered: Answered = requesting.await?;
         output.said(&answered, answered.body.as_str())
@@ -195,7 +206,8 @@ impl Serve {
                 let program = Arc::clone(&program);
                 async move {
                     let given = serde_json::to_vec(&message).expect("messages can be encoded");
-                    program.run(given, [("BATON_MESSAGE", message.id.to_string())]).await
+                    let variables = [("BATON_MESSAGE", message.id.to_string())];
+                    program.run(given, variables, message.traceparent.as_ref()).await
                 }
             },
             async {

@@ -10,6 +10,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::input::Source;
 use crate::output::Output;
+use crate::trace::Trace;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -131,6 +132,8 @@ struct Create {
     /// Whatever else is worth knowing, as a JSON object
     #[arg(long, value_name = "JSON")]
     metadata: Option<Source>,
+    #[command(flatten)]
+    trace: Trace,
 }
 
 /// What a file may say. Its name stands on the command line.
@@ -282,6 +285,9 @@ impl Create {
         let metadata = self.metadata.map(|json| json.json()).transpose()?.or(wish.metadata);
         if let Some(metadata) = metadata {
             creating = creating.metadata(metadata);
+        }
+        if let Some(traceparent) = self.trace.given() {
+            creating = creating.traceparent(&traceparent);
         }
         let created = creating.await?;
         let (name, next) = (&created.name, listed(&created.ready));

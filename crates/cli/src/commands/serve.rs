@@ -37,6 +37,7 @@ Examples:
   baton serve --tls-cert chain.pem --tls-key key.pem    TLS; SIGHUP reads both again
   baton serve --jwt-jwks keys.json --jwt-issuer https://login.example --jwt-audience baton
                                                  take tokens of an issuer (docs/access.md)
+  baton serve --otel-endpoint http://127.0.0.1:4318     spans for a collector of OpenTelemetry
   baton serve --log-format json                  what happens, a line of JSON for each
   baton --config /etc/baton.toml serve           settings from a file, under [serve]
   baton serve --listen 127.0.0.1:0               any free port; the banner on stderr says which
@@ -59,6 +60,10 @@ impl Serve {
         let tls = serving.identity()?;
         let jwt = serving.issuer()?;
         let webhooks = webhooks(&serving, context)?;
+        #[cfg(feature = "otel")]
+        let otel = serving.otel()?;
+        #[cfg(not(feature = "otel"))]
+        serving.no_otel()?;
         let renewing = Renewing::listen(tls.clone(), jwt.clone())?;
         let voice = Voice::of(&serving, output)?;
         let is_secure = tls.is_some();
@@ -75,6 +80,8 @@ impl Serve {
             journal: voice.journal.clone(),
             slow: serving.log_slow,
             webhooks,
+            #[cfg(feature = "otel")]
+            otel,
             ..Settings::default()
         };
         // Before anybody is served: whoever demands tokens must be able to show one.

@@ -13,6 +13,8 @@ use crate::failure::{Failure, Fault};
 
 /// The table of settings for `baton serve`.
 const TABLE: &str = "serve";
+/// The table of settings for spans.
+const OTEL: &str = "otel";
 /// The table of quotas, and the one in it that has a table for each workspace.
 const QUOTA: &str = "quota";
 const QUOTA_WORKSPACE: &str = "quota.workspace";
@@ -84,6 +86,7 @@ impl Reading<'_> {
             let full = format!("{prefix}{}", name.get_ref());
             match value.get_ref() {
                 DeValue::Table(inner) if full == TABLE => self.table("serve.", inner),
+                DeValue::Table(inner) if full == OTEL => self.table("otel.", inner),
                 DeValue::Table(inner) if full == QUOTA => self.quota(QUOTA, inner),
                 _ => match keys::all().find(|key| key.name == full) {
                     Some(key) => self.value(key, value),

@@ -126,10 +126,23 @@ pub(crate) const LOG_SLOW_MS: Key = key(
     Some("500"),
 );
 
+pub(crate) const OTEL_ENDPOINT: Key =
+    key("otel.endpoint", "--otel-endpoint", OTEL_VARIABLES[0], Form::Text, None);
+pub(crate) const OTEL_HEADERS: Key = Key {
+    is_secret: true,
+    ..key("otel.headers", "--otel-headers", OTEL_VARIABLES[1], Form::Text, None)
+};
+/// What every program that sends spans looks at. A program that cannot must not refuse to start
+/// because of what is meant for others, so that it has variables of its own.
+#[cfg(feature = "otel")]
+const OTEL_VARIABLES: [&str; 2] = ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_HEADERS"];
+#[cfg(not(feature = "otel"))]
+const OTEL_VARIABLES: [&str; 2] = ["BATON_OTEL_ENDPOINT", "BATON_OTEL_HEADERS"];
+
 /// Settings of every command.
 pub(crate) const COMMON: [&Key; 6] = [&URL, &WORKSPACE, &AGENT, &TOKEN, &CA_FILE, &OUTPUT];
 /// Settings of `baton serve`.
-pub(crate) const SERVE: [&Key; 18] = [
+pub(crate) const SERVE: [&Key; 20] = [
     &LISTEN,
     &DATA,
     &ARTIFACTS,
@@ -148,6 +161,8 @@ pub(crate) const SERVE: [&Key; 18] = [
     &LOG_LEVEL,
     &LOG_FORMAT,
     &LOG_SLOW_MS,
+    &OTEL_ENDPOINT,
+    &OTEL_HEADERS,
 ];
 
 /// All of them.

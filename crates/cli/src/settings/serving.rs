@@ -8,6 +8,8 @@ use baton::Extents;
 use baton_server::Quotas;
 use baton_server::access::{Issuer, KeyFile};
 use baton_server::journal::{Form, Level};
+#[cfg(feature = "otel")]
+use baton_server::{Otel, OtelError};
 use baton_tls::Identity;
 use clap::Args;
 
@@ -73,6 +75,12 @@ pub(crate) struct ServingOptions {
     /// What takes longer than this is written down as slow [default: 500]
     #[arg(long, value_name = "MS")]
     pub(crate) log_slow_ms: Option<String>,
+    /// Send spans to a collector of OpenTelemetry, over HTTP; in builds with the feature otel
+    #[arg(long, value_name = "URL")]
+    pub(crate) otel_endpoint: Option<String>,
+    /// Headers for the collector, as NAME=VALUE,NAME=VALUE; better in the environment or the file
+    #[arg(long, value_name = "HEADERS")]
+    pub(crate) otel_headers: Option<String>,
 }
 
 /// How to serve, after all sources were asked.
@@ -97,6 +105,8 @@ pub(crate) struct Serving {
     pub(crate) log_level: Level,
     pub(crate) log_form: Form,
     pub(crate) log_slow: Duration,
+    /// Where a collector is, and what it is to be told of us.
+    otel: Option<(String, Option<String>)>,
 }
 
 impl Serving {
@@ -127,6 +137,9 @@ impl Serving {
         let level = text(&keys::LOG_LEVEL, options.log_level.as_deref())?;
         let form = text(&keys::LOG_FORMAT, options.log_format.as_deref())?;
         let slow_ms = text(&keys::LOG_SLOW_MS, options.log_slow_ms.as_deref())?;
+        let endpoint = text(&keys::OTEL_ENDPOINT, options.otel_endpoint.as_deref())?;
+        let headers = text(&keys::OTEL_HEADERS, options.otel_headers.as_deref())?;
+        let headers = Some(headers).filter(|headers| !headers.is_empty());
         if private == "true" && webhooks != "true" {
             let reason = "webhooks_private is nothing without webhooks".to_owned();
             return Err(Fault::Usage { reason }.into());
@@ -154,6 +167,7 @@ impl Serving {
             log_level: *Level::ALL.iter().find(|known| known.name() == level).expect(checked),
             log_form: if form == "json" { Form::Json } else { Form::Text },
             log_slow: Duration::from_millis(slow_ms.parse().expect(checked)),
+            otel: (!endpoint.is_empty()).then_some((endpoint, headers)),
         })
     }
 
@@ -161,6 +175,26 @@ impl Serving {
     pub(crate) fn identity(&self) -> Result<Option<Identity>, Failure> {
         let Some((certificate, key)) = &self.tls else { return Ok(None) };
         Ok(Some(Identity::read(certificate, key)?))
+    }
+
+    /// Where spans are sent, if anywhere.
+    #[cfg(feature = "otel")]
+    pub(crate) fn otel(&self) -> Result<Option<Otel>, Failure> {
+        let Some((endpoint, headers)) = &self.otel else { return Ok(None) };
+        let otel = Otel::new(endpoint, headers.as_deref());
+        let bad = |error: OtelError| Fault::Usage { reason: error.to_string() };
+        Ok(Some(otel.map_err(bad)?))
+    }
+
+    /// Refuses to send spans, since this program cannot.
+    #[cfg(not(feature = "otel"))]
+    pub(crate) fn no_otel(&self) -> Result<(), Failure> {
+        match &self.otel {
+            Some(_) => {
+                Err(Fault::NotBuilt { what: "spans for OpenTelemetry", feature: "otel" }.into())
+            }
+            None => Ok(()),
+        }
     }
 
     /// Somebody else whose tokens are taken, if anybody; the keys are read for that.

@@ -47,7 +47,8 @@ pub fn build(space: &Space, asked: &Build) -> Result<Context, Rejection> {
     gathering.others(asked.task.as_ref());
     gathering.recent();
     let Gathering { items, left_out, .. } = gathering;
-    Ok(fit(items, left_out, budget))
+    let traceparent = task.and_then(|task| task.traceparent);
+    Ok(Context { traceparent, ..fit(items, left_out, budget) })
 }
 
 struct Gathering<'a> {

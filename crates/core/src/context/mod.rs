@@ -47,7 +47,7 @@ use thiserror::Error;
 pub use gathering::build;
 
 use crate::kind::Kind;
-use crate::names::{AgentId, TaskId};
+use crate::names::{AgentId, TaskId, Traceparent};
 use crate::refusal::OutOfRange;
 
 /// What one may ask about context.
@@ -98,6 +98,10 @@ pub struct Context {
     /// What would have belonged into it.
     #[serde(default)]
     pub left_out: Vec<LeftOut>,
+    /// The trace that the task is a part of, to go on with. Nothing that a model has to know, so
+    /// that it is not in the text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<Traceparent>,
 }
 
 /// A part of a context.

@@ -69,7 +69,7 @@ pub(super) fn fit(items: Vec<Item>, mut left_out: Vec<LeftOut>, token_budget: u6
     let mut text = PREAMBLE.to_owned();
     text.extend(sections.iter().map(|section| section.text.as_str()));
     let tokens = tokens(text.len());
-    Context { text, tokens, token_budget, sections, left_out: too_many }
+    Context { text, tokens, token_budget, sections, left_out: too_many, traceparent: None }
 }
 
 fn headline(name: &str) -> String {

@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use super::{Handoff, Offer, Receiver};
 use crate::json::{Json, given};
-use crate::names::HandoffId;
+use crate::names::{HandoffId, Traceparent};
+use crate::trace::kept;
 
 /// Where the work came from, what is known, and what was produced.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -32,8 +33,8 @@ pub struct TransferContext {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The trace that this is a part of.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub traceparent: Option<String>,
+    #[serde(default, deserialize_with = "kept", skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<Traceparent>,
 }
 
 impl From<&Handoff> for TransferContext {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::record::{ApprovalWanted, wanted};
 use super::{Receiver, Selected, Status};
 use crate::json::{Json, given};
-use crate::names::{AgentId, HandoffId, TaskId};
+use crate::names::{AgentId, HandoffId, TaskId, Traceparent};
 use crate::numbers::Token;
 
 /// What a giver says: to whom, of what, and what the receiver must know.
@@ -49,7 +49,7 @@ pub struct Offer {
     pub keys: Vec<Selected>,
     /// The trace that this is a part of, as W3C Trace Context writes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub traceparent: Option<String>,
+    pub traceparent: Option<Traceparent>,
     /// How long the receiver has to accept it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline_ms: Option<u64>,

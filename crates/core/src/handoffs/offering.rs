@@ -112,7 +112,6 @@ fn check(offer: &Offer) -> Result<(), Rejection> {
     let sizes = [
         ("context", told + state, limits::HANDOFF_CONTEXT_BYTES_MAX),
         ("reason", text(&offer.reason), limits::NOTE_BYTES_MAX),
-        ("traceparent", text(&offer.traceparent), limits::TRACEPARENT_BYTES_MAX),
         ("artifacts", json(&offer.artifacts), limits::ERROR_BYTES_MAX),
     ];
     for (field, bytes, bytes_max) in sizes {

@@ -8,10 +8,11 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{Offer, OnLoop, Receiver, Selected};
 use crate::json::{Json, given};
-use crate::names::{AgentId, HandoffId, TaskId};
+use crate::names::{AgentId, HandoffId, TaskId, Traceparent};
 use crate::numbers::Version;
 use crate::rule::Finding;
 use crate::time::Timestamp;
+use crate::trace::kept;
 
 /// Where a hand-off is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -266,8 +267,8 @@ pub struct Handoff {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keys: Vec<Selected>,
     /// The trace that this is a part of.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub traceparent: Option<String>,
+    #[serde(default, deserialize_with = "kept", skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<Traceparent>,
     /// Fingerprint of all that is proposed: what an approval is bound to.
     pub digest: String,
     /// Fingerprint of what the receiver is told and of how far the task is: equal ones mean that
@@ -429,7 +430,7 @@ impl Handoff {
             + map(&self.state)
             + map(&self.changes)
             + text(&self.reason)
-            + text(&self.traceparent)
+            + self.traceparent.as_ref().map_or(0, Traceparent::bytes)
             + self.keys.iter().map(Selected::bytes).sum::<usize>()
             + receipt
             + by

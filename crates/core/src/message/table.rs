@@ -312,7 +312,8 @@ impl Table {
 /// A message as it begins.
 fn sent(event: &Event, moment: &Moment<'_>) -> Message {
     let Event::Sent(sent) = event else { panic!("only a known message changes") };
-    let Sent { message, to, body, holds: _, thread, reply_to, expires_at, request } = sent.as_ref();
+    let Sent { message, to, body, holds: _, thread, reply_to, expires_at, traceparent, request } =
+        sent.as_ref();
     let asked = |asked: &super::vocabulary::Requested| Asked {
         address: asked.address.clone(),
         deadline: asked.deadline,
@@ -330,6 +331,7 @@ fn sent(event: &Event, moment: &Moment<'_>) -> Message {
         reply_to: reply_to.clone(),
         deliveries: 0,
         expires_at: *expires_at,
+        traceparent: traceparent.clone(),
         redeliver_at: None,
         delivered_at: None,
         updated_at: moment.time,

@@ -8,7 +8,7 @@ use crate::kind::Kind;
 use crate::messages::{
     Ack, Address, Given, Handler, List, Message, Receive, Request, Respond, Send, Status,
 };
-use crate::names::{AgentId, HandlerName, IdempotencyKey, MessageId};
+use crate::names::{AgentId, HandlerName, IdempotencyKey, MessageId, Traceparent};
 use crate::numbers::WaitId;
 use crate::refusal::{BadField, OutOfRange, TooLarge, TooMany};
 use crate::time::Timestamp;
@@ -337,6 +337,9 @@ pub struct Sent {
     /// When it goes unless it is acknowledged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
+    /// The trace that it is a part of, as W3C Trace Context writes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<Traceparent>,
     /// What else there is to know if somebody waits for an answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Requested>,
@@ -458,14 +461,15 @@ impl Event {
         let name = |name: &AgentId| name.as_str().len();
         match self {
             Self::Sent(sent) => {
-                let Sent { body, thread, reply_to, request, .. } = sent.as_ref();
+                let Sent { body, thread, reply_to, traceparent, request, .. } = sent.as_ref();
                 let ids = [thread, reply_to].into_iter().flatten();
                 let ids: usize = ids.map(|id| id.as_str().len() + 16).sum();
                 let asked = request.as_ref().map_or(0, |asked| {
                     let key = asked.key.as_ref().map_or(0, |key| key.as_str().len() + 8);
                     96 + asked.address.bytes() + key
                 });
-                body.as_bytes().len() + ids + asked
+                let trace = traceparent.as_ref().map_or(0, Traceparent::bytes);
+                body.as_bytes().len() + ids + asked + trace
             }
             Self::Replied { answer, .. } => answer.bytes() + 16,
             Self::Rerouted { next: other, .. }

@@ -38,7 +38,7 @@ pub(crate) fn check_room(table: &Table, to: &AgentId) -> Result<(), Rejection> {
 
 /// Sends a message.
 pub(crate) fn send(table: &Table, command: Send, stamp: &Stamp) -> Result<Decided, Rejection> {
-    let Send { to, body, thread, reply_to, ttl_ms } = command;
+    let Send { to, body, thread, reply_to, ttl_ms, traceparent } = command;
     json_fits("body", Some(&body), limits::VALUE_BYTES_MAX)?;
     let range = (limits::TTL_MS_MIN, limits::TTL_MS_MAX);
     within("ttl_ms", ttl_ms, range.0, range)?;
@@ -53,7 +53,17 @@ pub(crate) fn send(table: &Table, command: Send, stamp: &Stamp) -> Result<Decide
     let message = table.fresh_id(stamp.revision);
     let id = message.clone();
     let holds = is_any_in([&body]);
-    let sent = Sent { message: id, to, body, holds, thread, reply_to, expires_at, request: None };
+    let sent = Sent {
+        message: id,
+        to,
+        body,
+        holds,
+        thread,
+        reply_to,
+        expires_at,
+        traceparent,
+        request: None,
+    };
     Ok(about(message, Event::Sent(Box::new(sent))))
 }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Address;
 use crate::json::{Json, given};
-use crate::names::{AgentId, IdempotencyKey, MessageId};
+use crate::names::{AgentId, IdempotencyKey, MessageId, Traceparent};
 use crate::numbers::Revision;
 use crate::time::Timestamp;
 
@@ -90,6 +90,10 @@ pub struct Message {
     /// When it goes unless it is acknowledged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
+    /// The trace that it is a part of, as W3C Trace Context writes it: whoever acts on it goes on
+    /// with that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<Traceparent>,
     /// When it is delivered again unless it is acknowledged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redeliver_at: Option<Timestamp>,

@@ -21,7 +21,7 @@ pub(crate) fn request(
     command: Request,
     stamp: &Stamp,
 ) -> Result<Decided, Rejection> {
-    let Request { to: address, body, timeout_ms } = command;
+    let Request { to: address, body, timeout_ms, traceparent } = command;
     let range = (1, limits::WAIT_MS_MAX);
     let timeout_ms = within("timeout_ms", timeout_ms, limits::REQUEST_MS_DEFAULT, range)?;
     json_fits("body", Some(&body), limits::REQUEST_BYTES_MAX)?;
@@ -41,7 +41,8 @@ pub(crate) fn request(
     let request = Some(Requested { address, deadline, wait: stamp.wait(), key });
     let holds = is_any_in([&body]);
     let (thread, reply_to, expires_at) = (None, None, None);
-    let sent = Sent { message, to, body, holds, thread, reply_to, expires_at, request };
+    let sent =
+        Sent { message, to, body, holds, thread, reply_to, expires_at, traceparent, request };
     Ok(Decided { events: vec![Event::Sent(Box::new(sent))], about: About::Later })
 }
 

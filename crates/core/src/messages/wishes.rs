@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Address, Status};
 use crate::json::{Json, given};
-use crate::names::{AgentId, MessageId};
+use crate::names::{AgentId, MessageId, Traceparent};
 
 /// Sends a message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,6 +24,9 @@ pub struct Send {
     /// After how long it goes unless it is acknowledged; it stays if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<u64>,
+    /// The trace that it is a part of, as W3C Trace Context writes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<Traceparent>,
 }
 
 /// Sends a request, and waits for the answer.
@@ -38,6 +41,9 @@ pub struct Request {
     /// How long to wait for the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
+    /// The trace that it is a part of, as W3C Trace Context writes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<Traceparent>,
 }
 
 /// Answers a request, with a body or an error.

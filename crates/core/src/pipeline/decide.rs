@@ -115,7 +115,7 @@ struct Desk<'a, S> {
 
 impl<'a, S: Surroundings> Desk<'a, S> {
     fn create(&self, command: Create) -> Result<Decided, Rejection> {
-        let Create { pipeline, stages, automatic, input, metadata } = command;
+        let Create { pipeline, stages, automatic, input, metadata, traceparent } = command;
         if let Some(record) = self.table.get(&pipeline) {
             return Err(Rejection::Exists { pipeline: Box::new(record.shown()) });
         }
@@ -130,7 +130,8 @@ impl<'a, S: Surroundings> Desk<'a, S> {
         }
         let bytes = stages.iter().map(Design::bytes).sum();
         fits("stages", bytes, limits::VALUE_BYTES_MAX)?;
-        let created = Created { pipeline: pipeline.clone(), stages, automatic, input, metadata };
+        let name = pipeline.clone();
+        let created = Created { pipeline: name, stages, automatic, input, metadata, traceparent };
         has_room([("unfinished pipelines", self.table.unfinished(), limits::PIPELINES_MAX)])?;
         self.check_room(created.bytes())?;
         let record = Record::new(&created, 0, &self.moment());

@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use crate::json::{Json, given};
 use crate::kind::Kind;
-use crate::names::{AgentId, PipelineName, StageName, TaskId};
+use crate::names::{AgentId, PipelineName, StageName, TaskId, Traceparent};
 use crate::refusal::{OutOfRange, TooLarge, TooMany};
 
 pub use crate::pipelines::{
@@ -147,6 +147,9 @@ pub struct Created {
     /// Whatever else is worth knowing.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Json>,
+    /// The trace that it is a part of, as W3C Trace Context writes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<Traceparent>,
 }
 
 impl Created {
@@ -154,7 +157,8 @@ impl Created {
     pub fn bytes(&self) -> usize {
         let json = |json: &Option<Json>| json.as_ref().map_or(0, |json| json.as_bytes().len() + 24);
         let stages: usize = self.stages.iter().map(Design::bytes).sum();
-        stages + json(&self.input) + json(&self.metadata)
+        let trace = self.traceparent.as_ref().map_or(0, Traceparent::bytes);
+        stages + json(&self.input) + json(&self.metadata) + trace
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{Record, StageStatus};
 use crate::json::Json;
 use crate::limits;
-use crate::names::StageName;
+use crate::names::{StageName, Traceparent};
 use crate::tasks::Status;
 
 /// Why something cannot be passed on.
@@ -132,7 +132,8 @@ impl Record {
     pub fn tasks_bytes(&self, stage: usize, count: usize) -> usize {
         const FRAME: usize = 1_024;
         let design = &self.plan.stages[stage];
-        count * (FRAME + design.bytes() + self.name.as_str().len())
+        let trace = self.plan.traceparent.as_ref().map_or(0, Traceparent::bytes);
+        count * (FRAME + design.bytes() + self.name.as_str().len() + trace)
     }
 
     /// What came of a stage whose tasks are all completed.

@@ -10,7 +10,7 @@ use super::{Design, Pipeline, Shared, Stage, StageStatus, Status, Summary, graph
 use crate::batch::Moment;
 use crate::json::{Json, given};
 use crate::limits;
-use crate::names::{AgentId, PipelineName, StageName, TaskId};
+use crate::names::{AgentId, PipelineName, StageName, TaskId, Traceparent};
 use crate::numbers::Revision;
 use crate::pipeline::{Created, Event};
 use crate::tasks;
@@ -27,6 +27,9 @@ pub struct Plan {
     /// Whatever else is worth knowing.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Json>,
+    /// The trace that it is a part of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<Traceparent>,
     /// The stages, in the order they were named.
     pub stages: Vec<Design>,
     /// What each comes after.
@@ -212,6 +215,7 @@ impl Record {
             automatic: created.automatic,
             input: created.input.clone(),
             metadata: created.metadata.clone(),
+            traceparent: created.traceparent.clone(),
             stages: created.stages.clone(),
             links: graph.links,
             order: graph.order,
@@ -418,6 +422,7 @@ impl Record {
             ready: self.in_status(StageStatus::Ready),
             input: self.plan.input.clone(),
             metadata: self.plan.metadata.clone(),
+            traceparent: self.plan.traceparent.clone(),
             reason: self.reason.clone(),
             created_by: self.created_by.clone(),
             created_at: self.created_at,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::json::{Json, given};
-use crate::names::{AgentId, PipelineName, StageName, TaskId, TaskType};
+use crate::names::{AgentId, PipelineName, StageName, TaskId, TaskType, Traceparent};
 use crate::numbers::Revision;
 use crate::pattern::Pattern;
 use crate::time::Timestamp;
@@ -179,6 +179,9 @@ pub struct Pipeline {
     /// Whatever else is worth knowing: an object.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Json>,
+    /// The trace that it and the tasks of its stages are a part of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<Traceparent>,
     /// Why it was aborted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,

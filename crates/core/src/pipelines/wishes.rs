@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Status;
 use crate::json::{Json, given};
-use crate::names::{AgentId, PipelineName, StageName, TaskType};
+use crate::names::{AgentId, PipelineName, StageName, TaskType, Traceparent};
 use crate::pattern::Pattern;
 use crate::tasks::{Backoff, OnExhausted};
 
@@ -28,6 +28,9 @@ pub struct Create {
     /// Whatever else is worth knowing: an object.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Json>,
+    /// The trace that it and the tasks of its stages are a part of, as W3C Trace Context writes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<Traceparent>,
 }
 
 /// A stage as it shall be.

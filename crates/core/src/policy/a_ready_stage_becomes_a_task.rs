@@ -21,6 +21,7 @@ pub(super) fn a_ready_stage_becomes_a_task(space: &Space, event: &Event) -> Vec<
         id: Some(task.clone()),
         definition: Some(definition),
         group: Some(GroupName::of_pipeline(pipeline)),
+        traceparent: record.plan.traceparent.clone(),
         ..work.clone()
     });
     made.map(|create| task::Command::Create(Box::new(create)).into()).collect()

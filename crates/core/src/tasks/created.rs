@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Backoff, OnExhausted};
 use crate::json::{Json, given};
-use crate::names::{AgentId, GroupName, TaskId, TaskType};
+use crate::names::{AgentId, GroupName, TaskId, TaskType, Traceparent};
 use crate::time::Timestamp;
 
 /// Somebody wants something done.
@@ -64,6 +64,9 @@ pub struct Created {
     /// Whatever else is worth knowing.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Json>,
+    /// The trace that it is a part of, as W3C Trace Context writes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<Traceparent>,
 }
 
 impl Created {
@@ -89,6 +92,7 @@ impl Created {
             + self.depends_on.iter().map(|task| task.as_str().len() + 5).sum::<usize>()
             + self.group.as_ref().map_or(0, |group| group.as_str().len())
             + self.parent.as_ref().map_or(0, |parent| parent.as_str().len())
+            + self.traceparent.as_ref().map_or(0, Traceparent::bytes)
     }
 }
 

@@ -73,6 +73,7 @@ pub fn create(
         on_exhausted: command.on_exhausted,
         schema_version: command.schema_version,
         metadata: command.metadata,
+        traceparent: command.traceparent,
     };
     let events = vec![Event::Created(Box::new(created))];
     Ok(Decided { events, about: About::Task(task, warnings) })

@@ -14,7 +14,7 @@ use crate::batch::Moment;
 use crate::entry::Warning;
 use crate::json::{Json, given};
 use crate::limits;
-use crate::names::{AgentId, GroupName, HandoffId, TaskId, TaskType};
+use crate::names::{AgentId, GroupName, HandoffId, TaskId, TaskType, Traceparent};
 use crate::numbers::{Revision, Token};
 use crate::task::{Cause, Created, Event, Outcome};
 use crate::time::Timestamp;
@@ -122,6 +122,9 @@ pub struct Terms {
     /// Whatever else is worth knowing.
     #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Json>,
+    /// The trace that it is a part of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<Traceparent>,
     /// Who alone might work on it before it was handed to somebody who was not there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub assigned_before: Option<AgentId>,
@@ -213,6 +216,7 @@ impl Record {
             escalated: false,
             schema_version: created.schema_version.clone(),
             metadata: created.metadata.clone(),
+            traceparent: created.traceparent.clone(),
             assigned_before: None,
             handed_by: None,
             returns: None,
@@ -587,6 +591,7 @@ impl Record {
             reason: course.reason,
             schema_version: terms.schema_version,
             metadata: terms.metadata,
+            traceparent: terms.traceparent,
             created_at: self.created_at,
             updated_at: self.updated_at,
             started_at: course.started_at,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::entry::Warning;
 use crate::json::{Json, given};
-use crate::names::{AgentId, GroupName, HandoffId, TaskId, TaskType};
+use crate::names::{AgentId, GroupName, HandoffId, TaskId, TaskType, Traceparent};
 use crate::numbers::{Revision, Token};
 use crate::time::Timestamp;
 
@@ -225,6 +225,10 @@ pub struct Task {
     /// Whatever else is worth knowing: an object.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Json>,
+    /// The trace that it is a part of, as W3C Trace Context writes it: whoever works on it goes on
+    /// with that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<Traceparent>,
     /// When it was created.
     pub created_at: Timestamp,
     /// When it last changed.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{Backoff, OnExhausted, Status};
 use crate::batch::Batch;
 use crate::json::{Json, given};
-use crate::names::{AgentId, GroupName, TaskId, TaskType};
+use crate::names::{AgentId, GroupName, TaskId, TaskType, Traceparent};
 use crate::numbers::{Revision, Token};
 use crate::time::Timestamp;
 use crate::wire::own_fields;
@@ -69,6 +69,9 @@ pub struct Create {
     /// Whatever else is worth knowing: an object.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Json>,
+    /// The trace that it is a part of, as W3C Trace Context writes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<Traceparent>,
     /// Only if there is a live agent that can do it; otherwise that is but a warning.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub if_capable: bool,
@@ -95,6 +98,7 @@ impl Create {
             group: None,
             schema_version: None,
             metadata: None,
+            traceparent: None,
             if_capable: false,
         }
     }

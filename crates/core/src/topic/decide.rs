@@ -2,7 +2,6 @@
 
 use super::table::Table;
 use super::vocabulary::{Command, Event, Query, Rejection, Reply};
-use crate::json::Json;
 use crate::limits;
 use crate::names::TopicName;
 use crate::refusal::{json_fits, within};
@@ -19,13 +18,10 @@ pub struct Decided {
 
 /// Decides a command.
 pub fn decide(command: Command) -> Result<Decided, Rejection> {
-    let Command::Publish { topic, body, durable } = command;
-    publish(topic, body, durable.unwrap_or(true))
-}
-
-fn publish(topic: TopicName, body: Json, is_durable: bool) -> Result<Decided, Rejection> {
+    let Command::Publish { topic, body, durable, traceparent } = command;
     json_fits("body", Some(&body), limits::VALUE_BYTES_MAX)?;
-    let event = Event::Posted { topic: topic.clone(), body, live: !is_durable };
+    let is_durable = durable.unwrap_or(true);
+    let event = Event::Posted { topic: topic.clone(), body, traceparent, live: !is_durable };
     Ok(Decided { event, is_durable, topic })
 }
 

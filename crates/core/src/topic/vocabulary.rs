@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use crate::json::Json;
 use crate::kind::Kind;
-use crate::names::{AgentId, TopicName};
+use crate::names::{AgentId, TopicName, Traceparent};
 use crate::refusal::{OutOfRange, TooLarge};
 use crate::time::Timestamp;
 
@@ -24,6 +24,9 @@ pub enum Command {
         /// now, and to nobody later.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         durable: Option<bool>,
+        /// The trace that it is a part of, as W3C Trace Context writes it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        traceparent: Option<Traceparent>,
     },
 }
 
@@ -107,6 +110,9 @@ pub enum Event {
         topic: TopicName,
         /// What.
         body: Json,
+        /// The trace that it is a part of.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        traceparent: Option<Traceparent>,
         /// Whether it was only told to those who watched, and is in no log.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         live: bool,
@@ -129,8 +135,8 @@ impl Event {
 
     /// Bytes of what is neither bounded by the frame of an event nor part of the subject.
     pub(crate) fn load(&self) -> usize {
-        let Self::Posted { body, .. } = self;
-        body.as_bytes().len()
+        let Self::Posted { body, traceparent, .. } = self;
+        body.as_bytes().len() + traceparent.as_ref().map_or(0, Traceparent::bytes)
     }
 }
 

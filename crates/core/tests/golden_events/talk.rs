@@ -4,7 +4,7 @@ use baton_core::message::{Address, Given, Requested, Sent};
 use baton_core::wait::Left;
 use baton_core::{
     AgentId, Event, HandlerName, IdempotencyKey, MessageId, StreamName, Timestamp, TopicName,
-    WaitId, message, stream, topic,
+    Traceparent, WaitId, message, stream, topic,
 };
 
 use super::{ada, json};
@@ -57,6 +57,10 @@ fn handler() -> HandlerName {
     HandlerName::parse("sum").unwrap()
 }
 
+pub(super) fn trace() -> Traceparent {
+    Traceparent::parse("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01").unwrap()
+}
+
 fn until() -> Timestamp {
     Timestamp(1_794_700_800_123)
 }
@@ -75,6 +79,7 @@ fn sent(request: Option<Requested>) -> message::Event {
         thread: None,
         reply_to: None,
         expires_at: None,
+        traceparent: None,
         request,
     }))
 }
@@ -88,8 +93,16 @@ fn answered() -> message::Event {
         thread: Some(MessageId::parse("m-0000000001").unwrap()),
         reply_to: Some(MessageId::parse("m-0000000002.00003").unwrap()),
         expires_at: Some(until()),
+        traceparent: None,
         request: None,
     }))
+}
+
+/// A part of a trace.
+fn traced() -> message::Event {
+    let message::Event::Sent(mut sent) = sent(None) else { panic!("it is sent") };
+    sent.traceparent = Some(trace());
+    message::Event::Sent(sent)
 }
 
 /// A body that may name an artifact.
@@ -102,6 +115,7 @@ fn holding() -> message::Event {
         thread: None,
         reply_to: None,
         expires_at: None,
+        traceparent: None,
         request: None,
     }))
 }
@@ -119,6 +133,7 @@ pub(super) fn messages() -> Vec<(&'static str, Event)> {
     vec![
         ("message.sent", sent(None)),
         ("message.sent with a thread", answered()),
+        ("message.sent with a trace", traced()),
         ("message.sent with an artifact held", holding()),
         ("message.sent with an agent asked", sent(Some(requested(Address::Agent(bob()), None)))),
         (
@@ -176,11 +191,15 @@ pub(super) fn messages() -> Vec<(&'static str, Event)> {
 }
 
 pub(super) fn topics() -> Vec<(&'static str, Event)> {
-    let posted = |live| {
+    let posted = |traceparent, live| {
         let topic = TopicName::parse("news/tech").unwrap();
-        Event::Topic(topic::Event::Posted { topic, body: json(r#"["a",1]"#), live })
+        Event::Topic(topic::Event::Posted { topic, body: json(r#"["a",1]"#), traceparent, live })
     };
-    vec![("topic.posted", posted(false)), ("topic.posted with nothing kept", posted(true))]
+    vec![
+        ("topic.posted", posted(None, false)),
+        ("topic.posted with nothing kept", posted(None, true)),
+        ("topic.posted with a trace", posted(Some(trace()), false)),
+    ]
 }
 
 pub(super) fn streams() -> Vec<(&'static str, Event)> {

@@ -3,6 +3,7 @@
 
 mod contents;
 mod door;
+mod following;
 mod watch;
 
 use std::io::Write;
@@ -19,6 +20,7 @@ use baton_log::file::{FileLog, Options as FileOptions};
 
 pub use baton_handle::Item;
 pub use contents::ReadingContent;
+pub use following::Happened;
 pub use watch::Watch;
 
 use crate::backup::Summary;

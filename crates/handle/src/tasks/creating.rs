@@ -3,7 +3,7 @@
 use std::future::IntoFuture;
 
 use baton_core::task::{Backoff, Command, Create, OnExhausted, Task};
-use baton_core::{AgentId, GroupName, Json, TaskId, TaskType};
+use baton_core::{AgentId, GroupName, Json, TaskId, TaskType, Traceparent};
 use serde::Serialize;
 
 use super::record;
@@ -141,6 +141,14 @@ impl<C: Carrier> Creating<C> {
     pub fn metadata(self, metadata: impl Serialize) -> Self {
         self.with(|create| {
             create.metadata = Some(Json::of(&metadata)?);
+            Ok(())
+        })
+    }
+
+    /// The trace that it is a part of, as W3C Trace Context writes it.
+    pub fn traceparent(self, traceparent: &str) -> Self {
+        self.with(|create| {
+            create.traceparent = Some(Traceparent::parse(traceparent)?);
             Ok(())
         })
     }

@@ -94,7 +94,8 @@ async fn many(visit: &Visit, text: &str) -> Result<Response<Body>, Refused> {
         if calls.len() == max {
             return Err(Fault::TooLarge { what: "commands", given: max + 1, max });
         }
-        calls.push(read(visit, item).map(|(caller, call)| (caller, call, item.len())));
+        let traced = |(caller, call)| (caller, visit.traced(call), item.len());
+        calls.push(read(visit, item).map(traced));
         Ok(())
     })?;
     if visit.caller.idempotency_key.is_some() && calls.len() > 1 {

@@ -10,7 +10,9 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, header};
 use axum::response::IntoResponse;
 use baton_core::wire::{Call, Effect, Fault, Fields, operation, write_reply};
-use baton_core::{AgentId, Answer, IdempotencyKey, Json, Reply, Wish, WorkspaceName, state};
+use baton_core::{
+    AgentId, Answer, IdempotencyKey, Json, Reply, Traceparent, Wish, WorkspaceName, state,
+};
 use baton_handle::{Caller, Carrier};
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
@@ -29,6 +31,8 @@ use crate::turn;
 pub(super) const AGENT: HeaderName = HeaderName::from_static("baton-agent");
 /// What the caller acts under.
 pub(super) const TOKEN: HeaderName = HeaderName::from_static("baton-token");
+/// The trace that a request is a part of.
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 /// The caller's own name for a request.
 pub(super) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// The revision at which an answer is the truth.
@@ -355,6 +359,21 @@ impl Visit {
         self.perform(name, self.fields()).await
     }
 
+    /// The same call as a part of the trace that the request is a part of, wherever the call itself
+    /// does not say of which. The header was written by whatever carries requests, and not for us:
+    /// if it makes no sense it is left out, as W3C Trace Context demands.
+    pub(super) fn traced(&self, call: Call) -> Call {
+        let mut given = self.headers.get_all(TRACEPARENT).iter();
+        let (Some(header), None) = (given.next(), given.next()) else { return call };
+        let text = header.to_str().unwrap_or_default();
+        let Ok(traceparent) = Traceparent::parse(text) else { return call };
+        match call {
+            Call::Command(command) => Call::Command(command.traced(&traceparent)),
+            Call::Transaction(wish) => Call::Transaction(wish.traced(&traceparent)),
+            Call::Query(_) | Call::Watch(_) | Call::Unwatch { .. } | Call::Ping => call,
+        }
+    }
+
     /// Carries out a call that is all of the body; its name is there, too, if it is not given.
     pub(super) async fn carry_out(
         &self,
@@ -362,6 +381,7 @@ impl Visit {
         name: &str,
         call: Call,
     ) -> Result<Answer, Refused> {
+        let call = self.traced(call);
         self.authority.permits(&caller.workspace, &caller.agent, &call, self.body.len())?;
         let settings = &self.shared.settings;
         if settings.journal.wants(Level::Debug) {

@@ -411,7 +411,7 @@ impl Reading<'_> {
 
     /// What a post does, if it is written down.
     pub(super) fn topic(&mut self, command: &topic::Command) -> Audit {
-        let topic::Command::Publish { topic, body, durable } = command;
+        let topic::Command::Publish { topic, body, durable, .. } = command;
         if *durable == Some(false) {
             return Ok(());
         }

@@ -228,7 +228,8 @@ impl Ledger {
     }
 
     fn sent(&mut self, batch: &Batch, sent: &Sent, coverage: &mut Coverage) -> Audit {
-        let Sent { message: id, to, body, holds, thread, reply_to, expires_at, request } = sent;
+        let Sent { message: id, to, body, holds, thread, reply_to, .. } = sent;
+        let Sent { expires_at, traceparent, request, .. } = sent;
         let names_some = self.artifacts.any_in(body);
         demand!(!names_some || *holds, "`{id}` names artifacts, and holds none");
         let last = self.talks.mail.last_key_value().map(|(last, _)| last);
@@ -259,6 +260,7 @@ impl Ledger {
             reply_to: reply_to.clone(),
             deliveries: 0,
             expires_at: *expires_at,
+            traceparent: traceparent.clone(),
             redeliver_at: None,
             delivered_at: None,
             ended_at: None,

@@ -9,6 +9,7 @@ use super::told;
 use crate::failure::Failure;
 use crate::input::{Source, milliseconds};
 use crate::output::Output;
+use crate::trace::Trace;
 
 /// Want something done
 #[derive(Args)]
@@ -61,6 +62,8 @@ pub(super) struct Add {
     /// Whatever else is worth knowing: an object as JSON, - for stdin, or @file
     #[arg(long, value_name = "JSON")]
     metadata: Option<Source>,
+    #[command(flatten)]
+    trace: Trace,
 }
 
 fn exhausted(word: &str) -> Result<OnExhausted, String> {
@@ -122,6 +125,9 @@ impl Add {
         }
         if let Some(then) = self.on_exhausted {
             creating = creating.on_exhausted(then);
+        }
+        if let Some(traceparent) = self.trace.given() {
+            creating = creating.traceparent(&traceparent);
         }
         told(output, &creating.await?)
     }

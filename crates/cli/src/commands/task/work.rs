@@ -58,7 +58,8 @@ impl Work {
                 async move {
                     let task = serde_json::to_vec(job.task()).expect("tasks can be encoded");
                     let (id, token) = (job.task().id.to_string(), job.token().to_string());
-                    program.run(task, [("BATON_TASK", id), ("BATON_TASK_TOKEN", token)]).await
+                    let variables = [("BATON_TASK", id), ("BATON_TASK_TOKEN", token)];
+                    program.run(task, variables, job.task().traceparent.as_ref()).await
                 }
             },
             async {

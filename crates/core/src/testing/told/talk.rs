@@ -89,7 +89,7 @@ pub(super) fn shown_message(reply: &message::Reply) -> String {
 }
 
 pub(super) fn told_of_topic(event: &topic::Event) -> String {
-    let topic::Event::Posted { topic, body, live } = event;
+    let topic::Event::Posted { topic, body, live, .. } = event;
     let live = if *live { " live" } else { "" };
     format!("{} {topic} {}{live}", event.kind(), brief(body))
 }

@@ -10,6 +10,7 @@ mod differences;
 mod events;
 mod pages;
 pub mod spaces;
+mod stories;
 mod transitions;
 
 use std::cell::{Cell, Ref, RefCell};

@@ -1,0 +1,229 @@
+//! Traces: what tasks, messages and hand-offs are a part of, as W3C Trace Context writes it.
+//!
+//! ```text
+//!   00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+//!   version      trace                       parent      flags
+//! ```
+//!
+//! Whoever wants something done says which trace it belongs to, and whoever does it goes on with
+//! that trace. No rule looks at it: two requests that differ in nothing else are the same request.
+
+use serde::{Deserialize, Deserializer};
+
+use crate::command::{Command, Wish};
+pub use crate::names::Traceparent;
+use crate::{handoff, message, pipeline, task, topic};
+
+/// Where the trace stands in the text, and where the parent does.
+const TRACE: std::ops::Range<usize> = 3..35;
+const PARENT: std::ops::Range<usize> = 36..52;
+/// How long it is, unless a later version says more after it.
+const LENGTH: usize = 55;
+
+impl Traceparent {
+    /// The trace: 32 hexadecimal digits.
+    pub fn trace(&self) -> &str {
+        &self.as_str()[TRACE]
+    }
+
+    /// The span that is the parent of whatever is done: 16 hexadecimal digits.
+    pub fn parent(&self) -> &str {
+        &self.as_str()[PARENT]
+    }
+
+    /// About how many bytes it takes with its name.
+    pub(crate) fn bytes(&self) -> usize {
+        self.as_str().len() + 16
+    }
+
+    /// Whether whoever began the trace keeps it.
+    pub fn is_sampled(&self) -> bool {
+        let flags = u8::from_str_radix(&self.as_str()[53..LENGTH], 16);
+        flags.is_ok_and(|flags| flags & 1 == 1)
+    }
+}
+
+/// What is wrong with a text that should be one.
+pub(crate) fn objection(text: &str) -> Option<&'static str> {
+    const FORM: &str = "it must be `version-trace-parent-flags` with 2, 32, 16 and 2 hexadecimal \
+                        digits in lower case";
+    let is_digit = |byte: &u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte);
+    let bytes = text.as_bytes();
+    let has_form = bytes.len() >= LENGTH
+        && bytes[..LENGTH].iter().enumerate().all(|(place, byte)| match place {
+            2 | 35 | 52 => *byte == b'-',
+            _ => is_digit(byte),
+        });
+    if !has_form {
+        return Some(FORM);
+    }
+    let is_more = bytes.len() > LENGTH;
+    let is_plain = |byte: &u8| (0x21..0x7f).contains(byte);
+    match &text[..2] {
+        "ff" => Some("there is no version `ff`"),
+        "00" if is_more => Some(FORM),
+        _ if is_more && bytes[LENGTH] != b'-' => Some(FORM),
+        _ if !bytes[LENGTH..].iter().all(is_plain) => Some(FORM),
+        _ if text[TRACE].bytes().all(|byte| byte == b'0') => Some("the trace is all zeros"),
+        _ if text[PARENT].bytes().all(|byte| byte == b'0') => Some("the parent is all zeros"),
+        _ => None,
+    }
+}
+
+/// Reads what stands in a record. Earlier versions took any text for one: what is none says nothing
+/// about any trace, and is left out.
+pub(crate) fn kept<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Traceparent>, D::Error> {
+    let text = Option::<String>::deserialize(from)?;
+    Ok(text.and_then(|text| Traceparent::parse(&text).ok()))
+}
+
+/// Where a command says which trace it is a part of, if it can say so.
+fn place(command: &mut Command) -> Option<&mut Option<Traceparent>> {
+    match command {
+        Command::Task(task::Command::Create(create)) => Some(&mut create.traceparent),
+        Command::Message(message::Command::Send(send)) => Some(&mut send.traceparent),
+        Command::Message(message::Command::Request(request)) => Some(&mut request.traceparent),
+        Command::Topic(topic::Command::Publish { traceparent, .. }) => Some(traceparent),
+        Command::Handoff(handoff::Command::Offer(offer) | handoff::Command::Execute(offer)) => {
+            Some(&mut offer.traceparent)
+        }
+        Command::Pipeline(pipeline::Command::Create(create)) => Some(&mut create.traceparent),
+        Command::Task(_)
+        | Command::Message(_)
+        | Command::Handoff(_)
+        | Command::Pipeline(_)
+        | Command::State(_)
+        | Command::Namespace(_)
+        | Command::Agent(_)
+        | Command::Stream(_)
+        | Command::Rule(_)
+        | Command::Bus(_)
+        | Command::Reaction(_)
+        | Command::Lock(_)
+        | Command::Semaphore(_)
+        | Command::Barrier(_)
+        | Command::Join(_)
+        | Command::Checkpoint(_)
+        | Command::Artifact(_)
+        | Command::Secret(_)
+        | Command::Workspace(_) => None,
+    }
+}
+
+impl Command {
+    /// The same, as a part of a trace unless it says of which.
+    #[must_use]
+    pub fn traced(mut self, traceparent: &Traceparent) -> Self {
+        if let Some(place) = place(&mut self) {
+            place.get_or_insert_with(|| traceparent.clone());
+        }
+        self
+    }
+}
+
+impl Wish {
+    fn commands(&mut self) -> &mut [Command] {
+        match self {
+            Self::Command(command) => std::slice::from_mut(command),
+            Self::Fenced { command, .. } => std::slice::from_mut(command),
+            Self::Transaction { commands, .. } => commands,
+        }
+    }
+
+    /// The same, as a part of a trace wherever it does not say of which.
+    #[must_use]
+    pub fn traced(mut self, traceparent: &Traceparent) -> Self {
+        for place in self.commands().iter_mut().filter_map(place) {
+            place.get_or_insert_with(|| traceparent.clone());
+        }
+        self
+    }
+
+    /// Looks at what is wanted, whatever trace it is a part of: whoever repeats a request has begun
+    /// another span meanwhile.
+    pub(crate) fn untraced<T>(&mut self, look: impl FnOnce(&Self) -> T) -> T {
+        let taken: Vec<_> =
+            self.commands().iter_mut().filter_map(place).map(Option::take).collect();
+        let seen = look(self);
+        for (place, taken) in self.commands().iter_mut().filter_map(place).zip(taken) {
+            *place = taken;
+        }
+        seen
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::names::TaskType;
+    use crate::receipt::digest;
+
+    const GOOD: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+
+    #[test]
+    fn a_trace_parent_is_as_w3c_trace_context_writes_it() {
+        let good = Traceparent::parse(GOOD).unwrap();
+        assert_eq!(good.trace(), "4bf92f3577b34da6a3ce929d0e0e4736");
+        assert_eq!(good.parent(), "00f067aa0ba902b7");
+        assert!(good.is_sampled());
+        let later = format!("cc{}-what-the-future-will-be-like", &GOOD[2..]);
+        assert_eq!(Traceparent::parse(&later).unwrap().trace(), good.trace());
+        let unsampled = GOOD.replace("-01", "-00");
+        assert!(!Traceparent::parse(&unsampled).unwrap().is_sampled());
+        for bad in [
+            "",
+            "00",
+            &GOOD[..54],
+            &GOOD.to_uppercase(),
+            &format!("{GOOD}-more"),
+            &format!("cc{}.more", &GOOD[2..]),
+            &format!("cc{}-m re", &GOOD[2..]),
+            &format!("ff{}", &GOOD[2..]),
+            &GOOD.replace("4bf92f3577b34da6a3ce929d0e0e4736", &"0".repeat(32)),
+            &GOOD.replace("00f067aa0ba902b7", &"0".repeat(16)),
+            &GOOD.replace('-', "_"),
+            &format!("cc{}-{}", &GOOD[2..], "m".repeat(300)),
+            "00-4bf92f3577b34da6a3ce929d0e0e473é-00f067aa0ba902b7-01",
+        ] {
+            assert!(Traceparent::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_earlier_versions_took_for_one_is_left_out() {
+        let read = |text: &str| kept(&mut serde_json::Deserializer::from_str(text)).unwrap();
+        assert_eq!(read(&format!("{GOOD:?}")).unwrap().as_str(), GOOD);
+        assert_eq!(read("\"whatever\""), None);
+        assert_eq!(read("null"), None);
+    }
+
+    #[test]
+    fn whoever_repeats_a_request_in_another_span_wants_the_same() {
+        let create = task::Create::new(TaskType::parse("review").unwrap());
+        let wish = |traceparent: Option<&str>| {
+            let traceparent = traceparent.map(|text| Traceparent::parse(text).unwrap());
+            let create = task::Create { traceparent, ..create.clone() };
+            Wish::Command(task::Command::Create(Box::new(create)).into())
+        };
+        let other = GOOD.replace("00f067aa0ba902b7", "00f067aa0ba902b8");
+        let mut traced = wish(Some(GOOD));
+        assert_eq!(digest(&mut traced), digest(&mut wish(Some(&other))));
+        assert_eq!(digest(&mut traced), digest(&mut wish(None)));
+        assert_eq!(traced, wish(Some(GOOD)), "looking changes nothing");
+    }
+
+    #[test]
+    fn what_says_which_trace_it_is_a_part_of_stays_there() {
+        let create = task::Create::new(TaskType::parse("review").unwrap());
+        let create = |traceparent| -> Command {
+            task::Command::Create(Box::new(task::Create { traceparent, ..create.clone() })).into()
+        };
+        let good = Traceparent::parse(GOOD).unwrap();
+        let other = GOOD.replace("00f067aa0ba902b7", "00f067aa0ba902b8");
+        let other = Traceparent::parse(&other).unwrap();
+        let commands = vec![create(None), create(Some(good.clone()))];
+        let wish = Wish::Transaction { require: Vec::new(), commands };
+        let commands = vec![create(Some(other.clone())), create(Some(good))];
+        assert_eq!(wish.traced(&other), Wish::Transaction { require: Vec::new(), commands });
+    }
+}

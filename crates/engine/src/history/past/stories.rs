@@ -1,0 +1,30 @@
+//! What happened to one subject, as it was written down.
+
+use baton_core::{Batch, Revision};
+use baton_log::Log;
+
+use super::Past;
+use crate::error::Error;
+
+impl<L: Log> Past<'_, L> {
+    /// The commits before a revision that touched a subject, the oldest first; if there are more
+    /// than so many, the newest of them.
+    pub fn story(
+        &self,
+        subject: &str,
+        before: Revision,
+        batches_max: usize,
+    ) -> Result<Vec<Batch>, Error> {
+        let mut batches = Vec::new();
+        let mut below = Revision(before.0.saturating_sub(1)).min(self.present);
+        let kept = |revision: &Revision| *revision > self.floor;
+        while batches.len() < batches_max
+            && let Some(revision) = self.last_change(subject, below)?.filter(kept)
+        {
+            batches.push(self.batch(revision)?);
+            below = Revision(revision.0 - 1);
+        }
+        batches.reverse();
+        Ok(batches)
+    }
+}

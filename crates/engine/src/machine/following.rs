@@ -1,0 +1,24 @@
+//! Which workspaces have gone on, for whoever follows all of them.
+
+use std::collections::BTreeMap;
+
+use baton_core::{Revision, WorkspaceName};
+
+use super::Machine;
+
+impl Machine {
+    /// Workspaces in memory or in the log of which more is durable than was seen, in no order, and
+    /// how far. Only their names are copied: most have not gone on since the last look.
+    pub fn advanced(
+        &self,
+        seen: &BTreeMap<WorkspaceName, Revision>,
+    ) -> Vec<(WorkspaceName, Revision)> {
+        let residents = self.residents.iter().map(|(name, there)| (name, &there.history.tail));
+        let tails = residents.chain(&self.tails);
+        let durable = tails.map(|(name, tail)| (name, Revision(tail.next().0 - 1)));
+        let is_news = |(name, durable): &(&WorkspaceName, Revision)| {
+            *durable > seen.get(*name).copied().unwrap_or_default()
+        };
+        durable.filter(is_news).map(|(name, durable)| (name.clone(), durable)).collect()
+    }
+}

@@ -1,0 +1,147 @@
+//! Spans for OpenTelemetry: derived from the log, sent to a collector, outside of every commit.
+//!
+//! ```text
+//!   log ──▶ Following ──▶ Lives: one for each task, hand-off, request and pipeline
+//!            (how far)       │ it has ended
+//!               ▲            ▼
+//!               │          spans ──▶ Sending: POST {endpoint}/v1/traces ──▶ collector
+//!               └───────────────────────── delivered ◀─────┘
+//! ```
+//!
+//! | span | from | to | parent |
+//! |---|---|---|---|
+//! | `task TYPE` | created | completed, failed, cancelled | of its trace, or its stage |
+//! | `invoke_agent AGENT` | claimed, or handed over | whatever ends that | its task |
+//! | `handoff FROM` | offered | rejected, expired, cancelled, completed, failed | its task |
+//! | `invoke_agent AGENT` | requested | replied, timed out, lost | of its trace |
+//! | `invoke_workflow PIPELINE` | created | completed, failed, aborted | of its trace |
+//! | `stage STAGE` | ready | completed, failed, skipped | its pipeline |
+//!
+//! Invariants:
+//!
+//! 1. Ids follow from names alone, so that whoever derives a span again derives the same one.
+//! 2. The log is the queue. What is not delivered is not held in memory but read again; how far all
+//!    was delivered is kept beside the tokens. A span is delivered at least once.
+//! 3. When a life began is looked up in the log if it is not remembered: a restart loses nothing.
+//! 4. Nobody waits for it: it has a thread of its own, and whatever it does is bounded.
+//! 5. What agents say does not leave: no description, definition, body, result or error. Only who,
+//!    what kind, when, how often, how many tokens, and the `code` of an error.
+//!
+//! Deliberately absent: metrics and logs by the same way, since `/metrics` and the journal are
+//! there; and gRPC, since every collector takes OTLP over HTTP as JSON.
+
+mod encoding;
+mod following;
+mod ids;
+mod lives;
+mod places;
+mod sending;
+mod span;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use baton_tls::{TlsError, Trust};
+use thiserror::Error;
+
+use crate::shared::{Shared, Signal};
+use following::Following;
+pub(crate) use sending::Endpoint;
+
+/// Where spans are sent, and how.
+#[derive(Clone, Debug)]
+pub struct Otel {
+    endpoint: Arc<Endpoint>,
+    /// Spans in one request. More are sent in several.
+    pub batch_spans_max: usize,
+    /// How long a span waits for others to be sent with it.
+    pub batch_delay: Duration,
+    /// How often is looked for what has happened.
+    pub look_every: Duration,
+    /// How long one request may take.
+    pub deadline: Duration,
+    /// How long is waited before the first repetition, and twice as long before each that follows.
+    pub retry_first: Duration,
+    /// The longest of these waits.
+    pub retry_max: Duration,
+    /// How often is written down how far all was delivered.
+    pub keep_every: Duration,
+}
+
+/// Why spans cannot be sent anywhere.
+#[derive(Debug, Error)]
+pub enum OtelError {
+    /// The address of the collector makes no sense.
+    #[error("`{given}` is no address of a collector: {reason}")]
+    BadEndpoint {
+        /// What was given.
+        given: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The headers make no sense. What they are is not said: they may be secret.
+    #[error("the headers for the collector make no sense: {reason}")]
+    BadHeaders {
+        /// What is wrong with them.
+        reason: &'static str,
+    },
+    /// Nobody is there to be believed.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+}
+
+impl Otel {
+    /// To a collector at this address, such as `http://127.0.0.1:4318`, with these headers as
+    /// `name=value,name=value`.
+    pub fn new(endpoint: &str, headers: Option<&str>) -> Result<Self, OtelError> {
+        let endpoint = Endpoint::parse(endpoint, headers, || Trust::of(None))?;
+        Ok(Self {
+            endpoint: Arc::new(endpoint),
+            batch_spans_max: 512,
+            batch_delay: Duration::from_secs(1),
+            look_every: Duration::from_millis(250),
+            deadline: Duration::from_secs(10),
+            retry_first: Duration::from_millis(500),
+            retry_max: Duration::from_secs(30),
+            keep_every: Duration::from_secs(5),
+        })
+    }
+}
+
+/// Sends spans for as long as it is not asked to end.
+pub(crate) struct Exporter {
+    stop: Arc<Signal>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Exporter {
+    /// Begins, if that was asked for.
+    pub(crate) fn begin(shared: &Arc<Shared>) -> Self {
+        let stop = Arc::new(Signal::default());
+        let thread = shared.settings.otel.clone().and_then(|otel| {
+            // Before anybody is served, so that it is known what was there before.
+            let following = Following::new(Arc::clone(shared), otel, Arc::clone(&stop));
+            let work = move || {
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+                // Without one nothing is sent, and everything else goes on.
+                if let Ok(runtime) = runtime {
+                    runtime.block_on(following.run());
+                }
+            };
+            std::thread::Builder::new().name("baton-otel".to_owned()).spawn(work).ok()
+        });
+        Self { stop, thread }
+    }
+
+    /// Sends what there is, once, and ends. The engine must not be closed before.
+    pub(crate) async fn end(self) {
+        self.stop.raise();
+        if let Some(thread) = self.thread {
+            // A panic in it has nothing to do with anybody else.
+            let _ = tokio::task::spawn_blocking(move || thread.join()).await;
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! A span, and what is said about it.
+
+use baton_core::{Json, Revision, Timestamp, WorkspaceName};
+use serde_json::Value as Tree;
+
+use super::ids::{Place, SpanId};
+
+/// Longest `code` of an error that counts as the name of a kind.
+const CODE_CHARS_MAX: usize = 64;
+
+/// Whether what it stands for is done here, or asked of somebody else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Here.
+    Internal,
+    /// Asked of somebody else.
+    Client,
+}
+
+/// What an attribute says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Value {
+    /// A text.
+    Text(String),
+    /// A number.
+    Number(u64),
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<u64> for Value {
+    fn from(number: u64) -> Self {
+        Self::Number(number)
+    }
+}
+
+/// Something that took its time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Span {
+    pub(super) id: SpanId,
+    pub(super) place: Place,
+    pub(super) name: String,
+    pub(super) kind: Kind,
+    pub(super) begun: Timestamp,
+    pub(super) ended: Timestamp,
+    pub(super) attributes: Vec<(&'static str, Value)>,
+    /// What happened meanwhile.
+    pub(super) moments: Vec<(Timestamp, &'static str)>,
+    /// Traces and spans of elsewhere that belong to it.
+    pub(super) links: Vec<Place>,
+    /// Of which kind the error is that it ended with.
+    pub(super) error: Option<String>,
+}
+
+impl Span {
+    /// One that has just ended.
+    pub(super) fn new(
+        (id, place): (SpanId, Place),
+        name: String,
+        (begun, ended): (Timestamp, Timestamp),
+    ) -> Self {
+        Self {
+            id,
+            place,
+            name,
+            kind: Kind::Internal,
+            begun,
+            ended,
+            attributes: Vec::new(),
+            moments: Vec::new(),
+            links: Vec::new(),
+            error: None,
+        }
+    }
+
+    /// With one more attribute.
+    pub(super) fn with(mut self, name: &'static str, value: impl Into<Value>) -> Self {
+        self.attributes.push((name, value.into()));
+        self
+    }
+
+    /// With one more attribute, if there is something to say.
+    pub(super) fn maybe(self, name: &'static str, value: Option<impl Into<Value>>) -> Self {
+        match value {
+            Some(value) => self.with(name, value),
+            None => self,
+        }
+    }
+
+    /// How it ended, where that was written down, and in which workspace.
+    pub(super) fn ending(
+        self,
+        outcome: &str,
+        workspace: &WorkspaceName,
+        revision: Revision,
+    ) -> Self {
+        self.with("baton.outcome", outcome)
+            .with("baton.workspace", workspace.as_str())
+            .with("baton.revision", revision.0)
+    }
+
+    /// It is somebody's doing.
+    pub(super) fn by(self, agent: &str) -> Self {
+        self.with("gen_ai.operation.name", "invoke_agent")
+            .with("gen_ai.agent.id", agent)
+            .with("gen_ai.agent.name", agent)
+    }
+
+    /// It has failed, if it has.
+    pub(super) fn failing(mut self, error: Option<String>) -> Self {
+        self.error = error;
+        self
+    }
+}
+
+/// Of which kind an error is: its own `code` if it has a short one, else this. Nothing else that is
+/// said in it leaves.
+pub(super) fn kind_of(error: &Json, otherwise: &str) -> String {
+    let tree = error.to_value();
+    let code = tree.get("code").and_then(Tree::as_str).filter(|code| {
+        let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "._-:/".contains(sign);
+        (1..=CODE_CHARS_MAX).contains(&code.len()) && code.chars().all(is_plain)
+    });
+    code.unwrap_or(otherwise).to_owned()
+}
+
+/// What a model has used, as far as a result says so.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Usage {
+    input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+    model: Option<String>,
+}
+
+impl Usage {
+    /// What a result says in the words of those who serve models.
+    pub(super) fn of(result: &Json) -> Self {
+        // Most results are not of a model, and some are large.
+        if !result.as_str().contains("\"usage\"") {
+            return Self::default();
+        }
+        let tree = result.to_value();
+        let Some(usage) = tree.get("usage") else { return Self::default() };
+        let count = |names: [&str; 2]| names.iter().find_map(|name| usage.get(*name)?.as_u64());
+        let model = tree.get("model").and_then(Tree::as_str).filter(|name| name.len() <= 128);
+        Self {
+            input_tokens: count(["input_tokens", "prompt_tokens"]),
+            output_tokens: count(["output_tokens", "completion_tokens"]),
+            model: model.map(str::to_owned),
+        }
+    }
+
+    /// Says so.
+    pub(super) fn told(&self, span: Span) -> Span {
+        span.maybe("gen_ai.usage.input_tokens", self.input_tokens)
+            .maybe("gen_ai.usage.output_tokens", self.output_tokens)
+            .maybe("gen_ai.response.model", self.model.as_deref())
+    }
+}
