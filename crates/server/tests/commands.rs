@@ -425,8 +425,8 @@ async fn a_request_that_is_a_part_of_a_trace_makes_parts_of_it() {
     let mut said = create.clone();
     said["traceparent"] = own.into();
     let post = async |http: &mut Http, path: &str, traceparent: &str, body: Value| {
-        let told = http.request("POST", path, &[("traceparent", traceparent)], body.to_string());
-        let told = told.await;
+        let headers = [("traceparent", traceparent)];
+        let told = http.request("POST", path, &headers, body.to_string()).await;
         assert_eq!(told.status, 200, "{told:?}");
         told.json()
     };

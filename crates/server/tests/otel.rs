@@ -84,12 +84,8 @@ impl Collector {
 
     /// Waits until there are so many spans.
     async fn has(&self, count: usize) -> BTreeMap<String, Value> {
-        eventually(&format!("there are {count} spans"), async || {
-            // On a clock of its own: the exporter is another thread.
-            tokio::time::sleep(Duration::from_millis(5)).await;
-            self.spans().len() >= count
-        })
-        .await;
+        let what = format!("there are {count} spans");
+        eventually(&what, async || self.spans().len() >= count).await;
         let spans = self.spans();
         assert_eq!(spans.len(), count, "{:?}", names(&spans));
         spans
@@ -130,7 +126,9 @@ fn attribute<'a>(span: &'a Value, name: &str) -> &'a Value {
 
 /// A server that sends to a collector, soon.
 fn sending(address: SocketAddr) -> Settings {
-    let mut otel = Otel::new(&format!("http://{address}/some/"), Some("api-key=s3cret")).unwrap();
+    let endpoint = format!("http://{address}/some/");
+    let otel = Otel::new(&endpoint, Some("api-key=s3cret"));
+    let mut otel = otel.expect("that is where a collector may be");
     otel.batch_delay = Duration::from_millis(10);
     otel.look_every = Duration::from_millis(5);
     otel.retry_first = Duration::from_millis(10);
@@ -148,7 +146,7 @@ async fn end(stage: Stage) {
 }
 
 /// Somebody who says something, as an agent.
-async fn say(http: &mut Http, agent: &str, command: Value) -> Value {
+async fn say(http: &mut Http, agent: &str, command: &Value) -> Value {
     let headers = [("baton-agent", agent), ("content-type", "application/json")];
     let told = http.request("POST", "/v1/w/commands", &headers, command.to_string()).await;
     assert_eq!(told.status, 200, "{command}: {told:?}");
@@ -157,7 +155,7 @@ async fn say(http: &mut Http, agent: &str, command: Value) -> Value {
 
 async fn claim(http: &mut Http, agent: &str) -> Value {
     let claim = json!({"command": "task.claim", "task": "t", "wait_ms": 60_000});
-    say(http, agent, claim).await["lease"]["token"].clone()
+    say(http, agent, &claim).await["lease"]["token"].clone()
 }
 
 /// A task is wanted in a request that is a part of a trace, and fails once.
@@ -171,21 +169,21 @@ async fn begin_story(http: &mut Http) {
     let token = claim(http, "ada").await;
     let failing = json!({"command": "task.fail", "task": "t", "token": token,
                          "error": {"code": "E7", "text": "psst"}});
-    say(http, "ada", failing).await;
+    say(http, "ada", &failing).await;
     claim(http, "ada").await;
 }
 
 /// It is handed over, and completed.
 async fn end_story(http: &mut Http) {
-    let lease = say(http, "ann", json!({"command": "task.get", "task": "t"})).await;
+    let lease = say(http, "ann", &json!({"command": "task.get", "task": "t"})).await;
     let token = &lease["lease"]["token"];
     let offer = json!({"command": "handoff.offer", "to": "bob", "task": "t", "token": token});
-    let handoff = say(http, "ada", offer).await["id"].clone();
+    let handoff = say(http, "ada", &offer).await["id"].clone();
     let accept = json!({"command": "handoff.accept", "handoff": handoff});
-    let token = say(http, "bob", accept).await["task"]["lease"]["token"].clone();
+    let token = say(http, "bob", &accept).await["task"]["lease"]["token"].clone();
     let done = json!({"command": "task.complete", "task": "t", "token": token,
         "result": {"text": "psst", "usage": {"input_tokens": 11, "output_tokens": 5}}});
-    say(http, "bob", done).await;
+    say(http, "bob", &done).await;
 }
 
 fn check_story(spans: &BTreeMap<String, Value>) {
@@ -255,19 +253,19 @@ async fn a_request_and_its_reply_become_a_span() {
     let collector = Collector::new(&[]).await;
     let stage = Stage::with(sending(collector.address)).await;
     let (mut ada, mut bob) = (stage.http().await, stage.http().await);
-    say(&mut bob, "bob", json!({"command": "agent.register", "agent": "bob"})).await;
-    say(&mut bob, "bob", json!({"command": "handler.register", "handler": "sum"})).await;
+    say(&mut bob, "bob", &json!({"command": "agent.register", "agent": "bob"})).await;
+    say(&mut bob, "bob", &json!({"command": "handler.register", "handler": "sum"})).await;
     let ask = json!({"command": "message.request", "to": {"handler": "sum"}, "body": [1, 2],
                      "traceparent": format!("00-{TRACE}-{PARENT}-01")});
     let answer = async {
         let receive = json!({"command": "inbox.receive", "wait_ms": 60_000});
-        let mail = say(&mut bob, "bob", receive).await;
+        let mail = say(&mut bob, "bob", &receive).await;
         let message = &mail["messages"][0];
         assert_eq!(message["traceparent"], format!("00-{TRACE}-{PARENT}-01"));
         let reply = json!({"command": "message.reply", "request": message["id"], "body": 3});
-        say(&mut bob, "bob", reply).await;
+        say(&mut bob, "bob", &reply).await;
     };
-    let (answered, ()) = within(async { tokio::join!(say(&mut ada, "ada", ask), answer) }).await;
+    let (answered, ()) = within(async { tokio::join!(say(&mut ada, "ada", &ask), answer) }).await;
     assert_eq!(answered["body"], 3);
     let spans = collector.has(1).await;
     let span = named(&spans, "invoke_agent bob")[0];
@@ -327,8 +325,8 @@ async fn what_happened_before_spans_were_asked_for_is_not_sent() {
     let stage = on_disk(folder.path(), settings()).await;
     let mut http = stage.http().await;
     begin_story(&mut http).await;
-    say(&mut http, "ann", json!({"command": "task.create", "task": "u", "type": "old"})).await;
-    say(&mut http, "ann", json!({"command": "task.cancel", "task": "u"})).await;
+    say(&mut http, "ann", &json!({"command": "task.create", "task": "u", "type": "old"})).await;
+    say(&mut http, "ann", &json!({"command": "task.cancel", "task": "u"})).await;
     drop(http);
     end(stage).await;
     let collector = Collector::new(&[]).await;
@@ -346,11 +344,11 @@ async fn what_the_collector_refuses_for_good_is_dropped_and_counted() {
     let collector = Collector::new(&["400 Bad"]).await;
     let stage = Stage::with(sending(collector.address)).await;
     let mut http = stage.http().await;
-    say(&mut http, "ann", json!({"command": "task.create", "task": "u", "type": "one"})).await;
-    say(&mut http, "ann", json!({"command": "task.cancel", "task": "u"})).await;
+    say(&mut http, "ann", &json!({"command": "task.create", "task": "u", "type": "one"})).await;
+    say(&mut http, "ann", &json!({"command": "task.cancel", "task": "u"})).await;
     stage.comes_to("baton_otel_spans_dropped_total", 1).await;
-    say(&mut http, "ann", json!({"command": "task.create", "task": "v", "type": "two"})).await;
-    say(&mut http, "ann", json!({"command": "task.cancel", "task": "v"})).await;
+    say(&mut http, "ann", &json!({"command": "task.create", "task": "v", "type": "two"})).await;
+    say(&mut http, "ann", &json!({"command": "task.cancel", "task": "v"})).await;
     let spans = collector.has(1).await;
     assert_eq!(named(&spans, "task two").len(), 1, "what comes after it is sent");
     stage.end().await;
@@ -365,8 +363,8 @@ async fn a_trace_that_its_caller_does_not_keep_is_not_sent() {
         let traceparent = format!("00-{TRACE}-{PARENT}-{flags}");
         let wish = json!({"command": "task.create", "task": id, "type": id,
                           "traceparent": traceparent});
-        say(&mut http, "ann", wish).await;
-        say(&mut http, "ann", json!({"command": "task.cancel", "task": id})).await;
+        say(&mut http, "ann", &wish).await;
+        say(&mut http, "ann", &json!({"command": "task.cancel", "task": id})).await;
     }
     let spans = collector.has(1).await;
     assert_eq!(named(&spans, "task v").len(), 1);

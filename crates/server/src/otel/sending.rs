@@ -137,15 +137,14 @@ impl Endpoint {
 
 fn judged(status: StatusCode, after: Option<Duration>, body: &[u8]) -> Sent {
     let why = format!("status {status}");
-    match status {
-        _ if status.is_success() => Sent::Taken { rejected: rejected(body) },
-        StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS => {
-            Sent::Again { why, after: after.map(|after| after.min(RETRY_AFTER_MAX)) }
-        }
-        _ if status.is_server_error() => {
-            Sent::Again { why, after: after.map(|after| after.min(RETRY_AFTER_MAX)) }
-        }
-        _ => Sent::Refused { why },
+    let is_passing = status.is_server_error()
+        || matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS);
+    if status.is_success() {
+        Sent::Taken { rejected: rejected(body) }
+    } else if is_passing {
+        Sent::Again { why, after: after.map(|after| after.min(RETRY_AFTER_MAX)) }
+    } else {
+        Sent::Refused { why }
     }
 }
 

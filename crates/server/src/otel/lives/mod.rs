@@ -81,8 +81,11 @@ fn of_task(event: &task_words::Event) -> Option<Whose> {
     use task_words::Event as Fact;
     match event {
         // These come often, and are neither a beginning nor an end.
-        Fact::Renewed { .. } | Fact::Progressed { .. } | Fact::Ready { .. } => None,
-        Fact::Offered { .. } | Fact::TakenBack { .. } => None,
+        Fact::Renewed { .. }
+        | Fact::Progressed { .. }
+        | Fact::Ready { .. }
+        | Fact::Offered { .. }
+        | Fact::TakenBack { .. } => None,
         event => event.task().cloned().map(Whose::Task),
     }
 }
