@@ -292,7 +292,7 @@ impl Following {
 
     /// A life as it was before an event, from the log.
     async fn recall(&self, seen: &Seen<'_>, whose: &Whose) -> Result<Life, Error> {
-        let subject = seen.event().subject().to_string();
+        let subject = seen.event().subject();
         self.recall_before(seen.workspace, &subject, whose, seen.batch.revision).await
     }
 
