@@ -121,5 +121,5 @@ fn what_was_not_built_is_said_to_be_missing() {
     let mut said = baton(home.path());
     said.args(["--config", "baton.toml"]).args(serve);
     let ran = Ran::of(said, "");
-    assert!(ran.code == 2 && ran.stderr.contains("(cli.not_built)"), "{ran:?}");
+    assert_eq!((ran.code, &ran.error()["code"]), (2, &"cli.not_built".into()), "{ran:?}");
 }
