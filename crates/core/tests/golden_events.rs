@@ -446,10 +446,6 @@ fn task() -> TaskId {
     TaskId::parse("t-0000000042").unwrap()
 }
 
-fn created_in_a_trace() -> task::Created {
-    task::Created { traceparent: Some(talk::trace()), ..created_with_nothing() }
-}
-
 fn created_with_nothing() -> task::Created {
     task::Created {
         task: task(),
@@ -566,7 +562,7 @@ fn tasks() -> Vec<(&'static str, Event)> {
     let events = vec![
         ("task.created", task::Event::Created(Box::new(created_with_nothing()))),
         ("task.created with everything", task::Event::Created(Box::new(created_with_everything()))),
-        ("task.created with a trace", task::Event::Created(Box::new(created_in_a_trace()))),
+        ("task.created with a trace", talk::traced_task(created_with_nothing())),
         ("task.claimed", claimed(None)),
         ("task.claimed with a wait before it", claimed(Some(wait))),
         ("task.queued", queued(None, BTreeSet::new(), None)),

@@ -16,7 +16,7 @@
 //!
 //! 1. A workspace that is alone has all there is: nothing is counted for it, nobody stands in line.
 //! 2. What was taken beyond a share is owed, and paid in the rounds that follow.
-//! 3. Within a workspace it is first come, first served. Whoever leaves the line passes its turn on.
+//! 3. Within a workspace it is first come, first served. Who leaves the line passes its turn on.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -204,7 +204,7 @@ impl Shares {
     /// Begins one round after the other, for as long as somebody waits. It never ends.
     pub(crate) async fn conduct(&self, baton: &Baton) {
         loop {
-            // Nobody may ever stand in a line; who is not served any more is forgotten all the same.
+            // Also where nobody ever stands in line: who is not served any more is forgotten.
             let _ = timeout(SERVED_FOR, self.lined_up.notified()).await;
             loop {
                 // All who are ready come before whoever yields, and all sockets are looked at.

@@ -117,7 +117,7 @@ fn claim(
     checks::check_types(types.as_ref())?;
     let agent = &stamp.agent;
     let capabilities = able(around, agent, capabilities)?;
-    let busy = table.held_count(agent) + table.claims().of_agent(agent).count();
+    let busy = table.leases().count(agent) + table.claims().of_agent(agent).count();
     has_room([("tasks that the agent holds or waits for", busy, limits::LEASES_PER_AGENT_MAX)])?;
     let found = match &task {
         Some(task) => claimable(table, agent, task, types.as_ref(), &capabilities, wait_ms > 0)?,

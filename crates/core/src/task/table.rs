@@ -10,7 +10,7 @@ use crate::limits;
 use crate::names::{AgentId, GroupName, TaskId, TaskType};
 use crate::numbers::{Revision, Token, WaitId};
 use crate::tasks::{
-    Added, Claims, Facts, Links, Queues, Record, Stage, Statistics, Tally, Timers, Waiting,
+    Added, Claims, Facts, Leases, Links, Queues, Record, Stage, Statistics, Tally, Timers, Waiting,
 };
 use crate::time::Timestamp;
 use crate::wait::Wait;
@@ -29,7 +29,7 @@ pub struct Table {
     stages: BTreeMap<TaskId, Stage>,
     // All but those that are pending, of which there may be too many to list them twice.
     by_status: BTreeSet<(Status, TaskId)>,
-    leases: BTreeMap<AgentId, BTreeSet<TaskId>>,
+    leases: Leases,
     // Finished, and still waited for by claims of nothing else.
     in_vain: BTreeSet<TaskId>,
     by_token: BTreeMap<Token, TaskId>,
@@ -215,11 +215,7 @@ impl Table {
                 self.by_status.remove(&(record.status, record.id.clone()));
             }
             if let Some(lease) = &record.lease {
-                let held = self.leases.get_mut(&lease.holder).expect("a lease is listed");
-                held.remove(&record.id);
-                if held.is_empty() {
-                    self.leases.remove(&lease.holder);
-                }
+                self.leases.remove(&lease.holder, &record.id);
                 self.by_token.remove(&lease.token);
             }
             if let Some(finished_at) = record.finished_at() {
@@ -234,7 +230,7 @@ impl Table {
                 self.by_status.insert((record.status, record.id.clone()));
             }
             if let Some(lease) = &record.lease {
-                self.leases.entry(lease.holder.clone()).or_default().insert(record.id.clone());
+                self.leases.insert(&lease.holder, &record.id);
                 self.by_token.insert(lease.token, record.id.clone());
             }
         }
@@ -444,13 +440,12 @@ impl Table {
 
     /// The tasks that an agent works on.
     pub fn held_by(&self, agent: &AgentId) -> impl Iterator<Item = &Record> {
-        let held = self.leases.get(agent).into_iter().flatten();
-        held.filter_map(|task| self.get(task))
+        self.leases.of(agent).filter_map(|task| self.get(task))
     }
 
-    /// How many these are.
-    pub fn held_count(&self, agent: &AgentId) -> usize {
-        self.leases.get(agent).map_or(0, BTreeSet::len)
+    /// Who works on what.
+    pub fn leases(&self) -> &Leases {
+        &self.leases
     }
 
     /// Whether a lease that stands has this token.
@@ -528,7 +523,7 @@ impl Table {
     /// which there was no server to hear a heartbeat.
     pub fn wake(&mut self, moment: Timestamp) {
         self.awake_since = moment;
-        let held = self.leases.values().flatten();
+        let held = self.leases.all();
         let from = (Status::HandedOff, TaskId::least());
         let handed = self.by_status.range(from..);
         let handed = handed.take_while(|(status, _)| *status == Status::HandedOff);
@@ -575,8 +570,11 @@ impl Table {
         let count = |wanted: fn(&Record) -> bool| records().filter(|record| wanted(record)).count();
         assert_eq!(self.queues.len(), count(|record| record.ready), "what is ready is in line");
         let held = count(|record| record.status == Status::InProgress);
-        let leases = self.leases.values().map(BTreeSet::len).sum();
-        assert_eq!([leases, self.by_token.len()], [held; 2], "one lease for each");
+        assert_eq!(
+            [self.leases.all().count(), self.by_token.len()],
+            [held; 2],
+            "one lease for each"
+        );
         let apart = count(|record| record.status != Status::Pending);
         assert_eq!(self.by_status.len(), apart, "what is not pending is listed apart");
         for record in records() {

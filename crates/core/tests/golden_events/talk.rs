@@ -4,7 +4,7 @@ use baton_core::message::{Address, Given, Requested, Sent};
 use baton_core::wait::Left;
 use baton_core::{
     AgentId, Event, HandlerName, IdempotencyKey, MessageId, StreamName, Timestamp, TopicName,
-    Traceparent, WaitId, message, stream, topic,
+    Traceparent, WaitId, message, stream, task, topic,
 };
 
 use super::{ada, json};
@@ -59,6 +59,11 @@ fn handler() -> HandlerName {
 
 pub(super) fn trace() -> Traceparent {
     Traceparent::parse("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01").unwrap()
+}
+
+/// A task that is a part of one.
+pub(super) fn traced_task(created: task::Created) -> task::Event {
+    task::Event::Created(Box::new(task::Created { traceparent: Some(trace()), ..created }))
 }
 
 fn until() -> Timestamp {

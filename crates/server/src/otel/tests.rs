@@ -121,7 +121,8 @@ fn a_task_is_a_span_and_so_is_every_time_that_somebody_has_it_in_hand() {
         (
             9,
             "ada",
-            r#"{"command":"task.fail","task":"t","token":TOKEN,"error":{"code":"E1","text":"psst"}}"#,
+            r#"{"command":"task.fail","task":"t","token":TOKEN,
+                "error":{"code":"E1","text":"psst"}}"#,
         ),
         (10, "ada", r#"{"command":"task.claim","task":"t"}"#),
         (11, "ada", r#"{"command":"task.release","task":"t","token":TOKEN}"#),
@@ -131,8 +132,8 @@ fn a_task_is_a_span_and_so_is_every_time_that_somebody_has_it_in_hand() {
         (
             20,
             "eve",
-            r#"{"command":"task.complete","task":"t","token":TOKEN,"result":{"text":"psst","model":"m",
-                "usage":{"prompt_tokens":7,"completion_tokens":2}}}"#,
+            r#"{"command":"task.complete","task":"t","token":TOKEN,
+                "result":{"text":"psst","model":"m","usage":{"prompt_tokens":7,"completion_tokens":2}}}"#,
         ),
     ];
     let all = check(
