@@ -32,7 +32,6 @@ pub struct Table {
     leases: Leases,
     // Finished, and still waited for by claims of nothing else.
     in_vain: BTreeSet<TaskId>,
-    by_token: BTreeMap<Token, TaskId>,
     // Finished, and nobody's parent or dependency: the first to be forgotten stands first.
     forgettable: BTreeSet<(Timestamp, u64, TaskId)>,
     // How many tasks were ever created.
@@ -215,8 +214,7 @@ impl Table {
                 self.by_status.remove(&(record.status, record.id.clone()));
             }
             if let Some(lease) = &record.lease {
-                self.leases.remove(&lease.holder, &record.id);
-                self.by_token.remove(&lease.token);
+                self.leases.remove(lease, &record.id);
             }
             if let Some(finished_at) = record.finished_at() {
                 self.forgettable.remove(&(finished_at, record.number, record.id.clone()));
@@ -230,8 +228,7 @@ impl Table {
                 self.by_status.insert((record.status, record.id.clone()));
             }
             if let Some(lease) = &record.lease {
-                self.leases.insert(&lease.holder, &record.id);
-                self.by_token.insert(lease.token, record.id.clone());
+                self.leases.insert(lease, &record.id);
             }
         }
     }
@@ -450,7 +447,7 @@ impl Table {
 
     /// Whether a lease that stands has this token.
     pub fn holds(&self, token: Token) -> bool {
-        self.by_token.contains_key(&token)
+        self.leases.has(token)
     }
 
     /// Counts, durations and failures.
@@ -570,11 +567,7 @@ impl Table {
         let count = |wanted: fn(&Record) -> bool| records().filter(|record| wanted(record)).count();
         assert_eq!(self.queues.len(), count(|record| record.ready), "what is ready is in line");
         let held = count(|record| record.status == Status::InProgress);
-        assert_eq!(
-            [self.leases.all().count(), self.by_token.len()],
-            [held; 2],
-            "one lease for each"
-        );
+        assert_eq!(self.leases.counts(), [held; 2], "one lease for each");
         let apart = count(|record| record.status != Status::Pending);
         assert_eq!(self.by_status.len(), apart, "what is not pending is listed apart");
         for record in records() {

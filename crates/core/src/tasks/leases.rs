@@ -2,39 +2,56 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::Lease;
 use crate::names::{AgentId, TaskId};
+use crate::numbers::Token;
 
-/// Every task that somebody has a lease of, by whom.
+/// Every lease that stands.
 #[derive(Default)]
-pub struct Leases(BTreeMap<AgentId, BTreeSet<TaskId>>);
+pub struct Leases {
+    by_agent: BTreeMap<AgentId, BTreeSet<TaskId>>,
+    tokens: BTreeSet<Token>,
+}
 
 impl Leases {
-    /// An agent has a lease.
-    pub fn insert(&mut self, agent: &AgentId, task: &TaskId) {
-        self.0.entry(agent.clone()).or_default().insert(task.clone());
+    /// A lease of a task begins.
+    pub fn insert(&mut self, lease: &Lease, task: &TaskId) {
+        self.by_agent.entry(lease.holder.clone()).or_default().insert(task.clone());
+        self.tokens.insert(lease.token);
     }
 
-    /// It has no more.
-    pub fn remove(&mut self, agent: &AgentId, task: &TaskId) {
-        let held = self.0.get_mut(agent).expect("only a lease that there is ends");
+    /// It ends.
+    pub fn remove(&mut self, lease: &Lease, task: &TaskId) {
+        let held = self.by_agent.get_mut(&lease.holder).expect("only what has begun ends");
         held.remove(task);
         if held.is_empty() {
-            self.0.remove(agent);
+            self.by_agent.remove(&lease.holder);
         }
+        self.tokens.remove(&lease.token);
     }
 
     /// What an agent works on, by id.
     pub fn of(&self, agent: &AgentId) -> impl Iterator<Item = &TaskId> {
-        self.0.get(agent).into_iter().flatten()
+        self.by_agent.get(agent).into_iter().flatten()
     }
 
     /// How much that is.
     pub fn count(&self, agent: &AgentId) -> usize {
-        self.0.get(agent).map_or(0, BTreeSet::len)
+        self.by_agent.get(agent).map_or(0, BTreeSet::len)
     }
 
     /// What anybody works on.
     pub fn all(&self) -> impl Iterator<Item = &TaskId> {
-        self.0.values().flatten()
+        self.by_agent.values().flatten()
+    }
+
+    /// Whether one has this token.
+    pub fn has(&self, token: Token) -> bool {
+        self.tokens.contains(&token)
+    }
+
+    /// How many there are, by agent and by token: as many.
+    pub fn counts(&self) -> [usize; 2] {
+        [self.all().count(), self.tokens.len()]
     }
 }

@@ -133,7 +133,8 @@ fn a_task_is_a_span_and_so_is_every_time_that_somebody_has_it_in_hand() {
             20,
             "eve",
             r#"{"command":"task.complete","task":"t","token":TOKEN,
-                "result":{"text":"psst","model":"m","usage":{"prompt_tokens":7,"completion_tokens":2}}}"#,
+                "result":{"text":"psst","model":"m",
+                "usage":{"prompt_tokens":7,"completion_tokens":2}}}"#,
         ),
     ];
     let all = check(
