@@ -22,7 +22,7 @@
 //! 1. No rule of the domain stands here: a door reads, asks the engine, and writes.
 //! 2. Everything is bounded: connections, requests in flight, watches, bodies, frames, headers, and
 //!    the time that each may take. A limit that is reached is answered with its name. No workspace
-//!    has the thread for itself while others ask for something: [`shares`].
+//!    has the thread for itself while others ask for something.
 //! 3. Whoever is told of success is told what is durable.
 //! 4. A page from elsewhere cannot reach a loopback server: Host and Origin are checked before
 //!    anything else.
