@@ -89,6 +89,16 @@ impl Served {
         self.looked_at = Instant::now();
         self.workspaces.retain(|_, known| std::mem::take(&mut known.is_used) || known.is_lined);
     }
+
+    fn portion(&mut self, workspace: &WorkspaceName, has_waited: bool) -> Portion {
+        if self.workspaces.len() <= 1 {
+            return Portion::ALL;
+        }
+        let Some(known) = self.workspaces.get_mut(workspace) else { return Portion::ALL };
+        // Nobody goes past those who wait.
+        let left = if known.waiting > 0 && !has_waited { 0 } else { known.left(self.round) };
+        Portion { left, taken: 0 }
+    }
 }
 
 /// What somebody takes of the share of a workspace while it has the thread.
@@ -135,18 +145,19 @@ impl Shares {
     /// What is left for somebody, who may have waited for it in line.
     pub(crate) fn portion(&self, workspace: &WorkspaceName, has_waited: bool) -> Portion {
         let mut served = self.served();
-        let round = served.round;
-        let Some(known) = served.workspaces.get_mut(workspace) else {
-            let known = Workspace { round, is_used: true, ..Workspace::default() };
+        if let Some(known) = served.workspaces.get_mut(workspace) {
+            known.is_used = true;
+        } else {
+            let known = Workspace { round: served.round, is_used: true, ..Workspace::default() };
             served.workspaces.insert(workspace.clone(), known);
-            let is_crowded = served.workspaces.len() > 1;
-            self.is_crowded.store(is_crowded, Ordering::Relaxed);
-            return if is_crowded { Portion { left: SHARE, taken: 0 } } else { Portion::ALL };
-        };
-        known.is_used = true;
-        // Nobody goes past those who wait.
-        let left = if known.waiting > 0 && !has_waited { 0 } else { known.left(round) };
-        if served.workspaces.len() > 1 { Portion { left, taken: 0 } } else { Portion::ALL }
+            self.is_crowded.store(served.workspaces.len() > 1, Ordering::Relaxed);
+        }
+        served.portion(workspace, has_waited)
+    }
+
+    /// The same for whoever watches. It asks for nothing: a workspace is not served by that.
+    pub(crate) fn portion_to_watch(&self, workspace: &WorkspaceName, has_waited: bool) -> Portion {
+        self.served().portion(workspace, has_waited)
     }
 
     /// What was taken is taken; if something is left, it is for the next in line.

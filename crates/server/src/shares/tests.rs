@@ -106,6 +106,17 @@ fn a_round_is_told_whether_somebody_quiet_was_in_it() {
 }
 
 #[test]
+fn who_only_watches_is_not_served() {
+    let (shares, noisy, idle) = crowded();
+    shares.served().forget();
+    take(&shares, &noisy, false, 1);
+    assert!(!shares.portion_to_watch(&idle, false).is_spent());
+    shares.served().forget();
+    assert_eq!(shares.portion_to_watch(&idle, false).left, usize::MAX, "it is not known");
+    assert_eq!(take(&shares, &noisy, false, 1_000), 1_000, "nobody else is");
+}
+
+#[test]
 fn who_leaves_the_line_passes_the_turn_on() {
     let (shares, noisy, _) = crowded();
     take(&shares, &noisy, false, SHARE);

@@ -52,7 +52,7 @@ fn poll_portion(
             ready!(waits.as_mut().poll(context));
             (*line, has_waited) = (None, true);
         }
-        let portion = shares.portion(&place.workspace, has_waited);
+        let portion = shares.portion_to_watch(&place.workspace, has_waited);
         if !portion.is_spent() {
             return Poll::Ready(portion);
         }
