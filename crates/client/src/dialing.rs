@@ -40,7 +40,7 @@ impl Dialing {
             let stream = stream.map_err(|error| unreachable(error.to_string()))?;
             // What is flushed is wanted at once; failing to say so costs only speed.
             let _ = stream.set_nodelay(true);
-            let Some(trust) = &self.trust else { return Ok(Stream::Plain(stream)) };
+            let Some(trust) = &self.trust else { return Ok(Stream::from(stream)) };
             let shaken = trust.connect(address.host(), stream).await;
             shaken.map_err(|error| match error {
                 TlsError::Broken { .. } => unreachable(error.to_string()),

@@ -36,7 +36,7 @@ async fn endpoint_of(
     tokio::spawn(async move {
         let (socket, _) = listener.accept().await.unwrap();
         let mut stream = match identity {
-            None => Stream::Plain(socket),
+            None => Stream::from(socket),
             Some(identity) => match identity.accept(socket).await {
                 Ok(Accepted::Secure(stream)) => stream,
                 Ok(Accepted::Plain(_)) => panic!("what should be encrypted came in plain text"),

@@ -250,13 +250,13 @@ fn admit(
 /// The connection as it is spoken over, once hands were shaken if that is demanded. It is for the
 /// connection to wait for that, not for those who come after it.
 async fn greeted(shared: &Shared, stream: TcpStream) -> Option<Stream> {
-    let Some(identity) = &shared.settings.tls else { return Some(Stream::Plain(stream)) };
+    let Some(identity) = &shared.settings.tls else { return Some(Stream::from(stream)) };
     // In a box, since it would make every connection larger for as long as it lasts.
     let shaking = Box::pin(identity.accept(stream));
     match tokio::time::timeout(shared.settings.head_deadline, shaking).await {
         Ok(Ok(Accepted::Secure(stream))) => return Some(stream),
         Ok(Ok(Accepted::Plain(stream))) => {
-            Box::pin(turn_away(Refusal::PlainText {}, Stream::Plain(stream))).await;
+            Box::pin(turn_away(Refusal::PlainText {}, Stream::from(stream))).await;
         }
         // Whoever cannot be agreed with has been told so by TLS itself.
         Ok(Err(_)) | Err(_) => {}

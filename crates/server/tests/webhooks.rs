@@ -67,7 +67,7 @@ impl Receiver {
 
 /// A connection with whom hands were shaken, if that was to be.
 async fn begun(socket: TcpStream, identity: Option<&Identity>) -> Option<Stream> {
-    let Some(identity) = identity else { return Some(Stream::Plain(socket)) };
+    let Some(identity) = identity else { return Some(Stream::from(socket)) };
     match identity.accept(socket).await {
         Ok(Accepted::Secure(stream)) => Some(stream),
         Ok(Accepted::Plain(_)) => panic!("what should be encrypted came in plain text"),

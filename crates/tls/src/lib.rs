@@ -28,7 +28,7 @@ mod trust;
 
 pub use error::TlsError;
 pub use identity::{Accepted, Identity};
-pub use stream::Stream;
+pub use stream::{Stream, try_send};
 pub use trust::Trust;
 
 use std::path::Path;

@@ -2,18 +2,76 @@
 
 use std::io::{Error, ErrorKind, IoSlice, Result};
 use std::pin::Pin;
-use std::task::{Context, Poll, Waker};
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker, ready};
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsStream;
 
 /// One connection, encrypted or not. Chosen once, when it begins.
 pub enum Stream {
-    /// The socket.
-    Plain(TcpStream),
+    /// The socket. Shared, so that others may send over it what its owner has to say.
+    Plain(Arc<TcpStream>),
     /// The socket behind TLS. In a box, so that a plain one need not have its size.
     Secure(Box<TlsStream<TcpStream>>),
+}
+
+impl From<TcpStream> for Stream {
+    fn from(socket: TcpStream) -> Self {
+        Self::Plain(Arc::new(socket))
+    }
+}
+
+/// Sends what can be sent without waiting.
+pub fn try_send(socket: &TcpStream, bytes: &[u8]) -> Result<usize> {
+    socket.try_io(Interest::WRITABLE, || Ok(send(socket, bytes, SendFlags::NOSIGNAL)?))
+}
+
+/// Receives what is there, as [`TcpStream`] does for who has it for itself.
+fn poll_receive(
+    socket: &TcpStream,
+    context: &mut Context<'_>,
+    buffer: &mut ReadBuf<'_>,
+) -> Poll<Result<()>> {
+    loop {
+        ready!(socket.poll_read_ready(context))?;
+        let room = buffer.initialize_unfilled();
+        let mut count = None;
+        let outcome = socket.try_io(Interest::READABLE, || {
+            let (received, _) = recv(socket, &mut *room, RecvFlags::empty())?;
+            count = Some(received);
+            // Less than there was room for is all there is: asking once more would only tell so.
+            if received > 0 && received < room.len() {
+                return Err(Error::from(ErrorKind::WouldBlock));
+            }
+            Ok(())
+        });
+        match (count, outcome) {
+            (Some(count), _) => {
+                buffer.advance(count);
+                return Poll::Ready(Ok(()));
+            }
+            (None, Err(error)) if error.kind() == ErrorKind::WouldBlock => {}
+            (None, outcome) => return Poll::Ready(outcome),
+        }
+    }
+}
+
+/// Sends as soon as that goes without waiting.
+fn poll_send(
+    socket: &TcpStream,
+    context: &mut Context<'_>,
+    try_send: impl Fn(&TcpStream) -> Result<usize>,
+) -> Poll<Result<usize>> {
+    loop {
+        ready!(socket.poll_write_ready(context))?;
+        match try_send(socket) {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            outcome => return Poll::Ready(outcome),
+        }
+    }
 }
 
 impl Stream {
@@ -34,7 +92,7 @@ impl Stream {
     /// Writes what can be written without waiting; with no bytes, what was held back.
     pub fn try_write(&mut self, bytes: &[u8]) -> Result<usize> {
         let stream = match self {
-            Self::Plain(stream) => return stream.try_write(bytes),
+            Self::Plain(socket) => return try_send(socket, bytes),
             Self::Secure(stream) => Pin::new(&mut **stream),
         };
         // Nobody needs to be woken: whoever is told to wait does so with `writable`.
@@ -66,7 +124,7 @@ impl AsyncRead for Stream {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<Result<()>> {
         match &mut *self {
-            Self::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
+            Self::Plain(socket) => poll_receive(socket, context, buffer),
             Self::Secure(stream) => Pin::new(&mut **stream).poll_read(context, buffer),
         }
     }
@@ -79,7 +137,7 @@ impl AsyncWrite for Stream {
         bytes: &[u8],
     ) -> Poll<Result<usize>> {
         match &mut *self {
-            Self::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
+            Self::Plain(socket) => poll_send(socket, context, |socket| try_send(socket, bytes)),
             Self::Secure(stream) => Pin::new(&mut **stream).poll_write(context, bytes),
         }
     }
@@ -90,7 +148,9 @@ impl AsyncWrite for Stream {
         slices: &[IoSlice<'_>],
     ) -> Poll<Result<usize>> {
         match &mut *self {
-            Self::Plain(stream) => Pin::new(stream).poll_write_vectored(context, slices),
+            Self::Plain(socket) => {
+                poll_send(socket, context, |socket| socket.try_write_vectored(slices))
+            }
             Self::Secure(stream) => Pin::new(&mut **stream).poll_write_vectored(context, slices),
         }
     }
@@ -104,14 +164,14 @@ impl AsyncWrite for Stream {
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
         match &mut *self {
-            Self::Plain(stream) => Pin::new(stream).poll_flush(context),
+            Self::Plain(_) => Poll::Ready(Ok(())),
             Self::Secure(stream) => Pin::new(&mut **stream).poll_flush(context),
         }
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
         match &mut *self {
-            Self::Plain(stream) => Pin::new(stream).poll_shutdown(context),
+            Self::Plain(socket) => Poll::Ready(Ok(shutdown(&**socket, Shutdown::Write)?)),
             Self::Secure(stream) => Pin::new(&mut **stream).poll_shutdown(context),
         }
     }

@@ -90,7 +90,7 @@ async fn post(
     let name = host.trim_start_matches('[').trim_end_matches(']');
     let socket = TcpStream::connect((name, *port)).await.map_err(unreachable)?;
     let stream = match &endpoint.trust {
-        None => Stream::Plain(socket),
+        None => Stream::from(socket),
         Some(trust) => trust.as_ref().map_err(Clone::clone)?.connect(name, socket).await?,
     };
     let (mut sender, connection) =

@@ -96,7 +96,7 @@ impl Endpoint {
     async fn connect(&self) -> Result<Stream, Sent> {
         let connected = TcpStream::connect((self.host.as_str(), self.port)).await;
         let socket = connected.map_err(|error| again(format!("cannot connect: {error}")))?;
-        let Some(trust) = &self.trust else { return Ok(Stream::Plain(socket)) };
+        let Some(trust) = &self.trust else { return Ok(Stream::from(socket)) };
         trust.connect(&self.host, socket).await.map_err(|error| again(error.to_string()))
     }
 

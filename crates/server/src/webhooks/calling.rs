@@ -87,7 +87,7 @@ async fn connected(address: &Address<'_>, webhooks: &Webhooks) -> Result<Stream,
     let reached = TcpStream::connect(&*found).await;
     let socket = reached.map_err(|error| trouble(format!("cannot connect: {error}"), true))?;
     if !address.is_secure {
-        return Ok(Stream::Plain(socket));
+        return Ok(Stream::from(socket));
     }
     // Worth another try whatever it is: certificates are renewed.
     let distrusted = |error: &TlsError| trouble(format!("{}: {error}", error.code()), true);

@@ -87,7 +87,7 @@ impl Http {
     async fn over(socket: TcpSocket, address: SocketAddr) -> Self {
         let stream = within(socket.connect(address)).await.expect("the server listens");
         stream.set_nodelay(true).expect("it is a socket");
-        Self { stream: Stream::Plain(stream), received: Vec::new() }
+        Self { stream: Stream::from(stream), received: Vec::new() }
     }
 
     /// A connection behind TLS, if the server can be trusted.

@@ -53,7 +53,7 @@ async fn ask(url: &str, ca_file: Option<&Path>, path: &str) -> io::Result<String
         let trust = Trust::of(ca_file).map_err(io::Error::other)?;
         trust.connect(host, stream).await.map_err(io::Error::other)?
     } else {
-        Stream::Plain(stream)
+        Stream::from(stream)
     };
     let close = "connection: close";
     let request = format!("GET /{path} HTTP/1.1\r\nhost: {authority}\r\n{close}\r\n\r\n");

@@ -20,7 +20,7 @@ async fn a_connection_is_small() {
     let address = listener.local_addr().expect("it listens");
     let stream = TcpStream::connect(address).await.expect("it listens");
     let serving =
-        serve(shared, (1, Authority::default()), Stream::Plain(stream), Bytes::new(), Format::Json);
+        serve(shared, (1, Authority::default()), Stream::from(stream), Bytes::new(), Format::Json);
     let bytes = size_of_val(&serving);
     assert!(bytes <= BYTES_MAX, "a connection takes {bytes} bytes");
 }
