@@ -144,6 +144,9 @@ impl<L: Log> Shard<L> {
         now: Timestamp,
     ) -> Option<Chore> {
         let idle_ms = u64::try_from(self.options.idle.as_millis()).unwrap_or(u64::MAX);
+        if std::mem::take(&mut resident.is_read) {
+            resident.used_at = now;
+        }
         let is_idle = now.since(resident.used_at) >= idle_ms;
         let space = &resident.space;
         let state_bytes = (space.state.bytes() + space.checkpoint.bytes()) as u64;

@@ -111,6 +111,8 @@ pub struct Resident {
     calls: BTreeMap<WaitId, Arc<Call>>,
     /// When it was last used.
     pub used_at: Timestamp,
+    /// It was read since it was last looked at: to look at the clock costs as much as to read.
+    pub is_read: bool,
     /// The revision of its newest snapshot on disk.
     pub snapshot: Revision,
     /// Log bytes since then.
@@ -470,6 +472,7 @@ impl Machine {
             watchers: Watchers::default(),
             calls: BTreeMap::new(),
             used_at: now,
+            is_read: false,
             snapshot,
             bytes_since_snapshot,
             swept: None,

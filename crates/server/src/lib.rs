@@ -34,6 +34,7 @@
 //! or without.
 
 pub mod access;
+mod couriers;
 mod guard;
 mod http;
 pub mod journal;

@@ -14,12 +14,16 @@
 
 use std::io::{Error, ErrorKind, IoSlice, Result};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use baton_tls::Stream;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
+
+use crate::couriers::{Bag, Packed};
+use crate::shared::Shared;
 
 /// How long the peer may take to see that the connection ends.
 const LINGER: Duration = Duration::from_secs(1);
@@ -33,16 +37,80 @@ pub(crate) struct Line {
     /// Runs while the peer takes nothing, and while it is waited for at the end.
     alarm: Option<Pin<Box<Sleep>>>,
     has_ended: bool,
+    /// By which others send for it, if they may.
+    bag: Option<Arc<Bag>>,
+    /// What came back in the bag.
+    unsaid: Vec<u8>,
 }
 
 impl Line {
     pub(crate) fn new(stream: Stream, write_deadline: Duration) -> Self {
-        Self { stream, write_deadline, alarm: None, has_ended: false }
+        let (alarm, has_ended, bag, unsaid) = (None, false, None, Vec::new());
+        Self { stream, write_deadline, alarm, has_ended, bag, unsaid }
     }
 
-    /// The bare socket, for whoever sees to deadlines by itself.
-    pub(crate) fn into_stream(self) -> Stream {
-        self.stream
+    /// Lets others send for it, if nothing lies between it and the socket.
+    pub(crate) fn with_couriers(mut self, shared: &Arc<Shared>, number: u64) -> Self {
+        if let Stream::Plain(socket) = &self.stream {
+            self.bag = Some(Bag::new(shared, socket, number));
+        }
+        self
+    }
+
+    /// The bare socket and its bag, for whoever sees to deadlines by itself.
+    pub(crate) fn into_parts(self) -> (Stream, Option<Arc<Bag>>) {
+        (self.stream, self.bag)
+    }
+
+    /// Leaves it to others to send it; pending if they are to send too much already, nothing if it
+    /// is to be sent here.
+    fn poll_pack(
+        &mut self,
+        context: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<Result<Option<usize>>> {
+        loop {
+            ready!(self.poll_said(context))?;
+            let Some(bag) = &self.bag else { return Poll::Ready(Ok(None)) };
+            return match bag.pack_copy(slices, context.waker()) {
+                Packed::Yes => {
+                    let count = slices.iter().map(|slice| slice.len()).sum();
+                    self.patient(context, Poll::Ready(Ok(Some(count))))
+                }
+                Packed::No if bag.await_home(context.waker()) => {
+                    self.patient(context, Poll::Pending)
+                }
+                // It has come back meanwhile, and what is in it goes first.
+                Packed::No if bag.is_returned() => continue,
+                // Patience goes on: it may have been asked for before.
+                Packed::No => Poll::Ready(Ok(None)),
+                Packed::Gone => Poll::Ready(Err(Error::from(ErrorKind::BrokenPipe))),
+            };
+        }
+    }
+
+    /// Sends what others could not.
+    fn poll_said(&mut self, context: &mut Context<'_>) -> Poll<Result<()>> {
+        let Some(bag) = &self.bag else { return Poll::Ready(Ok(())) };
+        if self.unsaid.is_empty() {
+            if !bag.is_returned() {
+                return Poll::Ready(Ok(()));
+            }
+            match ready!(bag.poll_unpacked(context)) {
+                Some((bytes, _)) => self.unsaid = bytes,
+                None => return Poll::Ready(Err(Error::from(ErrorKind::BrokenPipe))),
+            }
+        }
+        while !self.unsaid.is_empty() {
+            let outcome = Pin::new(&mut self.stream).poll_write(context, &self.unsaid);
+            let count = ready!(self.patient(context, outcome))?;
+            self.unsaid.drain(..count);
+        }
+        self.unsaid = Vec::new();
+        if let Some(bag) = &self.bag {
+            bag.give_back();
+        }
+        Poll::Ready(Ok(()))
     }
 
     fn alarm(&mut self, after: Duration) -> Pin<&mut Sleep> {
@@ -80,6 +148,9 @@ impl AsyncWrite for Line {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<Result<usize>> {
+        if let Some(count) = ready!(self.poll_pack(context, &[IoSlice::new(bytes)]))? {
+            return Poll::Ready(Ok(count));
+        }
         let outcome = Pin::new(&mut self.stream).poll_write(context, bytes);
         self.patient(context, outcome)
     }
@@ -89,6 +160,9 @@ impl AsyncWrite for Line {
         context: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<Result<usize>> {
+        if let Some(count) = ready!(self.poll_pack(context, slices))? {
+            return Poll::Ready(Ok(count));
+        }
         let outcome = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
         self.patient(context, outcome)
     }
@@ -98,6 +172,7 @@ impl AsyncWrite for Line {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
+        ready!(self.poll_said(context))?;
         let outcome = Pin::new(&mut self.stream).poll_flush(context);
         // A socket has nothing to flush; TLS may hold back what the peer does not take.
         if self.stream.is_secure() { self.patient(context, outcome) } else { outcome }
@@ -105,6 +180,10 @@ impl AsyncWrite for Line {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
         if !self.has_ended {
+            if self.bag.as_ref().is_some_and(|bag| bag.await_home(context.waker())) {
+                return self.patient(context, Poll::Pending);
+            }
+            ready!(self.poll_said(context))?;
             let outcome = Pin::new(&mut self.stream).poll_shutdown(context);
             ready!(self.patient(context, outcome))?;
             self.has_ended = true;

@@ -19,8 +19,10 @@ use thiserror::Error;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinHandle;
 
 use crate::access::{TokenError, Tokens};
+use crate::couriers::Couriers;
 use crate::http;
 use crate::journal::{Level, Said};
 use crate::line::Line;
@@ -155,6 +157,8 @@ impl Server {
                 None => std::future::pending().await,
             }
         };
+        let _crew = shared.couriers.hire(Couriers::wanted());
+        let answering = answering(&shared);
         let mut conducting = pin!(shared.shares.conduct(&shared.baton));
         tokio::select! {
             () = &mut conducting => {}
@@ -182,7 +186,20 @@ impl Server {
             () = conducting => {}
             () = ending => {}
         }
+        for task in answering {
+            task.abort();
+            let _ = task.await;
+        }
     }
+}
+
+/// Answers what connections hand in, in tasks of their own: see [`Couriers`].
+fn answering(shared: &Arc<Shared>) -> [JoinHandle<()>; 2] {
+    let (settling, attending) = (Arc::clone(shared), Arc::clone(shared));
+    [
+        tokio::spawn(async move { settling.couriers.settle(&settling).await }),
+        tokio::spawn(async move { attending.couriers.attend().await }),
+    ]
 }
 
 /// Writes down when the engine stops, and when the disk is nearly full and when it is well again.
@@ -313,7 +330,8 @@ async fn serve(shared: Arc<Shared>, router: axum::Router, stream: TcpStream, pla
     let mut builder = hyper::server::conn::http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(settings.head_deadline);
     builder.max_buf_size(settings.head_bytes_max).max_headers(64).half_close(false);
-    let line = TokioIo::new(Line::new(stream, settings.write_deadline));
+    let line = Line::new(stream, settings.write_deadline).with_couriers(&shared, place.number);
+    let line = TokioIo::new(line);
     let connection = builder.serve_connection(line, service).with_upgrades();
     let mut connection = std::pin::pin!(connection);
     // What goes wrong on the way is the peer's affair: there is nobody else to tell.

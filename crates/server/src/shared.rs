@@ -10,6 +10,7 @@ use baton_core::WorkspaceName;
 use tokio::sync::{Notify, Semaphore};
 
 use crate::access::{Access, Authority};
+use crate::couriers::Couriers;
 use crate::guard::Hosts;
 use crate::journal::{Level, Said};
 use crate::metrics::Metrics;
@@ -27,6 +28,8 @@ pub(crate) struct Shared {
     pub(crate) access: Access,
     /// How much of the thread each workspace has.
     pub(crate) shares: Shares,
+    /// Who helps to send.
+    pub(crate) couriers: Arc<Couriers>,
     /// Places for questions about the past, each of which takes a thread for a while.
     pub(crate) past: Semaphore,
     /// Places for uploads, each of which takes a thread for as long as it lasts.
@@ -53,6 +56,7 @@ impl Shared {
             hosts,
             access,
             shares: Shares::default(),
+            couriers: Arc::default(),
             past,
             uploads,
             closing: Signal::default(),

@@ -47,9 +47,25 @@ pub(crate) enum Looked {
     Absent,
 }
 
-impl<T> Turn<T> {
-    pub(crate) fn new() -> Self {
+impl<T> Default for Turn<T> {
+    fn default() -> Self {
         Self { waiting: VecDeque::new() }
+    }
+}
+
+impl<T> Turn<T> {
+    /// Takes over what another one has, to be answered after its own.
+    pub(crate) fn append(&mut self, other: &mut Self) {
+        if self.is_empty() {
+            std::mem::swap(&mut self.waiting, &mut other.waiting);
+        } else {
+            self.waiting.append(&mut other.waiting);
+        }
+    }
+
+    /// The last group that something in it waits for; 0 if nothing does.
+    pub(crate) fn last_group(&self) -> u64 {
+        self.waiting.iter().map(|(_, held)| held.group()).max().unwrap_or(0)
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -129,16 +145,16 @@ impl<T> Turn<T> {
 
     /// Waits until the fate of all of it is known.
     pub(crate) async fn settle(&self, baton: &Baton) {
-        let last = self.waiting.iter().map(|(_, held)| held.group()).max().unwrap_or(0);
+        let last = self.last_group();
         // Whether it is durable is asked for each by itself: a turn may lie in several groups, and
         // one may be lost though a later one is well.
         let _ = baton.settled(last).await;
     }
 
-    /// The next answer, after that.
-    pub(crate) fn next(&mut self, baton: &Baton) -> Option<(T, Result<Answer, Error>)> {
+    /// The next answer, if its fate is known.
+    pub(crate) fn known(&mut self, baton: &Baton) -> Option<(T, Result<Answer, Error>)> {
+        let fate = baton.fate(self.waiting.front()?.1.group())?;
         let (mark, held) = self.waiting.pop_front()?;
-        let fate = baton.fate(held.group()).expect("it was waited for");
         Some((mark, fate.and_then(|durable| held.open(durable).map_err(Error::Rejected))))
     }
 }

@@ -12,7 +12,8 @@ use crate::callers::http::Http;
 use crate::stage::{Stage, settings};
 
 fn on_disk(disk: &FaultyDisk) -> Baton {
-    on_disk_with(disk, Options::default())
+    // A group fits into a segment, and these are small.
+    on_disk_with(disk, Options { group_bytes_max: 128 << 10, ..Options::default() })
 }
 
 fn on_disk_with(disk: &FaultyDisk, options: Options) -> Baton {

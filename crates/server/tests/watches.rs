@@ -182,6 +182,44 @@ async fn who_catches_up_on_a_long_past_is_still_listened_to() {
 }
 
 #[tokio::test]
+async fn a_crowd_is_answered_and_told_all_of_it_in_order() {
+    const CROWD: u64 = 24;
+    const SETS: u64 = 20;
+    let stage = Stage::new().await;
+    let mut crowd = Vec::new();
+    for _ in 0..CROWD {
+        let mut socket = stage.socket().await;
+        watch(&mut socket, 1, json!({})).await;
+        crowd.push(socket);
+    }
+    // So many that others help to send, to some that read late.
+    for round in 0..2 {
+        for (number, socket) in crowd.iter_mut().enumerate() {
+            let mut bytes = Vec::new();
+            for id in 0..SETS {
+                let mut request = set(&format!("{number}"), json!([round, "x".repeat(500)]));
+                (request["id"], request["workspace"]) = (json!(100 + id), json!("w"));
+                bytes.extend(socket.framed(&request));
+            }
+            socket.send_bytes(&bytes).await;
+        }
+        let first = round * CROWD * SETS;
+        for socket in &mut crowd {
+            let (mut answers, mut events) = (Vec::new(), Vec::new());
+            while answers.len() as u64 + (events.len() as u64) < SETS + CROWD * SETS {
+                let heard = socket.next().await;
+                match heard["event"]["revision"].as_u64() {
+                    Some(revision) => events.push(revision),
+                    None => answers.push(heard["id"].as_u64().expect("an answer has a number")),
+                }
+            }
+            assert!(answers.iter().copied().eq(100..100 + SETS), "{answers:?}");
+            assert!(events.iter().copied().eq(first + 1..=first + CROWD * SETS), "{events:?}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn what_is_gone_or_too_many_is_refused() {
     let few = Settings { watches_per_connection_max: 2, watches_max: 3, ..settings() };
     let options = Options { keep_every: SHORT, ..Options::default() };

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 use crate::command::{Command, Query, Wish};
 use crate::numbers::Revision;
 use crate::pattern::Pattern;
-use crate::space::PlainSet;
 
 /// What a request asks for.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,20 +24,6 @@ pub enum Call {
     },
     /// A sign of life.
     Ping,
-}
-
-/// What is asked for most, borrowed from the frame that says so.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Plain<'a> {
-    /// An entry is set.
-    Set(PlainSet<'a>),
-    /// An entry is asked for as it is now.
-    Get {
-        /// In this namespace.
-        namespace: &'a str,
-        /// Under this key.
-        key: &'a str,
-    },
 }
 
 /// Which events.

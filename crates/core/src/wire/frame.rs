@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use super::call::{Call, Plain, Watch};
+use super::call::{Call, Watch};
 use super::fault::Fault;
 use super::fields::{FIELDS_MAX, Fields, Value};
 use super::operations::{Effect, Operation, operation};
@@ -108,21 +108,6 @@ impl<'a> Frame<'a> {
                 Some(operation) => self.operation(operation),
                 None => Err(Fault::UnknownCommand { command: name.to_owned() }),
             },
-        }
-    }
-
-    /// What is wanted, if it is plain: borrowed, and its names not checked yet.
-    pub fn plain(&self) -> Option<Plain<'_>> {
-        if self.idempotency_key.is_some() {
-            return None;
-        }
-        match self.command.as_deref()? {
-            "state.set" => usual::plain_set(&self.fields).map(Plain::Set),
-            "state.get" => {
-                let (namespace, key) = usual::plain_get(&self.fields)?;
-                Some(Plain::Get { namespace, key })
-            }
-            _ => None,
         }
     }
 

@@ -23,6 +23,7 @@
 //! Deliberately absent: bytes of any protocol. Sockets, headers and status codes are the doors'.
 
 mod answer;
+mod brief;
 mod call;
 mod fault;
 mod fields;
@@ -34,7 +35,8 @@ mod tests;
 mod usual;
 
 pub use answer::{write_answer, write_number, write_reply, write_text};
-pub use call::{Call, Plain, Watch};
+pub use brief::{Brief, Plain};
+pub use call::{Call, Watch};
 pub use fault::Fault;
 pub use fields::Fields;
 pub(crate) use frame::command_of;

@@ -9,7 +9,6 @@ use super::fields::{Fields, Value, plain_string};
 use crate::json::Json;
 use crate::names::{Key, NamespaceName};
 use crate::numbers::{Revision, Version};
-use crate::space::PlainSet;
 use crate::state::{self, Get, Set};
 
 /// The operation, if there is nothing unusual about it.
@@ -32,8 +31,7 @@ fn fill<T>(slot: &mut Option<T>, value: Option<T>) -> Option<()> {
     }
 }
 
-/// A set whose names are not checked yet.
-pub(super) fn plain_set<'a>(fields: &Fields<'a>) -> Option<PlainSet<'a>> {
+fn set(fields: &Fields<'_>) -> Option<Set> {
     let (mut namespace, mut key, mut value, mut version) = (None, None, None, None);
     for (name, given) in &fields.0 {
         let Value::Json(text) = given else { return None };
@@ -45,29 +43,9 @@ pub(super) fn plain_set<'a>(fields: &Fields<'a>) -> Option<PlainSet<'a>> {
             _ => return None,
         }
     }
-    let expected_version = version.map(Version);
-    Some(PlainSet { namespace: namespace?, key: key?, value: value?, expected_version })
-}
-
-fn set(fields: &Fields<'_>) -> Option<Set> {
-    let PlainSet { namespace, key, value, expected_version } = plain_set(fields)?;
-    let (namespace, key) = (NamespaceName::parse(namespace).ok()?, Key::parse(key).ok()?);
-    let set = Set::new(namespace, key, Json::trusted_text(value));
-    Some(Set { expected_version, ..set })
-}
-
-/// The namespace and the key of an entry that is asked for as it is now.
-pub(super) fn plain_get<'a>(fields: &Fields<'a>) -> Option<(&'a str, &'a str)> {
-    let (mut namespace, mut key) = (None, None);
-    for (name, given) in &fields.0 {
-        let Value::Json(text) = given else { return None };
-        match name.as_ref() {
-            "namespace" => fill(&mut namespace, plain_string(text))?,
-            "key" => fill(&mut key, plain_string(text))?,
-            _ => return None,
-        }
-    }
-    Some((namespace?, key?))
+    let (namespace, key) = (NamespaceName::parse(namespace?).ok()?, Key::parse(key?).ok()?);
+    let set = Set::new(namespace, key, Json::trusted_text(value?));
+    Some(Set { expected_version: version.map(Version), ..set })
 }
 
 fn get(fields: &Fields<'_>) -> Option<Get> {

@@ -61,8 +61,7 @@ impl Baton {
         if shard.settled().stopped().is_some() {
             return None;
         }
-        let now = shard.clock.now();
-        shard.machine().get_plainly(workspace, namespace, key, now)
+        shard.machine().get_plainly(workspace, namespace, key)
     }
 
     /// Waits until a group is durable, and helps to write it; answers with how far all is durable.

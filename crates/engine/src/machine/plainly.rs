@@ -34,11 +34,10 @@ impl Machine {
         workspace: &WorkspaceName,
         namespace: &str,
         key: &str,
-        now: Timestamp,
     ) -> Option<Held<Result<Answer, Rejection>>> {
         let resident = self.residents.get_mut(workspace)?;
         let entry = resident.space.get_plainly(namespace, key)?;
-        resident.used_at = now;
+        resident.is_read = true;
         let touched = entry.revision();
         Some(resident.seen(Ok(Reply::State(state::Reply::Entry(entry))), touched, self.durable))
     }

@@ -104,7 +104,7 @@ async fn many(visit: &Visit, text: &str) -> Result<Response<Body>, Refused> {
     }
     let mut answers: Vec<Option<Result<Answer, Problem>>> = Vec::new();
     answers.resize_with(calls.len(), || None);
-    let mut turn = Turn::new();
+    let mut turn = Turn::default();
     let mut waits = Vec::new();
     for (place, read) in calls.into_iter().enumerate() {
         answers[place] = match read {
@@ -122,7 +122,7 @@ async fn many(visit: &Visit, text: &str) -> Result<Response<Body>, Refused> {
     }
     let baton = &visit.shared.baton;
     turn.settle(baton).await;
-    while let Some((place, outcome)) = turn.next(baton) {
+    while let Some((place, outcome)) = turn.known(baton) {
         answers[place] = Some(outcome.map_err(|error| Problem::from(&error)));
     }
     for (place, waiting) in waits {

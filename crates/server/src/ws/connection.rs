@@ -1,11 +1,12 @@
-//! One WebSocket: reads all that is there, hands it in, waits once, writes once.
+//! One WebSocket: reads all that is there, hands it in, and leaves the rest to the couriers.
 //!
 //! ```text
-//!          ┌────────────────────── wait: readable, pushes, jobs, time ◀──┐
-//!          ▼                                                             │
-//!   receive ──▶ take in: decode, hand in ──▶ settle ──▶ answers ──▶ flush┘
-//!                  │ stalled: load, full group, watch       ▲
-//!                  └────────────────────────────────────────┘
+//!          ┌──────────────── wait: readable, jobs, time, the bag ◀──┐
+//!          ▼                                                        │
+//!   receive ──▶ take in: decode, hand in ──▶ flush: into the bag ───┘
+//!                  │                           │ behind TLS, or the peer takes nothing
+//!                  │ stalled: load, full       ▼
+//!                  └─────────────────────▶ settle: wait, answer, send
 //! ```
 //!
 //! Invariants:
@@ -21,11 +22,9 @@
 
 use std::cell::RefCell;
 use std::future::Future;
-use std::io::ErrorKind;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use baton::Error;
 use baton_core::wire::{Fault, Problem, Watch as Wanted};
@@ -33,24 +32,24 @@ use baton_core::{AgentId, Answer, Query, Request, WorkspaceName};
 use baton_handle::{Caller, Carrier};
 use baton_tls::Stream;
 use bytes::Bytes;
-use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf};
+use tokio::io::{AsyncRead, ReadBuf};
 use tokio::task::yield_now;
-use tokio::time::{Instant, Sleep, sleep, timeout};
+use tokio::time::{Instant, Sleep, sleep};
 
 use super::format::Format;
-use super::framing::{Broken, Decoder, Opcode, write, write_close};
+use super::framing::{Broken, Decoder};
 use super::jobs::Jobs;
 use super::outbox::Outbox;
 use super::pushes::Pushes;
 use crate::access::Authority;
-use crate::journal::{Level, Said, duration_us};
-use crate::line::Line;
+use crate::couriers::Bag;
 use crate::refusal::Refusal;
 use crate::shared::{Receiving, Shared, Watching};
 use crate::shares::Portion;
 use crate::turn::{Stalled, Turn};
 
 mod intake;
+mod saying;
 #[cfg(test)]
 mod tests;
 
@@ -99,17 +98,21 @@ enum Woken {
     Time,
     Closing,
     Expelled,
+    Returned,
 }
 
 struct Connection {
     shared: Arc<Shared>,
     stream: Stream,
+    /// By which others answer for it. None behind TLS.
+    bag: Option<Arc<Bag>>,
     decoder: Decoder,
     receiving: Receiving,
     /// What was received and not taken in.
     inbox: Vec<u8>,
     outbox: Outbox,
     turn: Turn<u64>,
+    /// What watches bring, if there is no bag to put it into.
     pushes: Pushes,
     jobs: Jobs,
     /// The last names that were used: nearly always the next ones too.
@@ -138,10 +141,13 @@ struct Connection {
 pub(super) async fn serve(
     shared: Arc<Shared>,
     (number, authority): (u64, Authority),
-    stream: Stream,
+    (stream, bag): (Stream, Option<Arc<Bag>>),
     received: Bytes,
     format: Format,
 ) {
+    if let Some(bag) = &bag {
+        bag.speaks(format);
+    }
     let _counted = Counted::new(&shared);
     let anonymous = AgentId::parse("anonymous").expect("it is a good name");
     let anonymous = authority.agent().cloned().unwrap_or(anonymous);
@@ -149,13 +155,8 @@ pub(super) async fn serve(
         decoder: Decoder::new(shared.settings.message_bytes_max),
         receiving: Receiving::new(Arc::clone(&shared)),
         inbox: received.to_vec(),
-        outbox: Outbox {
-            shared: Arc::clone(&shared),
-            format,
-            connection: number,
-            bytes: Vec::new(),
-        },
-        turn: Turn::new(),
+        outbox: Outbox::new(&shared, format, number),
+        turn: Turn::default(),
         pushes: Pushes::default(),
         jobs: Jobs::default(),
         workspace: None,
@@ -169,6 +170,7 @@ pub(super) async fn serve(
         has_more: false,
         silent: 0,
         alarm: Box::pin(sleep(shared.settings.ping_every)),
+        bag,
         shared: Arc::clone(&shared),
         stream,
     };
@@ -202,6 +204,7 @@ impl Connection {
         let mut closed = pin!(shared.closing.raised());
         let authority = self.authority.clone();
         let mut expelled = pin!(authority.ended());
+        self.label_bag().await;
         let mut ended = self.after_receiving(None).await.err();
         while ended.is_none() {
             let woken = std::future::poll_fn(|context| {
@@ -223,6 +226,7 @@ impl Connection {
                     self.after_receiving(None).await.err()
                 }
                 Woken::Time => self.look_after().await.err(),
+                Woken::Returned => self.look_into_bag().await.err(),
                 Woken::Closing => Some(self.say_farewell().await),
                 Woken::Expelled => Some(End::Close(1008, "the token is not valid any more")),
             };
@@ -233,7 +237,21 @@ impl Connection {
         ended.unwrap_or(End::Gone)
     }
 
+    /// This task is the one that is told of what could not be sent.
+    async fn label_bag(&mut self) {
+        if let Some(bag) = self.bag.clone() {
+            let label = |context: &mut Context<'_>| {
+                bag.belongs_to(context.waker());
+                Poll::Ready(())
+            };
+            std::future::poll_fn(label).await;
+        }
+    }
+
     fn poll_woken(&mut self, context: &mut Context<'_>) -> Poll<Woken> {
+        if self.has_returned() {
+            return Poll::Ready(Woken::Returned);
+        }
         if let Poll::Ready((id, outcome)) = self.jobs.poll(context) {
             return Poll::Ready(Woken::Done(id, outcome));
         }
@@ -254,9 +272,12 @@ impl Connection {
 
     /// Receives what is there and takes it in.
     fn poll_received(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<Stop>, End>> {
-        // Between two turns only questions can fill it, and the end of one wakes it.
         if self.is_full() {
-            return Poll::Pending;
+            // It is woken by the end of a question, or by the bag.
+            let is_out = self.bag.as_ref().is_some_and(|bag| bag.await_home(context.waker()));
+            if is_out || self.is_full() {
+                return Poll::Pending;
+            }
         }
         RECEIVED.with_borrow_mut(|buffer| {
             // Not `try_read`, which would have to be told once more that there is nothing left.
@@ -378,7 +399,8 @@ impl Connection {
 
     fn is_full(&self) -> bool {
         let settings = &self.shared.settings;
-        self.turn.len() + self.jobs.questions() >= settings.in_flight_max
+        let unanswered = self.bag.as_ref().map_or(0, |bag| bag.unanswered());
+        self.turn.len() + unanswered + self.jobs.questions() >= settings.in_flight_max
             || self.outbox.bytes.len() >= settings.unsent_bytes_max
     }
 
@@ -401,7 +423,7 @@ impl Connection {
         }
         self.count_received()?;
         self.watch_the_time();
-        self.settle().await
+        self.flush().await
     }
 
     /// A message of which a part has come must be there before long.
@@ -468,13 +490,13 @@ impl Connection {
         caller: &Caller,
         wanted: Wanted,
     ) -> Result<Option<Stop>, Problem> {
-        if self.pushes.has(id) {
+        if self.watches(|pushes| pushes.has(id)) {
             let fault = Fault::field("id", "a watch of this number is open");
             return Err(Problem::from(&fault));
         }
         let settings = &self.shared.settings;
         let max = settings.watches_per_connection_max;
-        if self.pushes.len() >= max {
+        if self.watches(|pushes| pushes.len()) >= max {
             return Err(Refusal::TooManyWatches { whose: "on this connection", max }.into());
         }
         let place = Watching::enter(&self.shared, &self.authority, &caller.workspace);
@@ -488,109 +510,10 @@ impl Connection {
             (false, from) => (watch.begun_at(), from),
         };
         self.outbox.begun(id, present, from);
-        self.pushes.add(id, watch, place);
+        match &self.bag {
+            Some(bag) => bag.watch(&mut self.outbox.bytes, (id, watch, place)),
+            None => self.pushes.add(id, watch, place),
+        }
         Ok(None)
-    }
-
-    /// Waits for what was handed in, answers it and sends that.
-    async fn settle(&mut self) -> Result<(), End> {
-        if !self.turn.is_empty() {
-            let shared = Arc::clone(&self.shared);
-            let (began, count) = (Instant::now(), self.turn.len());
-            self.turn.settle(&shared.baton).await;
-            if began.elapsed() >= shared.settings.slow {
-                self.note_slow(began.elapsed(), count);
-            }
-            while let Some((id, outcome)) = self.turn.next(&shared.baton) {
-                self.outbox.answer(id, &outcome);
-                if self.outbox.bytes.len() >= shared.settings.unsent_bytes_max {
-                    self.flush().await?;
-                }
-            }
-        }
-        self.flush().await
-    }
-
-    /// Writes down that a turn has taken long, and what was last asked for in it.
-    fn note_slow(&self, took: Duration, count: usize) {
-        let workspace = self.workspace.as_ref().map_or("", WorkspaceName::as_str);
-        let fields = [
-            ("connection", Said::Number(self.outbox.connection)),
-            ("workspace", Said::Text(workspace)),
-            ("agent", Said::Text(self.agent.as_str())),
-            ("requests", Said::Number(count as u64)),
-            ("duration_us", duration_us(took)),
-        ];
-        self.shared.settings.journal.note_again(Level::Warn, "operation.slow", &fields);
-    }
-
-    /// Sends all there is to send.
-    async fn flush(&mut self) -> Result<(), End> {
-        let mut sent = 0;
-        while sent < self.outbox.bytes.len() || self.stream.has_unsent() {
-            match self.stream.try_write(&self.outbox.bytes[sent..]) {
-                Ok(count) => sent += count,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    let deadline = self.shared.settings.write_deadline;
-                    match timeout(deadline, self.stream.writable()).await {
-                        Ok(Ok(())) => {}
-                        Ok(Err(_)) | Err(_) => return Err(End::Gone),
-                    }
-                }
-                Err(_) => return Err(End::Gone),
-            }
-        }
-        self.outbox.let_go();
-        Ok(())
-    }
-
-    /// Time has passed: asks for a sign of life, and leaves if there is none.
-    async fn look_after(&mut self) -> Result<(), End> {
-        let settings = &self.shared.settings;
-        self.alarm.set(sleep(settings.ping_every));
-        if self.unfinished_since.is_some_and(|since| since.elapsed() >= settings.body_deadline) {
-            return Err(End::Close(1008, "the message took too long"));
-        }
-        self.silent += 1;
-        match self.silent {
-            1 => Ok(()),
-            2 => {
-                write(&mut self.outbox.bytes, Opcode::Ping, b"");
-                self.flush().await
-            }
-            _ => Err(End::Close(1001, "no sign of life")),
-        }
-    }
-
-    /// The server ends: what was asked is answered, watchers learn where to resume, then the
-    /// connection is closed.
-    async fn say_farewell(&mut self) -> End {
-        // The engine is closing: it refuses every call that waits, and ends every watch with the
-        // revision to resume from.
-        while self.pushes.len() + self.jobs.questions() + self.jobs.waits() > 0 {
-            let outcome = std::future::poll_fn(|context| match self.jobs.poll(context) {
-                Poll::Ready(done) => Poll::Ready(Some(done)),
-                Poll::Pending if self.collect_pushes(context) => Poll::Ready(None),
-                Poll::Pending => Poll::Pending,
-            });
-            if let Some((id, outcome)) = outcome.await {
-                self.outbox.answer(id, &outcome);
-            }
-            if let Err(end) = self.flush().await {
-                return end;
-            }
-        }
-        End::Close(1001, "the server ends")
-    }
-
-    /// Ends the connection from this side, after the answers to what was handed in.
-    async fn close(mut self, code: u16, reason: &str) {
-        if self.settle().await.is_ok() {
-            write_close(&mut self.outbox.bytes, code, reason);
-            if self.flush().await.is_ok() {
-                let mut line = Line::new(self.stream, self.shared.settings.write_deadline);
-                let _ = line.shutdown().await;
-            }
-        }
     }
 }

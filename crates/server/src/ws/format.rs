@@ -7,7 +7,7 @@ use super::messagepack;
 
 /// How documents are written in frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Format {
+pub(crate) enum Format {
     /// As text.
     Json,
     /// As bytes.
@@ -16,7 +16,7 @@ pub(super) enum Format {
 
 impl Format {
     /// The first that is offered and known, and its name if one was offered at all.
-    pub(super) fn choose(offered: &[&str]) -> Option<(Self, Option<&'static str>)> {
+    pub(crate) fn choose(offered: &[&str]) -> Option<(Self, Option<&'static str>)> {
         let known = |name: &&str| match name.trim() {
             "baton.v1.json" => Some((Self::Json, Some("baton.v1.json"))),
             "baton.v1.msgpack" => Some((Self::MessagePack, Some("baton.v1.msgpack"))),
@@ -26,7 +26,7 @@ impl Format {
     }
 
     /// The JSON in a message of text, if that is this format.
-    pub(super) fn read_text(self, text: &str) -> Result<&str, Fault> {
+    pub(crate) fn read_text(self, text: &str) -> Result<&str, Fault> {
         match self {
             Self::Json => Ok(text),
             Self::MessagePack => {
@@ -37,7 +37,7 @@ impl Format {
     }
 
     /// The JSON in a message of bytes, if that is this format.
-    pub(super) fn read_bytes(self, bytes: &[u8]) -> Result<String, Fault> {
+    pub(crate) fn read_bytes(self, bytes: &[u8]) -> Result<String, Fault> {
         match self {
             Self::MessagePack => {
                 let mut text = Vec::new();
@@ -52,7 +52,7 @@ impl Format {
     }
 
     /// Appends a document, which is written as JSON, as a frame.
-    pub(super) fn write(self, out: &mut Vec<u8>, document: impl FnOnce(&mut Vec<u8>)) {
+    pub(crate) fn write(self, out: &mut Vec<u8>, document: impl FnOnce(&mut Vec<u8>)) {
         match self {
             Self::Json => write_with(out, Opcode::Text, document),
             Self::MessagePack => {

@@ -19,12 +19,12 @@ use crate::refusal::Refusal;
 use crate::shared::Shared;
 
 mod connection;
-mod format;
+pub(crate) mod format;
 pub mod framing;
 mod jobs;
 pub mod messagepack;
-mod outbox;
-mod pushes;
+pub(crate) mod outbox;
+pub(crate) mod pushes;
 
 use format::Format;
 
@@ -91,7 +91,7 @@ pub(crate) async fn open(
         // A peer that goes away during the handshake is nobody's concern.
         let Ok(upgraded) = upgrade.await else { return };
         let Ok(parts) = upgraded.downcast::<TokioIo<Line>>() else { return };
-        let stream = parts.io.into_inner().into_stream();
+        let stream = parts.io.into_inner().into_parts();
         connection::serve(shared, (number, authority), stream, parts.read_buf, format).await;
     };
     tokio::spawn(place.occupied(Box::pin(work)));

@@ -13,12 +13,12 @@ use crate::metrics::Door;
 use crate::shared::Shared;
 
 /// Frames that wait to be sent, and the counting of what they say.
-pub(super) struct Outbox {
-    pub(super) shared: Arc<Shared>,
-    pub(super) format: Format,
+pub(crate) struct Outbox {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) format: Format,
     /// Which connection it is.
-    pub(super) connection: u64,
-    pub(super) bytes: Vec<u8>,
+    pub(crate) connection: u64,
+    pub(crate) bytes: Vec<u8>,
 }
 
 /// Buffers that are kept for whoever writes next, by all connections of a thread.
@@ -41,8 +41,12 @@ fn room(bytes: &mut Vec<u8>) -> &mut Vec<u8> {
 }
 
 impl Outbox {
+    pub(crate) fn new(shared: &Arc<Shared>, format: Format, connection: u64) -> Self {
+        Self { shared: Arc::clone(shared), format, connection, bytes: Vec::new() }
+    }
+
     /// Everything was sent: an idle connection holds no buffer.
-    pub(super) fn let_go(&mut self) {
+    pub(crate) fn let_go(&mut self) {
         let mut bytes = std::mem::take(&mut self.bytes);
         bytes.clear();
         SPARE.with_borrow_mut(|spare| {
@@ -52,7 +56,7 @@ impl Outbox {
         });
     }
 
-    pub(super) fn answer(&mut self, id: u64, outcome: &Result<Answer, Error>) {
+    pub(crate) fn answer(&mut self, id: u64, outcome: &Result<Answer, Error>) {
         match outcome {
             Ok(answer) => {
                 self.shared.metrics.answered(Door::WebSocket, None);
@@ -66,7 +70,7 @@ impl Outbox {
         }
     }
 
-    pub(super) fn nothing_to_tell(&mut self, id: u64) {
+    pub(crate) fn nothing_to_tell(&mut self, id: u64) {
         self.shared.metrics.answered(Door::WebSocket, None);
         self.format.write(room(&mut self.bytes), |out| {
             begin(out, id);
@@ -74,7 +78,7 @@ impl Outbox {
         });
     }
 
-    pub(super) fn refuse(&mut self, id: Option<u64>, problem: &Problem) {
+    pub(crate) fn refuse(&mut self, id: Option<u64>, problem: &Problem) {
         self.shared.metrics.answered(Door::WebSocket, Some(problem.kind));
         self.shared.refused(self.connection, &problem.code);
         self.format.write(room(&mut self.bytes), |out| {
@@ -88,7 +92,7 @@ impl Outbox {
         });
     }
 
-    pub(super) fn push(&mut self, push: Push) {
+    pub(crate) fn push(&mut self, push: Push) {
         let Push { watch, item, is_last } = push;
         self.shared.metrics.pushed.add(1);
         self.format.write(room(&mut self.bytes), |out| {
@@ -117,7 +121,7 @@ impl Outbox {
     }
 
     /// A watch has begun: at this revision, and with events from that one on.
-    pub(super) fn begun(&mut self, id: u64, revision: Revision, from: Revision) {
+    pub(crate) fn begun(&mut self, id: u64, revision: Revision, from: Revision) {
         self.shared.metrics.answered(Door::WebSocket, None);
         self.format.write(room(&mut self.bytes), |out| {
             begin(out, id);

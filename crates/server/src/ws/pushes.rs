@@ -12,17 +12,17 @@ use crate::shared::Watching;
 use crate::shares::Portion;
 
 /// What a watch brings.
-pub(super) struct Push {
+pub(crate) struct Push {
     /// Which watch: the number of the request that began it.
-    pub(super) watch: u64,
+    pub(crate) watch: u64,
     /// What it brings, or how it ends.
-    pub(super) item: Result<Item, Error>,
+    pub(crate) item: Result<Item, Error>,
     /// Whether it is the last of its commit.
-    pub(super) is_last: bool,
+    pub(crate) is_last: bool,
 }
 
 /// One watch. It lets go of its place when it ends, whichever way.
-pub(super) struct Pushing {
+pub(crate) struct Pushing {
     watch: u64,
     stream: Option<(Watch, Watching)>,
     waker: Option<Waker>,
@@ -105,7 +105,7 @@ impl Stream for Pushing {
 /// The watches of one connection. Most have none, many have one, and few have more: the first is
 /// asked itself, and of the others only those that have something.
 #[derive(Default)]
-pub(super) struct Pushes {
+pub(crate) struct Pushes {
     // In boxes, so that ten thousand connections that watch nothing cost little.
     first: Option<Box<Pushing>>,
     others: Option<Box<SelectAll<Pushing>>>,
@@ -115,19 +115,19 @@ pub(super) struct Pushes {
 }
 
 impl Pushes {
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.count
     }
 
     /// Whether there is a watch of this number.
-    pub(super) fn has(&self, watch: u64) -> bool {
+    pub(crate) fn has(&self, watch: u64) -> bool {
         let others = self.others.iter().flat_map(|others| others.iter());
         let mut all = self.first.as_deref().into_iter().chain(others);
         all.any(|pushing| pushing.watch == watch && pushing.stream.is_some())
     }
 
     /// Adds a watch, whose place was taken.
-    pub(super) fn add(&mut self, watch: u64, stream: Watch, place: Watching) {
+    pub(crate) fn add(&mut self, watch: u64, stream: Watch, place: Watching) {
         let pushing = Pushing { watch, stream: Some((stream, place)), waker: None, line: None };
         if self.first.is_none() {
             self.first = Some(Box::new(pushing));
@@ -138,7 +138,7 @@ impl Pushes {
     }
 
     /// Ends a watch; whether there was one.
-    pub(super) fn end(&mut self, watch: u64) -> bool {
+    pub(crate) fn end(&mut self, watch: u64) -> bool {
         if self.first.as_ref().is_some_and(|first| first.watch == watch) {
             self.first = None;
             self.count -= 1;
@@ -158,7 +158,7 @@ impl Pushes {
         true
     }
 
-    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Push> {
+    pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Push> {
         let others_first = std::mem::take(&mut self.others_next);
         if others_first && let Poll::Ready(push) = self.poll_others(context) {
             return Poll::Ready(push);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use baton_core::wire::{Call, Fault, Fields, Frame, Problem};
+use baton_core::wire::{Brief, Call, Fault, Fields, Frame, Problem};
 use baton_core::{AgentId, IdempotencyKey, Query, Request, Wish, WorkspaceName};
 use baton_handle::Caller;
 
@@ -40,6 +40,11 @@ impl Connection {
     }
 
     fn take_frame(&mut self, text: &str) -> Option<Stop> {
+        let is_noted = self.shared.settings.journal.wants(Level::Debug);
+        if !is_noted && Brief::parse(text).is_some_and(|brief| self.do_plainly(&brief, text.len()))
+        {
+            return None;
+        }
         let frame = match Frame::parse(text) {
             Ok(frame) => frame,
             Err(fault) => {
@@ -52,7 +57,7 @@ impl Connection {
                 .refuse(None, &Problem::from(&Fault::MissingField { field: "id".to_owned() }));
             return None;
         };
-        if self.shared.settings.journal.wants(Level::Debug) {
+        if is_noted {
             self.note_asked(text, &frame);
         }
         match self.hand_in(id, frame, text.len()) {
@@ -70,11 +75,8 @@ impl Connection {
         mut frame: Frame<'_>,
         bytes: usize,
     ) -> Result<Option<Stop>, Problem> {
-        self.remember_names(&frame)?;
+        self.remember_names(frame.workspace.as_deref(), frame.agent.as_deref())?;
         self.portion.take(bytes);
-        if self.do_plainly(id, &frame) {
-            return Ok(None);
-        }
         let key = frame.idempotency_key.take();
         let call = frame.call().map_err(|fault| Problem::from(&fault))?;
         if let Some(workspace) = &self.workspace {
@@ -89,7 +91,7 @@ impl Connection {
                 return Ok(Some(Stop::Watch { caller, wanted, id }));
             }
             Call::Unwatch { watch } => {
-                if !self.pushes.end(watch) {
+                if !self.watches(|pushes| pushes.end(watch)) {
                     let fault = Fault::field("watch", "there is no watch of this number");
                     return Err(Problem::from(&fault));
                 }
@@ -126,15 +128,19 @@ impl Connection {
         self.shared.settings.journal.note(Level::Debug, "operation.asked", &fields);
     }
 
-    /// Does what nearly everybody wants the short way; false if it is not that.
-    fn do_plainly(&mut self, id: u64, frame: &Frame<'_>) -> bool {
+    /// Does what nearly everybody wants the short way; if that cannot be, nothing has happened.
+    fn do_plainly(&mut self, brief: &Brief<'_>, bytes: usize) -> bool {
+        if self.remember_names(Some(brief.workspace), brief.agent).is_err() {
+            return false;
+        }
         let Some(workspace) = &self.workspace else { return false };
-        let Some(plain) = frame.plain() else { return false };
+        let Brief { id, plain, .. } = brief;
         if !self.authority.permits_all(workspace)
-            || !self.turn.do_plainly(&self.shared.baton, workspace, &self.agent, &plain, id)
+            || !self.turn.do_plainly(&self.shared.baton, workspace, &self.agent, plain, *id)
         {
             return false;
         }
+        self.portion.take(bytes);
         self.answer_what_is_ready();
         true
     }
@@ -197,9 +203,13 @@ impl Connection {
         self.jobs.ask(id, aside(Arc::clone(&self.shared), caller, query));
     }
 
-    fn remember_names(&mut self, frame: &Frame<'_>) -> Result<(), Problem> {
+    fn remember_names(
+        &mut self,
+        workspace: Option<&str>,
+        agent: Option<&str>,
+    ) -> Result<(), Problem> {
         let bad = |field: &str, error| Problem::from(&Fault::field(field, error));
-        match &frame.workspace {
+        match workspace {
             None => self.turn_to(None),
             Some(name) if self.workspace.as_ref().is_some_and(|known| known.as_str() == name) => {}
             Some(name) => {
@@ -207,7 +217,8 @@ impl Connection {
                 self.turn_to(Some(name));
             }
         }
-        match &frame.agent {
+        match agent {
+            None if self.agent == self.anonymous => {}
             None => self.agent = self.anonymous.clone(),
             Some(name) if self.agent.as_str() == name => {}
             Some(name) => {

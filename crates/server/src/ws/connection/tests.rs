@@ -19,8 +19,8 @@ async fn a_connection_is_small() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("there is a free port");
     let address = listener.local_addr().expect("it listens");
     let stream = TcpStream::connect(address).await.expect("it listens");
-    let serving =
-        serve(shared, (1, Authority::default()), Stream::from(stream), Bytes::new(), Format::Json);
+    let whole = (Stream::from(stream), None);
+    let serving = serve(shared, (1, Authority::default()), whole, Bytes::new(), Format::Json);
     let bytes = size_of_val(&serving);
     assert!(bytes <= BYTES_MAX, "a connection takes {bytes} bytes");
 }
