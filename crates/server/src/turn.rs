@@ -151,6 +151,13 @@ impl<T> Turn<T> {
         let _ = baton.settled(last).await;
     }
 
+    /// The next answer, after that.
+    pub(crate) fn next(&mut self, baton: &Baton) -> Option<(T, Result<Answer, Error>)> {
+        let next = self.known(baton);
+        assert!(next.is_some() || self.is_empty(), "it was waited for");
+        next
+    }
+
     /// The next answer, if its fate is known.
     pub(crate) fn known(&mut self, baton: &Baton) -> Option<(T, Result<Answer, Error>)> {
         let fate = baton.fate(self.waiting.front()?.1.group())?;

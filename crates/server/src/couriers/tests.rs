@@ -265,9 +265,8 @@ async fn a_peer_that_is_gone_is_said_to_be() {
 async fn couriers_go_home_and_leave_nothing_behind() {
     let office = Office::open().await;
     let (bag, _peer) = office.bag().await;
-    office.set(&mut Turn::default(), 1);
     let mut turn = Turn::default();
-    office.set(&mut turn, 2);
+    office.set(&mut turn, 1);
     assert!(matches!(bag.pack(&mut Vec::new(), &mut turn), Packed::Yes));
     assert_eq!(Arc::strong_count(&bag), 2, "it is with those who wait");
     drop(office.crew);

@@ -122,7 +122,7 @@ async fn many(visit: &Visit, text: &str) -> Result<Response<Body>, Refused> {
     }
     let baton = &visit.shared.baton;
     turn.settle(baton).await;
-    while let Some((place, outcome)) = turn.known(baton) {
+    while let Some((place, outcome)) = turn.next(baton) {
         answers[place] = Some(outcome.map_err(|error| Problem::from(&error)));
     }
     for (place, waiting) in waits {

@@ -43,7 +43,7 @@ async fn what_is_lost_is_told_though_a_later_group_is_well() {
     loop {
         assert!(matches!(hand_in(&mut turn, set("before", 100_000), "before"), Handed::In));
         turn.settle(&baton).await;
-        match turn.known(&baton) {
+        match turn.next(&baton) {
             Some((_, Ok(answer))) => before = answer.revision.0,
             Some((_, Err(error))) => break assert_eq!(error, Error::Full),
             None => panic!("one was handed in"),
@@ -62,9 +62,9 @@ async fn what_is_lost_is_told_though_a_later_group_is_well() {
     assert!(matches!(hand_in(&mut turn, set("kept", 1), "kept"), Handed::In));
 
     turn.settle(&baton).await;
-    let (mark, outcome) = turn.known(&baton).expect("two were handed in");
+    let (mark, outcome) = turn.next(&baton).expect("two were handed in");
     assert_eq!((mark, outcome.map(drop)), ("lost", Err(Error::Full)));
-    let (mark, outcome) = turn.known(&baton).expect("two were handed in");
+    let (mark, outcome) = turn.next(&baton).expect("two were handed in");
     assert_eq!((mark, outcome.map(|answer| answer.revision.0)), ("kept", Ok(before + 1)));
     assert!(turn.is_empty());
 }

@@ -55,7 +55,7 @@ impl Connection {
             if began.elapsed() >= shared.settings.slow {
                 self.note_slow(began.elapsed(), count);
             }
-            while let Some((id, outcome)) = self.turn.known(&shared.baton) {
+            while let Some((id, outcome)) = self.turn.next(&shared.baton) {
                 self.outbox.answer(id, &outcome);
                 if self.outbox.bytes.len() >= shared.settings.unsent_bytes_max {
                     self.send().await?;
