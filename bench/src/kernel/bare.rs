@@ -59,7 +59,7 @@ impl Bare {
     /// Returns the last group that is durable.
     fn flush(&self) -> Outcome<u64> {
         match self.shard.flush() {
-            Flushed::Durable(_) | Flushed::Nothing => Ok(self.shard.machine().durable()),
+            Flushed::Durable { .. } | Flushed::Nothing => Ok(self.shard.machine().durable()),
             Flushed::Lost => Err("a log in memory does not fail".into()),
         }
     }

@@ -183,7 +183,7 @@ impl Crank {
 
     fn sync_loop(&self) {
         loop {
-            while self.write() {}
+            self.write_all();
             for workspace in self.shard.expire() {
                 self.want(Errand::Load(workspace), None);
             }
@@ -198,15 +198,15 @@ impl Crank {
             let goes_on = self.sync.wait(asleep);
             self.shard.settled().pass_on();
             if !goes_on {
-                while self.write() {}
+                self.write_all();
                 return;
             }
         }
     }
 
     fn until_deadline(&self) -> Duration {
-        let deadline = self.shard.machine().set_alarm();
         let now = self.shard.clock.now();
+        let deadline = self.shard.machine().set_alarm(now);
         deadline.map_or(SLEEP_MAX, |moment| {
             Duration::from_millis(moment.since(now)).clamp(Duration::from_millis(1), SLEEP_MAX)
         })
@@ -216,25 +216,26 @@ impl Crank {
         self.writing.load(Ordering::SeqCst) > 0
     }
 
-    /// Writes what was gathered; false if there was nothing. The caller looks afterwards whether
-    /// more was gathered, since others leave that to whoever writes.
-    fn write(&self) -> bool {
+    /// Writes what was gathered. The caller looks afterwards whether more was gathered, since
+    /// others leave that to whoever writes.
+    fn write(&self) -> Flushed {
         let flushed = {
             let _until_it_is_done = Writing::begin(&self.writing);
             self.shard.flush()
         };
-        match flushed {
-            Flushed::Nothing => false,
-            Flushed::Durable(took) => {
-                self.shard.tracks.synced(took);
-                let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
-                let average = self.write_nanoseconds.load(Ordering::Relaxed);
-                let average = average - (average >> AVERAGE_SHIFT) + (took >> AVERAGE_SHIFT);
-                self.write_nanoseconds.store(average, Ordering::Relaxed);
-                true
-            }
-            Flushed::Lost => true,
+        if let Flushed::Durable { took, .. } = flushed {
+            self.shard.tracks.synced(took);
+            let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+            let average = self.write_nanoseconds.load(Ordering::Relaxed);
+            let average = average - (average >> AVERAGE_SHIFT) + (took >> AVERAGE_SHIFT);
+            self.write_nanoseconds.store(average, Ordering::Relaxed);
         }
+        flushed
+    }
+
+    /// Writes whatever was gathered, until nothing is left.
+    fn write_all(&self) {
+        while self.write() != Flushed::Nothing {}
     }
 
     fn keep_loop(&self) {
@@ -348,6 +349,9 @@ impl Crank {
             return Ok(Submitted::Crowded(request, machine.open_group()));
         }
         let submitted = machine.submit(workspace, request, agent, now);
+        if let Ok(Taken::Waits { is_urgent: false, .. }) = &submitted {
+            machine.leave(now);
+        }
         let (oversleeps, told) = (machine.oversleeps(), machine.take_told());
         drop(machine);
         told.wake();
@@ -356,8 +360,9 @@ impl Crank {
         }
         Ok(match submitted {
             Ok(Taken::Decided(held)) => Submitted::Held(held),
-            Ok(Taken::Waits(call, group)) => {
-                Submitted::Waits(Waiting::new(Arc::clone(self), call, group))
+            Ok(Taken::Waits { call, group, is_urgent }) => {
+                let awaited = if is_urgent { group } else { 0 };
+                Submitted::Waits(Waiting::new(Arc::clone(self), call, awaited))
             }
             Err(Absent(request)) => Submitted::Absent(request),
         })
@@ -389,11 +394,11 @@ impl Crank {
     }
 
     /// Sees to the gathered group: writes it here if it is small and the disk quick, else wakes
-    /// the sync thread.
-    fn lead(&self) {
+    /// the sync thread. Whether others were answered by that who had waited longer.
+    fn lead(&self) -> bool {
         let options = &self.shard.options;
         if self.sync.rung.load(Ordering::SeqCst) {
-            return;
+            return false;
         }
         let (batches, bytes) = {
             let machine = self.shard.machine();
@@ -402,25 +407,26 @@ impl Crank {
                     // Somebody else writes it, for reasons of their own, and will not look.
                     self.sync.ring();
                 }
-                return;
+                return false;
             }
             machine.gathered()
         };
         if batches == 0 {
-            return;
+            return false;
         }
         let average = Duration::from_nanos(self.write_nanoseconds.load(Ordering::Relaxed));
         let small = batches <= options.inline_batches_max && bytes <= options.inline_bytes_max;
         if !small || average > options.inline_write_max {
             self.sync.ring();
-            return;
+            return false;
         }
-        self.write();
+        let flushed = self.write();
         self.shard.settled().pass_on();
         if self.shard.machine().gathered().0 > 0 {
             // Not one of those who gathered it: a future may be held and not polled for long.
             self.sync.ring();
         }
+        matches!(flushed, Flushed::Durable { ends_waits: true, .. })
     }
 }
 
@@ -506,7 +512,11 @@ impl Future for Durable<'_> {
                     return Poll::Pending;
                 }
                 Stage::Waiting => {
-                    self.crank.lead();
+                    if self.crank.lead() {
+                        // A lock that was let go of is worth more to whoever gets it.
+                        context.waker().wake_by_ref();
+                        return Poll::Pending;
+                    }
                     fate = settled.fate(self.group);
                 }
                 Stage::Done => panic!("a future was polled after it was done"),

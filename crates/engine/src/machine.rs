@@ -43,6 +43,10 @@ use crate::history::{History, Place, Tail};
 use crate::watch::{Notices, Wakers, Watchers};
 use group::Group;
 
+/// How long what nobody waits for stays unwritten if nothing comes after it: as long as one hardly
+/// notices, and many times what a write takes.
+const LEFT_MS_MAX: u64 = 5;
+
 /// Something that may be seen only when a group is durable.
 #[derive(Debug)]
 #[must_use]
@@ -73,8 +77,16 @@ impl<T> Held<T> {
 pub enum Taken {
     /// It was decided.
     Decided(Held<Result<Answer, Rejection>>),
-    /// It waits; others may see that once this group is durable.
-    Waits(Arc<Call>, u64),
+    /// It waits.
+    Waits {
+        /// Whoever asked.
+        call: Arc<Call>,
+        /// Others may see that it waits once this group is durable.
+        group: u64,
+        /// Whether somebody else is told something by that group. If not, it may be written with
+        /// whatever comes next: see [`Machine::leave`].
+        is_urgent: bool,
+    },
 }
 
 impl Taken {
@@ -82,7 +94,7 @@ impl Taken {
     pub fn decided(self) -> Held<Result<Answer, Rejection>> {
         match self {
             Self::Decided(held) => held,
-            Self::Waits(..) => panic!("nobody asked to wait"),
+            Self::Waits { .. } => panic!("nobody asked to wait"),
         }
     }
 }
@@ -162,6 +174,8 @@ pub struct Machine {
     told: Wakers,
     /// When the driver will look again by itself; none if it will not.
     alarm: Option<Timestamp>,
+    /// By when what was left is to be written, even if nothing comes after it.
+    left: Option<Timestamp>,
 }
 
 impl Machine {
@@ -181,6 +195,7 @@ impl Machine {
             served_since: now,
             told: Wakers::default(),
             alarm: None,
+            left: None,
         }
     }
 
@@ -225,7 +240,7 @@ impl Machine {
                     None => watchers.deliver(&Notices::of(&live), told),
                 }
             }
-            return Ok(resident.taken(workspace, committed.outcome, group));
+            return Ok(resident.taken(workspace, committed.outcome, group, false));
         };
         resident.enter(&mut self.open, workspace, before);
         let deadline = resident.space.next_deadline();
@@ -244,7 +259,8 @@ impl Machine {
         let group =
             if baton_core::planted::is("machine.answer_before_durable") { 0 } else { group };
         // Whoever waits is registered first: a reaction may have ended the wait already.
-        let taken = resident.taken(workspace, committed.outcome, group);
+        let is_urgent = is_watched || !committed.ended.is_empty();
+        let taken = resident.taken(workspace, committed.outcome, group, is_urgent);
         for Ended { wait, reply, .. } in committed.ended {
             // Whoever is not on the list is gone.
             if let Some(call) = resident.calls.remove(&wait) {
@@ -559,21 +575,29 @@ impl Machine {
         due.map(|(_, workspace)| workspace.clone()).collect()
     }
 
+    /// What was gathered last may be written with whatever comes next: nobody is told anything by
+    /// it. If nothing comes, the driver looks after it soon.
+    pub fn leave(&mut self, now: Timestamp) {
+        self.left.get_or_insert(now.after(LEFT_MS_MAX));
+    }
+
     /// When time next causes something anywhere.
     pub fn next_deadline(&self) -> Option<Timestamp> {
         self.deadlines.first().map(|(moment, _)| *moment)
     }
 
-    /// The driver sleeps until time next causes something, and no longer.
-    pub fn set_alarm(&mut self) -> Option<Timestamp> {
-        self.alarm = self.next_deadline();
+    /// The driver has written what was gathered, and sleeps until time next causes something, and
+    /// no longer. While things are being left it looks again soon, so that nobody has to wake it.
+    pub fn set_alarm(&mut self, now: Timestamp) -> Option<Timestamp> {
+        let soon = self.left.take().map(|_| now.after(LEFT_MS_MAX));
+        self.alarm = self.next_deadline().into_iter().chain(soon).min();
         self.alarm
     }
 
-    /// Whether time causes something before the driver looks again: then it must be woken. Asked
+    /// Whether something is to be done before the driver looks again: then it must be woken. Asked
     /// under the lock under which the alarm is set, or a deadline could fall between the two.
     pub fn oversleeps(&self) -> bool {
-        let next = self.next_deadline();
+        let next = self.next_deadline().into_iter().chain(self.left).min();
         next.is_some_and(|next| self.alarm.is_none_or(|alarm| next < alarm))
     }
 

@@ -72,8 +72,13 @@ struct Busy {
 pub enum Flushed {
     /// There was nothing to write, or a group is on its way already.
     Nothing,
-    /// A group is durable; it took this long.
-    Durable(Duration),
+    /// A group is durable.
+    Durable {
+        /// It took this long.
+        took: Duration,
+        /// Calls that had waited are answered by it.
+        ends_waits: bool,
+    },
     /// The group was not written, and all that is not durable is forgotten.
     Lost,
 }
@@ -181,9 +186,12 @@ impl<L: Log> Shard<L> {
                 let wakers = machine.confirm(tail, bytes);
                 let durable = machine.durable();
                 drop(machine);
+                let ends_waits = !wakers.calls.is_empty();
+                // Whoever gets a lock first, and whoever let go of it after that.
+                let others = wakers.answer();
                 self.settled.reach(durable);
-                self.settled.wake(wakers.answer());
-                return Flushed::Durable(watch.elapsed());
+                self.settled.wake(others);
+                return Flushed::Durable { took: watch.elapsed(), ends_waits };
             }
             Err(AppendError::Full) => Error::Full,
             Err(error @ AppendError::TooLarge { .. }) => Error::Storage { what: error.to_string() },

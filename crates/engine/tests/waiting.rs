@@ -7,6 +7,7 @@ use std::task::{Context, Poll, Waker};
 
 use baton::core::lock::{Acquire, Command, Hold, Lock, Query, Reply as LockReply};
 use baton::core::{Kind, LockName, Reply, Token};
+use baton::log::Log;
 use baton::log::faulty::FaultyDisk;
 use baton::{Baton, Error, Workspace};
 use serde_json::json;
@@ -88,6 +89,26 @@ async fn a_lock_goes_from_hand_to_hand_in_the_order_of_arrival() {
         held = next;
     }
     assert_eq!(line(&ada).await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn whoever_gets_a_lock_learns_of_it_before_whoever_let_go() {
+    let (baton, _log, _clock) = in_memory();
+    let ada = workspace(&baton);
+    let held = take(&ada, 0).await.unwrap().expect("it is free");
+    let call = begin(&baton, "bob", 60_000).await;
+    release(&ada, held.token).await.unwrap();
+    assert!(call.is_finished(), "it was kept waiting by somebody who is in no hurry");
+}
+
+/// Nobody is told anything by it, so nobody writes it at once.
+#[tokio::test]
+async fn a_call_that_waits_is_written_down_though_nothing_comes_after_it() {
+    let (baton, log, _clock) = in_memory();
+    take(&workspace(&baton), 0).await.unwrap().expect("it is free");
+    let before = log.tail();
+    let _call = tokio::spawn(async move { take(&agent(&baton, "bob"), 60_000).await });
+    eventually("it is in the log", async || log.tail() > before).await;
 }
 
 #[tokio::test]

@@ -132,7 +132,7 @@ impl World {
                 };
                 match taken {
                     Taken::Decided(answer) => Waiting::Request { probe, answer },
-                    Taken::Waits(call, group) => {
+                    Taken::Waits { call, group, .. } => {
                         Waiting::Queued { probe, call, group, is_gone: false }
                     }
                 }

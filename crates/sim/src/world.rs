@@ -267,7 +267,7 @@ impl World {
         self.notice_loss()?;
         match flushed {
             Flushed::Nothing => return Ok(true),
-            Flushed::Durable(_) => self.trace.tell(|| "flushed".to_owned()),
+            Flushed::Durable { .. } => self.trace.tell(|| "flushed".to_owned()),
             Flushed::Lost => {
                 self.trace.tell(|| "flush: nothing was written, or it is unknown".to_owned());
             }

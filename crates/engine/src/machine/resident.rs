@@ -17,6 +17,7 @@ impl Resident {
         workspace: &WorkspaceName,
         outcome: Outcome,
         group: u64,
+        is_urgent: bool,
     ) -> Taken {
         let wait = match outcome {
             Outcome::Answered(answer) => return Taken::Decided(Held::new(Ok(answer), group)),
@@ -27,7 +28,7 @@ impl Resident {
             let reason = "the same request came again and waits in its place".to_owned();
             before.settle(Err(Error::Unknown { reason }));
         }
-        Taken::Waits(call, group)
+        Taken::Waits { call, group, is_urgent }
     }
 
     /// Joins the group that is being gathered, with the revision before its first change there.

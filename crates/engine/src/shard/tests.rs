@@ -6,16 +6,17 @@ use std::sync::Arc;
 use baton_core::state::{self, Delete, Diff, Get, History, Query as StateQuery, Set};
 use baton_core::wire::{Call, Frame};
 use baton_core::{
-    AgentId, Answer, Command, Json, Key, LockName, NamespaceName, Query, Rejection, Request,
-    Revision, Rules, Timestamp, Wish, WorkspaceName, lock, namespace, workspace,
+    AgentId, Answer, Command, Json, Key, LockName, NamespaceName, Pattern, Query, Rejection,
+    Request, Revision, Rules, Timestamp, Wish, WorkspaceName, lock, namespace, workspace,
 };
 use baton_log::faulty::{FaultyDisk, Operation};
 use baton_log::{FileLog, Log, MemoryLog, Options as LogOptions, Prepare};
 
 use crate::clock::{Clock, ManualClock};
-use crate::machine::{Asked, Held, Taken};
+use crate::machine::{Absent, Asked, Held, Taken};
 use crate::options::Options;
 use crate::shard::{Flushed, Shard};
+use crate::watch::Filter;
 
 fn open<L: Log>(log: L) -> Shard<L> {
     let clock = Arc::new(ManualClock::at(Timestamp(1_000_000)));
@@ -51,7 +52,7 @@ fn write<L: Log>(shard: &Shard<L>, namespace: NamespaceName, text: &str) {
 
 fn write_durably<L: Log>(shard: &Shard<L>, text: &str) {
     write(shard, NamespaceName::shared(), text);
-    assert!(matches!(shard.flush(), Flushed::Durable(_)));
+    assert!(matches!(shard.flush(), Flushed::Durable { .. }));
 }
 
 fn keep_one_revision<L: Log>(shard: &Shard<L>) {
@@ -183,7 +184,7 @@ fn a_difference_is_the_work_of_who_made_it() {
     let _ =
         submit(&shard, state::Command::Delete(Delete { namespace, key, expected_version: None }));
     let _ = submit(&shard, namespace::Command::Delete { name: notes() });
-    assert!(matches!(shard.flush(), Flushed::Durable(_)));
+    assert!(matches!(shard.flush(), Flushed::Durable { .. }));
     let name = name();
     let past = shard.past(&name, Revision(4)).unwrap();
     let changes = past.diff(&Diff { namespace: None, from: Revision(2), to: None }).unwrap();
@@ -209,7 +210,7 @@ fn history_knows_that_a_namespace_went_within_the_same_commit() {
     let wish = Wish::Transaction { require: Vec::new(), commands };
     let request = Request { wish, idempotency_key: None };
     let _ = shard.submit(&name(), request, &AgentId::parse("ada").unwrap()).ok().unwrap();
-    assert!(matches!(shard.flush(), Flushed::Durable(_)));
+    assert!(matches!(shard.flush(), Flushed::Durable { .. }));
 
     let name = name();
     let past = shard.past(&name, Revision(3)).unwrap();
@@ -246,7 +247,7 @@ fn nobody_wants_to_evict_a_workspace_in_which_somebody_waits() {
         taken
     };
     assert!(matches!(take("ada", None), Taken::Decided(_)));
-    let Taken::Waits(call, _) = take("bob", Some(3_600_000)) else { panic!("it is held") };
+    let Taken::Waits { call, .. } = take("bob", Some(3_600_000)) else { panic!("it is held") };
     let idle_ms = u64::try_from(Options::default().idle.as_millis()).unwrap();
     let do_everything = || {
         clock.advance(idle_ms);
@@ -295,7 +296,7 @@ fn a_deadline_before_the_alarm_wakes_the_driver() {
         let _ =
             submit(&shard, lock::Command::Acquire(lock::Acquire { name, ttl_ms, wait_ms: None }));
     };
-    let alarm = |shard: &Shard<MemoryLog>| shard.machine().set_alarm();
+    let alarm = |shard: &Shard<MemoryLog>| shard.machine().set_alarm(Timestamp(1_000_000));
     assert_eq!(alarm(&shard), None);
     take("door", 60_000);
     assert!(shard.machine().oversleeps(), "it would never look");
@@ -305,4 +306,39 @@ fn a_deadline_before_the_alarm_wakes_the_driver() {
     assert!(!shard.machine().oversleeps(), "it looks before that");
     take("window", 30_000);
     assert!(shard.machine().oversleeps(), "it would look too late");
+}
+
+/// That somebody waits is worth a write of its own only to those who are told of it.
+#[test]
+fn a_wait_is_urgent_if_somebody_is_told_of_it() {
+    let shard = open(MemoryLog::default());
+    let take = |agent: &str| {
+        let (name, wait_ms) = (LockName::parse("door").unwrap(), Some(60_000));
+        let acquire = lock::Command::Acquire(lock::Acquire { name, ttl_ms: None, wait_ms });
+        let agent = AgentId::parse(agent).unwrap();
+        match shard.submit(&self::name(), Command::from(acquire).into(), &agent) {
+            Ok(Taken::Waits { is_urgent, .. }) => Some(is_urgent),
+            Ok(Taken::Decided(_)) => None,
+            Err(Absent(_)) => panic!("it is loaded"),
+        }
+    };
+    assert_eq!(take("ada"), None, "it is free");
+    assert_eq!(take("bob"), Some(false), "nobody hears of it");
+    let filter = Filter { pattern: Pattern::parse("locks/*").unwrap(), kinds: Vec::new() };
+    let _watch = shard.watch(&name(), filter);
+    assert_eq!(take("eve"), Some(true), "somebody watches");
+}
+
+#[test]
+fn what_was_left_is_looked_after_soon_and_wakes_the_driver_once() {
+    let shard = open(MemoryLog::default());
+    let mut machine = shard.machine();
+    assert_eq!(machine.set_alarm(Timestamp(1_000)), None);
+    machine.leave(Timestamp(2_000));
+    assert!(machine.oversleeps(), "it would never look");
+    assert_eq!(machine.set_alarm(Timestamp(2_000)), Some(Timestamp(2_005)), "more may follow");
+    machine.leave(Timestamp(2_003));
+    assert!(!machine.oversleeps(), "it looks by itself");
+    assert_eq!(machine.set_alarm(Timestamp(2_005)), Some(Timestamp(2_010)));
+    assert_eq!(machine.set_alarm(Timestamp(2_010)), None, "nothing was left any more");
 }
