@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use baton_core::wait::Left;
 
 /// Everything that a long run must have met.
-pub const SOMETIMES: [&str; 151] = [
+pub const SOMETIMES: [&str; 154] = [
     "answer: version conflict",
     "answer: idempotent replay",
     "answer: idempotency key reused",
@@ -31,6 +31,7 @@ pub const SOMETIMES: [&str; 151] = [
     "artifact: deleted",
     "artifact: expired",
     "artifact: let go",
+    "artifact: named in a message",
     "artifact: put",
     "barrier: arrival withdrawn",
     "barrier: opened",
@@ -132,6 +133,8 @@ pub const SOMETIMES: [&str; 151] = [
     "reaction: stopped",
     "rule: removed",
     "rule: replaced",
+    "search: nothing",
+    "search: something",
     "secret: expired",
     "secret: put",
     "secret: revealed",

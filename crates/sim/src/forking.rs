@@ -180,7 +180,8 @@ impl World {
         let Taken::Decided(held) = taken else {
             return Err(broken("a write to a fork waits"));
         };
-        let before = self.auditor.fork(&id).and_then(|fork| fork.version(&namespace, &key));
+        let (fork, now) = (self.auditor.fork(&id), self.clock.now());
+        let before = fork.and_then(|fork| fork.version(&namespace, &key, now));
         if !self.flush()? || !self.is_in_memory(&id) {
             return Ok(());
         }

@@ -12,7 +12,7 @@ use baton_core::handoffs::{
 };
 use baton_core::{
     AgentId, Command, HandoffId, Json, Key, NamespaceName, Query, Request, TaskId, Token, Version,
-    Wish, agent,
+    Wish, agent, contracts,
 };
 
 use crate::agents::Action;
@@ -234,6 +234,7 @@ impl Handing {
                 HandoffQuery::List(list).into()
             }
             (5, _) => everybody(),
+            (6, _) if things.chance.once_in(2) => depending(things),
             (6, _) => {
                 let to = Some(things.agent.clone());
                 HandoffQuery::List(List { to, ..List::default() }).into()
@@ -335,6 +336,15 @@ impl Handing {
             self.known.remove(0);
         }
     }
+}
+
+/// Who depends on which keys, and what is wrong with those.
+fn depending(things: &mut Things<'_>) -> Query {
+    if things.chance.once_in(3) {
+        return contracts::Query::Check { namespace: None, schema: None }.into();
+    }
+    let limit = *things.chance.pick(&[None, Some(1), Some(1_000)]);
+    contracts::Query::Show { pattern: None, limit, cursor: None }.into()
 }
 
 fn everybody() -> Query {

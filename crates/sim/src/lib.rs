@@ -56,6 +56,7 @@ mod reading;
 mod recovery;
 pub mod ruling;
 pub mod saving;
+pub mod searching;
 mod serving;
 mod settling;
 pub mod sharing;

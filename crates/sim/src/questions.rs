@@ -5,13 +5,14 @@ use baton_core::{Pattern, Query, Revision, agent, namespace, workspace};
 
 use crate::forking::fork;
 use crate::ruling;
+use crate::searching;
 use crate::storing;
 use crate::things::Things;
 
 /// A question of somebody who has heard of revisions up to this one.
 pub fn question(things: &mut Things<'_>, heard_of: u64) -> Query {
     let at = if things.chance.once_in(3) { None } else { Some(moment(things, heard_of)) };
-    match things.chance.below(10) {
+    match things.chance.below(11) {
         0..=2 => {
             let (namespace, key) = things.place();
             StateQuery::Get(Get { namespace, key, at }).into()
@@ -49,6 +50,7 @@ pub fn question(things: &mut Things<'_>, heard_of: u64) -> Query {
             2 => namespace::Query::List { limit: None, cursor: None }.into(),
             _ => namespace::Query::Get { name: things.some_namespace() }.into(),
         },
+        9 => searching::question(things),
         _ => match things.chance.below(4) {
             0 => fork(things, heard_of),
             1 => agent::Query::Get { agent: things.agent.clone() }.into(),

@@ -2,9 +2,12 @@
 
 use baton::error::Error;
 use baton::history::past::Past;
+use baton_core::search::{Found, Search};
 use baton_core::state::{Change, Diff, History, Query};
 use baton_core::travel::At;
-use baton_core::{AgentId, Query as AnyQuery, Rejection, Revision, WorkspaceName, state};
+use baton_core::{
+    AgentId, Query as AnyQuery, Rejection, Revision, WorkspaceName, state, workspace,
+};
 
 use crate::auditor::{Audit, Ledger, demand};
 use crate::story::told;
@@ -26,6 +29,9 @@ impl World {
         match query {
             AnyQuery::State(query) => self.read_past(workspace, query, present),
             AnyQuery::At(..) => self.read_as_of(workspace, by, query, present),
+            AnyQuery::Workspace(workspace::Query::Search(search)) => {
+                self.search(workspace, search, present)
+            }
             query => self.fork(workspace, by, query, present),
         }
     }
@@ -82,6 +88,25 @@ impl World {
         self.sum_answer(&answer)?;
         self.coverage.met("answer: past of what is not state");
         self.auditor.ledger(workspace).past(asked, &answer, at.0)
+    }
+
+    /// Somebody looks for something, page by page.
+    fn search(&mut self, workspace: &WorkspaceName, search: &Search, present: Revision) -> Audit {
+        if !self.load(workspace)? {
+            return Ok(());
+        }
+        let slack = self.slack(workspace);
+        let past = self.server().shard.past(workspace, present);
+        let (at, found) = match past.and_then(|past| all_found(&past, search)) {
+            Ok(found) => found,
+            Err(error) => return self.no_past(workspace, error, present, slack),
+        };
+        let (query, count) = (&search.query, found.len());
+        self.trace.tell(|| format!("   `{query}` at {at} finds {count}"));
+        self.trace.sum_numbers(&[3, at.0, count as u64]);
+        self.coverage.met(if found.is_empty() { "search: nothing" } else { "search: something" });
+        demand!(at >= present, "a search shows revision {at}, {present} was durable before");
+        self.auditor.ledger(workspace).found(query, &found, at.0)
     }
 
     /// The past cannot be read: it is gone, or has not happened, or the disk is at fault.
@@ -171,6 +196,21 @@ fn all_pages(past: &Past<'_, TappedLog>, history: &History) -> Result<Vec<Change
         }
     }
     Err(Error::Storage { what: "history has no end".to_owned() })
+}
+
+/// Everything that fits, as of the revision of the last page.
+fn all_found(past: &Past<'_, TappedLog>, search: &Search) -> Result<(Revision, Vec<Found>), Error> {
+    let mut search = search.clone();
+    let mut all = Vec::new();
+    for _ in 0..PAGES_MAX {
+        let (revision, results) = past.search(&search)?;
+        all.extend(results.found);
+        match results.cursor {
+            Some(cursor) => search.cursor = Some(cursor),
+            None => return Ok((revision, all)),
+        }
+    }
+    Err(Error::Storage { what: "a search has no end".to_owned() })
 }
 
 fn differences(

@@ -13,6 +13,7 @@ use baton_core::{
 };
 
 use crate::agents::Action;
+use crate::storing::artifact;
 use crate::things::Things;
 
 /// Messages that an agent remembers.
@@ -218,6 +219,11 @@ fn somebody(things: &mut Things<'_>) -> AgentId {
     AgentId::parse(&format!("a{number}")).expect("a good name")
 }
 
+/// Something to say. Now and then it names an artifact, which may not be there.
 fn json(things: &mut Things<'_>) -> Json {
+    if things.chance.once_in(12) {
+        let text = format!(r#"{{"artifact":"{}"}}"#, artifact(things));
+        return Json::parse(text).expect("good JSON");
+    }
     Json::of(&format!("{}-{}", things.agent, things.chance.below(1_000))).expect("a text is JSON")
 }

@@ -1,4 +1,4 @@
-//! What an agent does that puts artifacts, and names them in entries.
+//! What an agent does that puts artifacts, and names them in entries. Messages name them, too.
 //!
 //! Nobody uploads bytes here: what becomes of those is tried where there are disks that fail
 //! (`crates/engine/tests/contents.rs`). This is about who names what, and for how long it stays.
@@ -12,7 +12,8 @@ use crate::things::Things;
 /// How many different contents there are in the world.
 const CONTENTS: u64 = 3;
 
-fn artifact(things: &mut Things<'_>) -> ArtifactId {
+/// One of few.
+pub(crate) fn artifact(things: &mut Things<'_>) -> ArtifactId {
     let number = u8::try_from(things.chance.below(CONTENTS)).unwrap_or_default();
     ArtifactId::of_digest(&[number; 32])
 }

@@ -261,7 +261,8 @@ fn group(things: &mut Things<'_>) -> GroupName {
     GroupName::parse(&name).expect("a good name")
 }
 
-fn task_type(things: &mut Things<'_>) -> TaskType {
+/// One of few types.
+pub(crate) fn task_type(things: &mut Things<'_>) -> TaskType {
     let name = *things.chance.pick(&["build", "test", "review"]);
     TaskType::parse(name).expect("a good name")
 }

@@ -12,7 +12,7 @@ const SEEDS_MAX: u64 = 300;
 const SEEDS_CLEAN: u64 = 100;
 
 /// Every planted bug, and what goes wrong with it.
-const PLANTED: [(&str, &str); 86] = [
+const PLANTED: [(&str, &str); 89] = [
     ("state.version_stands_still", "a write does not raise the version"),
     ("state.ignore_expected_version", "a stale write wins"),
     ("plainly.ignores_version", "a stale write wins the short way"),
@@ -48,6 +48,9 @@ const PLANTED: [(&str, &str); 86] = [
     ("artifact.held_expires", "an artifact goes although an entry names it"),
     ("artifact.forgets_holders", "after a restart nobody names an artifact"),
     ("artifact.let_go_long_ago", "an artifact goes as soon as it is let go"),
+    ("artifact.messages_hold_nothing", "an artifact goes although a message names it"),
+    ("search.misses_changes", "some changes are not found, and what they changed still is"),
+    ("contract.moved_is_unread", "nobody is known to depend on a key that moved to it"),
     ("checkpoint.stale_saves", "a worker that lost its lease saves"),
     ("checkpoint.frees_twice", "a chunk goes although a checkpoint has it"),
     ("checkpoint.head_forgotten", "a task goes on from another checkpoint after a restart"),

@@ -96,6 +96,10 @@ pub(super) fn gather(
 fn taken(handoff: &Handoff, is_wanted: &impl Fn(&str) -> bool, all: &mut Everything) {
     if let (Some(receiver), Some(receipt)) = (&handoff.receiver, &handoff.receipt) {
         for taken in &receipt.keys {
+            #[cfg(feature = "planted")]
+            if taken.moved && crate::planted::is("contract.moved_is_unread") {
+                continue;
+            }
             let key = match taken.key.split_once('/') {
                 Some((_, key)) if taken.moved => {
                     format!("{}/{key}", NamespaceName::of_agent(receiver))

@@ -1,9 +1,10 @@
-//! Artifacts as the auditor knows them: by what events say of them, and by the text of every entry.
+//! Artifacts as the auditor knows them: by what events say of them, and by the text of every entry
+//! and message.
 //!
-//! 1. An artifact that is named in an entry neither expires nor is deleted.
+//! 1. An artifact that is named in an entry or a message neither expires nor is deleted.
 //! 2. One that nobody names goes when its time is over, counted from when it was put or the last
 //!    entry let go of it, and not before.
-//! 3. What is shown of one is that, and how many entries name it.
+//! 3. What is shown of one is that, and how many entries and messages name it.
 //! 4. Nobody is refused for an artifact that is there, or for one that nobody names.
 
 use std::collections::BTreeMap;
@@ -82,9 +83,16 @@ impl Ledger {
         Ok(())
     }
 
-    /// How many entries name an artifact.
+    /// How many entries and messages name an artifact. A message does as long as it is known.
     fn names(&self, artifact: &ArtifactId, at: u64) -> usize {
-        self.facts(at).filter(|(_, fact)| fact.value.as_str().contains(artifact.as_str())).count()
+        let names_it = |text: &Json| text.as_str().contains(artifact.as_str());
+        let entries = self.facts(at).filter(|(_, fact)| names_it(&fact.value));
+        let messages = self.talks.all_at(at).filter(|message| {
+            let answer = message.request.iter().flat_map(|asked| &asked.answer);
+            let answer = answer.flat_map(|given| given.body.iter().chain(&given.error));
+            names_it(&message.body) || answer.into_iter().any(names_it)
+        });
+        entries.count() + messages.count()
     }
 
     /// An entry no longer has this value, and may have been the last to name an artifact.

@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use baton_core::state::{Event as StateEvent, Page, Removal};
-use baton_core::{Batch, Event, Key, NamespaceName, WorkspaceName, namespace};
+use baton_core::{Batch, Event, Key, NamespaceName, Timestamp, WorkspaceName, namespace};
 
 use super::ledger::{Fact, Ledger, Place};
 use super::presents::same_page;
@@ -60,9 +60,11 @@ impl Fork {
         self.batches.get(index)
     }
 
-    /// The version of an entry, if it is there.
-    pub fn version(&self, namespace: &NamespaceName, key: &Key) -> Option<u64> {
-        self.facts.get(&(namespace.clone(), key.clone())).map(|fact| fact.version)
+    /// The version of an entry, if it is there at a moment. One whose time is over is not, before
+    /// that is written down.
+    pub fn version(&self, namespace: &NamespaceName, key: &Key, now: Timestamp) -> Option<u64> {
+        let fact = self.facts.get(&(namespace.clone(), key.clone()))?;
+        fact.expires_at.is_none_or(|end| now < end).then_some(fact.version)
     }
 
     /// Its next batch is durable.

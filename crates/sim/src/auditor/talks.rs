@@ -232,6 +232,9 @@ impl Ledger {
         let Sent { expires_at, traceparent, request, .. } = sent;
         let names_some = self.artifacts.any_in(body);
         demand!(!names_some || *holds, "`{id}` names artifacts, and holds none");
+        if names_some {
+            coverage.met("artifact: named in a message");
+        }
         let last = self.talks.mail.last_key_value().map(|(last, _)| last);
         demand!(last.is_none_or(|last| last < id), "`{id}` comes after {last:?}");
         let late = expires_at.is_some_and(|moment| moment <= batch.time);
