@@ -27,6 +27,7 @@ mod following;
 mod group;
 mod plainly;
 mod resident;
+mod timing;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -42,10 +43,7 @@ use crate::error::Error;
 use crate::history::{History, Place, Tail};
 use crate::watch::{Notices, Wakers, Watchers};
 use group::Group;
-
-/// How long what nobody waits for stays unwritten if nothing comes after it: as long as one hardly
-/// notices, and many times what a write takes.
-const LEFT_MS_MAX: u64 = 5;
+use timing::move_deadline;
 
 /// Something that may be seen only when a group is durable.
 #[derive(Debug)]
@@ -543,77 +541,10 @@ impl Machine {
         tails.map(|(name, tail)| (name.clone(), Revision(tail.next().0 - 1))).collect()
     }
 
-    /// A workspace on disk wants to be woken at this time. The last word counts.
-    pub fn remember_deadline(&mut self, workspace: WorkspaceName, moment: Option<Timestamp>) {
-        self.forget_sleeper(&workspace);
-        if let Some(moment) = moment {
-            self.deadlines.insert((moment, workspace.clone()));
-            self.asleep.insert(workspace, moment);
-        }
-    }
-
-    fn forget_sleeper(&mut self, workspace: &WorkspaceName) {
-        if let Some((name, moment)) = self.asleep.remove_entry(workspace) {
-            self.deadlines.remove(&(moment, name));
-        }
-    }
-
     /// Workspaces in memory that have calls of webhooks to make.
     pub fn calling(&self) -> Vec<WorkspaceName> {
         let calling = self.residents.iter().filter(|(_, there)| there.space.reaction.is_calling());
         calling.map(|(workspace, _)| workspace.clone()).collect()
-    }
-
-    /// Workspaces that are not in memory, and in which time will cause something.
-    pub fn asleep(&self) -> Vec<WorkspaceName> {
-        self.asleep.keys().cloned().collect()
-    }
-
-    /// Workspaces for which time has caused something by now.
-    pub fn due(&self, now: Timestamp) -> Vec<WorkspaceName> {
-        let due = self.deadlines.iter().take_while(|(moment, _)| *moment <= now);
-        due.map(|(_, workspace)| workspace.clone()).collect()
-    }
-
-    /// What was gathered last may be written with whatever comes next: nobody is told anything by
-    /// it. If nothing comes, the driver looks after it soon.
-    pub fn leave(&mut self, now: Timestamp) {
-        self.left.get_or_insert(now.after(LEFT_MS_MAX));
-    }
-
-    /// When time next causes something anywhere.
-    pub fn next_deadline(&self) -> Option<Timestamp> {
-        self.deadlines.first().map(|(moment, _)| *moment)
-    }
-
-    /// The driver has written what was gathered, and sleeps until time next causes something, and
-    /// no longer. While things are being left it looks again soon, so that nobody has to wake it.
-    pub fn set_alarm(&mut self, now: Timestamp) -> Option<Timestamp> {
-        let soon = self.left.take().map(|_| now.after(LEFT_MS_MAX));
-        self.alarm = self.next_deadline().into_iter().chain(soon).min();
-        self.alarm
-    }
-
-    /// Whether something is to be done before the driver looks again: then it must be woken. Asked
-    /// under the lock under which the alarm is set, or a deadline could fall between the two.
-    pub fn oversleeps(&self) -> bool {
-        let next = self.next_deadline().into_iter().chain(self.left).min();
-        next.is_some_and(|next| self.alarm.is_none_or(|alarm| next < alarm))
-    }
-
-    /// Lets time cause what is due in a workspace. One that is not in memory tells its deadline
-    /// again when it is loaded.
-    pub fn expire(&mut self, workspace: &WorkspaceName, now: Timestamp) -> Result<(), Absent<()>> {
-        let Some(resident) = self.residents.get(workspace) else {
-            self.forget_sleeper(workspace);
-            return Err(Absent(()));
-        };
-        for command in resident.space.due(now) {
-            let held = self.submit(workspace, command.into(), &AgentId::engine(), now);
-            // Nobody waits for it; what time causes is seen by its events.
-            let _ = held.map_err(|_| Absent(()))?;
-        }
-        Ok(())
     }
 
     /// The oldest record that somebody still needs, and who.
@@ -636,19 +567,4 @@ pub struct Loaded {
     pub snapshot: Revision,
     /// Log bytes since then.
     pub bytes_since_snapshot: u64,
-}
-
-fn move_deadline(
-    deadlines: &mut BTreeSet<(Timestamp, WorkspaceName)>,
-    workspace: &WorkspaceName,
-    before: &mut Option<Timestamp>,
-    after: Option<Timestamp>,
-) {
-    if let Some(moment) = before.take() {
-        deadlines.remove(&(moment, workspace.clone()));
-    }
-    if let Some(moment) = after {
-        deadlines.insert((moment, workspace.clone()));
-    }
-    *before = after;
 }
