@@ -13,9 +13,9 @@ use crate::expression::Expression;
 use crate::handoffs::{Receiver, Selected};
 use crate::names::{
     AgentId, ArtifactId, BarrierName, BlobPlace, CheckpointId, CheckpointLabel, ContentName,
-    EventType, GroupName, HandlerName, HandoffId, IdempotencyKey, JoinId, Key, LockName, MediaType,
-    MessageId, NamespaceName, PipelineName, ReactionName, RuleName, SecretId, SemaphoreName,
-    StageName, StreamName, TaskId, TaskType, TopicName, Traceparent, WorkspaceName,
+    EventType, GroupName, HandlerName, HandoffId, IdempotencyKey, JoinId, Key, KeyName, LockName,
+    MediaType, MessageId, NamespaceName, PipelineName, ReactionName, RuleName, SecretId,
+    SemaphoreName, StageName, StreamName, TaskId, TaskType, TopicName, Traceparent, WorkspaceName,
 };
 use crate::numbers::{Generation, Revision, Token, Version, WaitId};
 use crate::patch_entry::{PatchEntry, PatchFields};
@@ -174,6 +174,11 @@ described! {
                 "additionalProperties": false,
             },
         ],
+    });
+    KeyName, "KeyName" => json_schema!({
+        "description": "A key, as `namespace/key`.",
+        "type": "string",
+        "pattern": SELECTED,
     });
     Selected, "Selected" => json_schema!({
         "description": "A key, as `namespace/key`, perhaps with the version it must have.",

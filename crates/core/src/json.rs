@@ -42,8 +42,11 @@ use serde_json::{Number, Value};
 use thiserror::Error;
 
 pub mod scan;
+mod shape;
 #[cfg(test)]
 pub(crate) mod tests;
+
+pub use shape::Shape;
 
 /// How deep lists and objects may nest. Far beyond what people and agents write, and half of what
 /// the parser itself stops at, so that a value inside a request still fits.

@@ -76,7 +76,6 @@ pub mod schema;
 pub mod search;
 pub mod secret;
 pub mod semaphore;
-mod shared;
 pub mod space;
 pub mod stamp;
 pub mod state;
@@ -102,9 +101,9 @@ pub use json::Json;
 pub use kind::Kind;
 pub use names::{
     AgentId, ArtifactId, BarrierName, BlobPlace, CheckpointId, CheckpointLabel, ContentName,
-    EventType, GroupName, HandlerName, HandoffId, IdempotencyKey, JoinId, Key, LockName, MediaType,
-    MessageId, NamespaceName, PipelineName, ReactionName, RuleName, SecretId, SemaphoreName,
-    StageName, StreamName, TaskId, TaskType, TopicName, Traceparent, WorkspaceName,
+    EventType, GroupName, HandlerName, HandoffId, IdempotencyKey, JoinId, Key, KeyName, LockName,
+    MediaType, MessageId, NamespaceName, PipelineName, ReactionName, RuleName, SecretId,
+    SemaphoreName, StageName, StreamName, TaskId, TaskType, TopicName, Traceparent, WorkspaceName,
 };
 pub use notice::Notice;
 pub use numbers::{Generation, Revision, Token, Version, WaitId};

@@ -14,6 +14,10 @@ use thiserror::Error;
 use crate::numbers::Revision;
 use crate::{limits, trace};
 
+mod key_name;
+
+pub use key_name::KeyName;
+
 /// Why a name was not taken.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize)]
 #[error("{what} `{given}` is not valid: {reason}")]
@@ -58,14 +62,13 @@ fn check_plain(
     if !text.starts_with(|first: char| first.is_ascii_alphanumeric()) {
         return Err(refuse(what, text, "it must begin with a letter or digit".into()));
     }
-    let allowed = |sign: char| sign.is_ascii_alphanumeric() || signs.contains(sign);
-    match text.chars().find(|sign| !allowed(*sign)) {
-        Some(_) => {
-            let reason = format!("only letters, digits and `{signs}` are allowed");
-            Err(refuse(what, text, reason))
-        }
-        None => Ok(()),
+    // What is not ASCII has no byte that is: no need to look at whole characters.
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || signs.as_bytes().contains(&byte);
+    if text.bytes().all(allowed) {
+        return Ok(());
     }
+    let reason = format!("only letters, digits and `{signs}` are allowed");
+    Err(refuse(what, text, reason))
 }
 
 /// Words with single dots between them, so that a type reads like `deploy.finished`.
@@ -125,9 +128,14 @@ macro_rules! name {
         impl $name {
             /// Checks the text and keeps it.
             pub fn parse(text: &str) -> Result<Self, NameError> {
-                let check: fn(&'static str, &str) -> Result<(), NameError> = $check;
-                check($what, text)?;
+                Self::check(text)?;
                 Ok(Self(text.into()))
+            }
+
+            /// Whether the text could be such a name.
+            pub fn check(text: &str) -> Result<(), NameError> {
+                let check: fn(&'static str, &str) -> Result<(), NameError> = $check;
+                check($what, text)
             }
 
             /// Comes before every name there can be, and is none: where a range begins.
@@ -428,7 +436,7 @@ impl NamespaceName {
 
     /// An agent's own namespace.
     pub fn of_agent(agent: &AgentId) -> Self {
-        Self(format!("agent:{agent}").into())
+        Self(["agent:", agent.as_str()].concat().into())
     }
 }
 

@@ -24,7 +24,7 @@ use std::{env, fs};
 
 use baton_core::checkpoint::{Piece, Recipe};
 use baton_core::expression::Expression;
-use baton_core::handoffs::{Handoff, LeftOut, Offer, Receipt as Got, Taken};
+use baton_core::handoffs::{Handoff, Offer, Receipt as Got};
 use baton_core::merge::Merge;
 use baton_core::receipt::Receipt;
 use baton_core::rules::{KeyRules, Rules};
@@ -626,19 +626,13 @@ fn handoff_with_everything() -> Handoff {
 
 fn handoffs() -> Vec<(&'static str, Event)> {
     let (handoff, until, wait) = (handoff_id, Timestamp(1_794_700_800_123), WaitId(70_000));
-    let whole = || Box::new(handoff_with_everything());
+    let whole = || Arc::new(handoff_with_everything());
     let plain: Offer = serde_json::from_str(r#"{"to":"ada"}"#).unwrap();
     let plain = Handoff::new(handoff_id(), ada(), plain, until);
     let said = || Some("because".to_owned());
-    let taken = Taken {
-        key: "agent:ada/plan".to_owned(),
-        version: Version(4),
-        bytes: 17,
-        kind: "object".to_owned(),
-        moved: true,
-    };
-    let left_out = LeftOut { key: "shared/brief".to_owned(), reason: "missing".to_owned() };
-    let receipt = Got { keys: vec![taken], state_bytes: 11, left_out: vec![left_out] };
+    let receipt = r#"{"keys":[{"key":"agent:ada/plan","version":4,"bytes":17,"kind":"object",
+        "moved":true}],"state_bytes":11,"left_out":[{"key":"shared/brief","reason":"missing"}]}"#;
+    let receipt: Got = serde_json::from_str(receipt).unwrap();
     let delivered =
         |wait| handoff::Event::Delivered { handoff: handoff(), receiver: ada(), until, wait };
     let (by, digest) = (ada(), "0011".to_owned());
@@ -654,7 +648,7 @@ fn handoffs() -> Vec<(&'static str, Event)> {
         handoff::Event::Completed { handoff: handoff(), result: Some(json("[2]")), changes };
     let (lease_ms, reason) = (Some(300_000), "deadline".to_owned());
     let events = vec![
-        ("handoff.offered", handoff::Event::Offered(Box::new(plain))),
+        ("handoff.offered", handoff::Event::Offered(Arc::new(plain))),
         ("handoff.offered with everything", handoff::Event::Offered(whole())),
         ("handoff.executed", handoff::Event::Executed(whole())),
         ("handoff.refused", handoff::Event::Refused(whole())),

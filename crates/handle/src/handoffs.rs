@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::future::IntoFuture;
+use std::sync::Arc;
 
 use baton_core::handoff::{Command, Query, Rejection, Reply as HandoffReply};
 use baton_core::handoffs::{
@@ -65,7 +66,7 @@ impl<C: Carrier> Handoffs<C> {
     pub async fn receive(&self, wait_ms: u64) -> Result<Option<Handoff>, C::Error> {
         let command = Command::Receive { wait_ms: Some(wait_ms) };
         match self.workspace.execute(command).await?.reply {
-            Reply::Handoff(HandoffReply::Received(found)) => Ok(found.map(|handoff| *handoff)),
+            Reply::Handoff(HandoffReply::Received(found)) => Ok(found.map(Arc::unwrap_or_clone)),
             reply => Err(C::Error::odd(&reply)),
         }
     }
@@ -80,7 +81,8 @@ impl<C: Carrier> Handoffs<C> {
     pub async fn accept_as(&self, accept: Accept) -> Result<Accepted, C::Error> {
         match self.workspace.execute(Command::Accept(accept)).await?.reply {
             Reply::Handoff(HandoffReply::Accepted { handoff, task, values }) => {
-                Ok(Accepted { handoff: *handoff, task: task.map(|task| *task), values })
+                let handoff = Arc::unwrap_or_clone(handoff);
+                Ok(Accepted { handoff, task: task.map(|task| *task), values })
             }
             reply => Err(C::Error::odd(&reply)),
         }
@@ -178,7 +180,7 @@ impl<C: Carrier> Handoffs<C> {
 
 fn record<F: Failure>(reply: Reply) -> Result<Handoff, F> {
     match reply {
-        Reply::Handoff(HandoffReply::Handoff(handoff)) => Ok(*handoff),
+        Reply::Handoff(HandoffReply::Handoff(handoff)) => Ok(Arc::unwrap_or_clone(handoff)),
         reply => Err(F::odd(&reply)),
     }
 }

@@ -11,8 +11,8 @@ use baton_core::handoffs::{
     Accept, ApprovalWanted, Complete, Handoff, List, Offer, OnLoop, Receiver, Selected, Status,
 };
 use baton_core::{
-    AgentId, Command, HandoffId, Json, Key, NamespaceName, Query, Request, TaskId, Token, Version,
-    Wish, agent, contracts,
+    AgentId, Command, HandoffId, Json, Key, KeyName, NamespaceName, Query, Request, TaskId, Token,
+    Version, Wish, agent, contracts,
 };
 
 use crate::agents::Action;
@@ -195,8 +195,9 @@ impl Handing {
                 if own { NamespaceName::of_agent(things.agent) } else { NamespaceName::shared() };
             let version = things.chance.once_in(6).then(|| Version(things.chance.below(3)));
             let key = if own { own_key(things) } else { things.key() };
-            let selected = Selected { namespace, key, version };
-            let again = keys.iter().any(|there| there.name() == selected.name());
+            let name = KeyName::parse(&format!("{namespace}/{key}")).expect("both are names");
+            let selected = Selected { name, version };
+            let again = keys.iter().any(|there| there.name == selected.name);
             if !again || things.chance.once_in(8) {
                 keys.push(selected);
             }

@@ -1,6 +1,7 @@
 //! Which namespaces a call touches, or would show something of.
 
 use crate::command::{Command, Query, Wish};
+use crate::handoffs::Selected;
 use crate::names::NamespaceName;
 use crate::pattern::Pattern;
 use crate::transaction::Precondition;
@@ -126,7 +127,9 @@ fn of_handoff(command: &handoff::Command) -> Sight {
         handoff::Command::Offer(offer)
         | handoff::Command::Execute(offer)
         | handoff::Command::Validate(offer) => {
-            Sight::These(offer.keys.iter().map(|selected| selected.namespace.clone()).collect())
+            let namespace = |selected: &Selected| NamespaceName::parse(selected.name.namespace());
+            let namespaces = offer.keys.iter().map(namespace);
+            Sight::These(namespaces.map(|it| it.expect("it was checked before")).collect())
         }
         // What was selected for it was seen by whoever offered it.
         handoff::Command::Receive { .. }

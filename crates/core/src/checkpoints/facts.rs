@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use serde::de::Deserializer;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use super::{Record, Rule};
 use crate::names::TaskId;
@@ -24,49 +23,11 @@ pub struct Facts {
 #[serde(rename_all = "snake_case")]
 pub enum Part {
     /// A chunk, by number.
-    Chunk(u32, #[serde(with = "shared")] Arc<str>),
+    Chunk(u32, Arc<str>),
     /// Which chunks a page has, by number.
-    Page(u32, #[serde(with = "shared")] Arc<[u32]>),
+    Page(u32, Arc<[u32]>),
     /// A checkpoint.
-    Record(#[serde(with = "shared")] Arc<Record>),
+    Record(Arc<Record>),
     /// A task that has checkpoints: how many were ever saved, and which is its head.
     Thread(TaskId, u64, u64),
-}
-
-/// Serde knows no shared things unless it is told to.
-mod shared {
-    use super::{Arc, Deserializer, Serialize, Serializer};
-
-    /// What a shared thing is made of when it is read.
-    pub(super) trait Shared: Serialize {
-        type Owned: serde::de::DeserializeOwned + Into<Arc<Self>>;
-    }
-
-    impl Shared for str {
-        type Owned = String;
-    }
-
-    impl Shared for [u32] {
-        type Owned = Vec<u32>;
-    }
-
-    impl Shared for super::Record {
-        type Owned = Self;
-    }
-
-    pub(super) fn serialize<T, S>(thing: &Arc<T>, to: S) -> Result<S::Ok, S::Error>
-    where
-        T: Shared + ?Sized,
-        S: Serializer,
-    {
-        (**thing).serialize(to)
-    }
-
-    pub(super) fn deserialize<'de, T, D>(from: D) -> Result<Arc<T>, D::Error>
-    where
-        T: Shared + ?Sized,
-        D: Deserializer<'de>,
-    {
-        <T::Owned as serde::Deserialize>::deserialize(from).map(Into::into)
-    }
 }

@@ -8,10 +8,10 @@ use super::writing::{Item, fenced, fit, named};
 use super::{Build, Context, LeftOut, Rejection, Why};
 use crate::agent::Status;
 use crate::entry::Entry;
-use crate::handoffs::{Handoff, Selected};
+use crate::handoffs::Handoff;
 use crate::json::Json;
 use crate::limits;
-use crate::names::{AgentId, NamespaceName, TaskId};
+use crate::names::{AgentId, KeyName, NamespaceName, TaskId};
 use crate::pattern::Pattern;
 use crate::refusal::within;
 use crate::space::Space;
@@ -128,11 +128,12 @@ impl Gathering<'_> {
         }
         if let Some(receipt) = &handoff.receipt {
             for taken in &receipt.keys {
-                let (key, version) = (named(&taken.key), taken.version);
+                let (key, version) = (named(taken.key.as_str()), taken.version);
                 let _ = writeln!(text, "Came along: {key} at version {version}.");
             }
             for missing in &receipt.left_out {
-                let _ = writeln!(text, "Did not: {}, {}.", named(&missing.key), missing.reason);
+                let _ =
+                    writeln!(text, "Did not: {}, {}.", named(missing.key.as_str()), missing.reason);
             }
         }
         self.push("handoffs", format!("hand-off {}", handoff.id), text);
@@ -158,11 +159,9 @@ impl Gathering<'_> {
         let Some(receipt) = &handoff.receipt else { return };
         for taken in &receipt.keys {
             let moved = handoff.receiver.as_ref().filter(|_| taken.moved);
-            let name = match (moved, taken.key.split_once('/')) {
-                (Some(receiver), Some((_, key))) => {
-                    format!("{}/{key}", NamespaceName::of_agent(receiver))
-                }
-                _ => taken.key.clone(),
+            let name = match moved {
+                Some(to) => format!("{}/{}", NamespaceName::of_agent(to), taken.key.key()),
+                None => taken.key.to_string(),
             };
             self.key(&name, true);
         }
@@ -247,11 +246,11 @@ impl Gathering<'_> {
 
     /// A key by its name; if it is not there, that may be worth telling.
     fn key(&mut self, name: &str, is_expected: bool) {
-        let Ok(selected) = Selected::parse(name) else { return };
+        let Ok(place) = KeyName::parse(name) else { return };
         if self.seen.contains(name) {
             return;
         }
-        match self.space.state.entry(&selected.namespace, &selected.key) {
+        match self.space.state.find(&place) {
             Some(entry) => self.entry(&entry),
             None if is_expected => {
                 self.seen.insert(name.to_owned());

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::gathering::{Everything, Known, entry, gather, place};
 use super::{By, Problem, Rejection, Reply, Trouble};
-use crate::handoffs::moving::kind_of;
+use crate::json::Shape;
 use crate::limits;
 use crate::names::{Key, NamespaceName};
 use crate::schema::Schema;
@@ -56,13 +56,12 @@ fn broken(space: &Space, all: &Everything) -> Result<Vec<Problem>, Rejection> {
                 None => (Trouble::Vanished, format!("`{key}` is not there")),
             },
             Some(entry) => {
-                let kind = kind_of(entry.value());
-                let other = known
-                    .readers
-                    .iter()
-                    .find(|reader| reader.kind.as_ref().is_some_and(|before| before != kind));
-                let Some(reader) = other else { continue };
-                let before = reader.kind.as_deref().unwrap_or_default();
+                let kind = Shape::of(entry.value());
+                let mut got =
+                    known.readers.iter().filter_map(|reader| Some((reader, reader.kind?)));
+                let Some((reader, before)) = got.find(|(_, before)| *before != kind) else {
+                    continue;
+                };
                 let who = &reader.who;
                 let version = reader.version.unwrap_or_default();
                 (
@@ -85,12 +84,12 @@ fn successor(
     all: &Everything,
 ) -> Result<Option<String>, Rejection> {
     let got = known.readers.iter().find(|reader| reader.by == By::Handoff);
-    let Some(kind) = got.and_then(|reader| reader.kind.as_deref()) else { return Ok(None) };
+    let Some(kind) = got.and_then(|reader| reader.kind) else { return Ok(None) };
     let Some((namespace, _)) = place(key) else { return Ok(None) };
     check_size(space, &namespace)?;
     let entries = space.state.everything(Some(&namespace), None);
     let fits = entries.filter(|entry| {
-        kind_of(entry.value()) == kind && known.givers.contains(entry.updated_by())
+        Shape::of(entry.value()) == kind && known.givers.contains(entry.updated_by())
     });
     let named = fits.map(|entry| (entry.revision(), format!("{namespace}/{}", entry.key())));
     let free = named.filter(|(_, name)| all.get(name).is_none_or(|other| other.readers.is_empty()));

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::{By, Contract, Present, Reader, Rejection, Reply};
 use crate::entry::Entry;
-use crate::handoffs::moving::kind_of;
 use crate::handoffs::{Handoff, List};
+use crate::json::Shape;
 use crate::judging::Check;
 use crate::limits;
 use crate::names::{AgentId, Key, NamespaceName};
@@ -100,11 +100,10 @@ fn taken(handoff: &Handoff, is_wanted: &impl Fn(&str) -> bool, all: &mut Everyth
             if taken.moved && crate::planted::is("contract.moved_is_unread") {
                 continue;
             }
-            let key = match taken.key.split_once('/') {
-                Some((_, key)) if taken.moved => {
-                    format!("{}/{key}", NamespaceName::of_agent(receiver))
-                }
-                Some(_) | None => taken.key.clone(),
+            let key = if taken.moved {
+                format!("{}/{}", NamespaceName::of_agent(receiver), taken.key.key())
+            } else {
+                taken.key.to_string()
             };
             if !is_wanted(&key) {
                 continue;
@@ -118,13 +117,13 @@ fn taken(handoff: &Handoff, is_wanted: &impl Fn(&str) -> bool, all: &mut Everyth
             match known.readers.iter_mut().find(same) {
                 Some(there) if there.version >= Some(taken.version) => {}
                 Some(there) => {
-                    (there.version, there.kind) = (Some(taken.version), Some(taken.kind.clone()));
+                    (there.version, there.kind) = (Some(taken.version), Some(taken.kind));
                 }
                 None => known.readers.push(Reader {
                     who: who.to_owned(),
                     by: By::Handoff,
                     version: Some(taken.version),
-                    kind: Some(taken.kind.clone()),
+                    kind: Some(taken.kind),
                 }),
             }
         }
@@ -198,7 +197,7 @@ fn contract(space: &Space, key: String, known: Known) -> Contract {
     let Known { readers, mut writers, .. } = known;
     let entry = entry(space, &key);
     writers.extend(entry.as_ref().map(|entry| entry.updated_by().to_string()));
-    let present = entry
-        .map(|entry| Present { version: entry.version(), kind: kind_of(entry.value()).to_owned() });
+    let present =
+        entry.map(|entry| Present { version: entry.version(), kind: Shape::of(entry.value()) });
     Contract { key, writers: writers.into_iter().collect(), readers, present }
 }

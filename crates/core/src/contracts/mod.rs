@@ -32,6 +32,7 @@ use thiserror::Error;
 pub use checking::check;
 pub use gathering::show;
 
+use crate::json::Shape;
 use crate::kind::Kind;
 use crate::names::NamespaceName;
 use crate::numbers::Version;
@@ -92,7 +93,7 @@ pub struct Reader {
     pub version: Option<Version>,
     /// What kind of value it got, as JSON names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kind: Option<String>,
+    pub kind: Option<Shape>,
 }
 
 /// A key as it is.
@@ -102,7 +103,7 @@ pub struct Present {
     /// Its version.
     pub version: Version,
     /// What kind of value it has, as JSON names it.
-    pub kind: String,
+    pub kind: Shape,
 }
 
 /// A key, who writes it and who reads it.

@@ -1,27 +1,29 @@
 //! The rules of hand-offs, one function per command.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::json;
 
 use super::table::{Table, Waiter};
 use super::vocabulary::{Command, Event, Followed, Query, Rejection, Reply};
 use crate::entry::Entry;
+use crate::event::Event as AnyEvent;
 use crate::handoffs::moving;
 use crate::handoffs::offering::{self, Passed};
-use crate::handoffs::{Accept, Complete, Handoff, List, Offer, Receiver, Status};
+use crate::handoffs::{Accept, Complete, Handoff, List, Offer, Receiver, Selected, Status};
 use crate::json::Json;
 use crate::limits;
-use crate::names::{AgentId, HandoffId, Key, NamespaceName, TaskId};
+use crate::names::{AgentId, HandoffId, Key, TaskId};
 use crate::numbers::WaitId;
 use crate::refusal::{fits, has_room, json_fits, text_fits, within};
 use crate::rule::{Judgement, Proposal, Receiver as Known};
 use crate::stamp::Stamp;
+use crate::state;
 use crate::task::{Table as Tasks, Task};
 use crate::tasks::Record;
 use crate::time::Timestamp;
 use crate::wait::Left;
-use crate::{namespace, state};
 
 /// What hand-offs have to know of their neighbours.
 pub trait Surroundings {
@@ -33,8 +35,8 @@ pub trait Surroundings {
     fn agent(&self, agent: &AgentId) -> Option<Known<'_>>;
     /// Whether any agent with a session can do this.
     fn has_capable(&self, capability: &str) -> bool;
-    /// What is under a key.
-    fn entry(&self, namespace: &NamespaceName, key: &Key) -> Option<Entry>;
+    /// What is under these keys, in order.
+    fn entries(&self, keys: &[Selected]) -> Vec<Option<Entry>>;
     /// Whether there are any rules.
     fn has_rules(&self) -> bool;
     /// What the rules say.
@@ -50,14 +52,9 @@ pub trait Surroundings {
     ) -> Result<Moved, state::Rejection>;
 }
 
-/// What happens to shared state along with a hand-off.
-#[derive(Default)]
-pub struct Moved {
-    /// The receiver gets a namespace, if it had none.
-    pub namespace: Vec<namespace::Event>,
-    /// The entries move.
-    pub entries: Vec<state::Event>,
-}
+/// What happens to shared state along with a hand-off: the receiver gets a namespace if it had
+/// none, and the entries move.
+pub type Moved = Vec<AnyEvent>;
 
 /// Events that must happen, and what the answer is about.
 pub struct Decided {
@@ -88,9 +85,8 @@ pub enum About {
 impl About {
     /// What to tell the caller; nothing yet if the call waits.
     pub fn reply(self, table: &Table, tasks: &Tasks) -> Option<Reply> {
-        let shown = |id: &HandoffId| -> Box<Handoff> {
-            let handoff = table.get(id).expect("only known hand-offs are answered with");
-            Box::new(Handoff::clone(handoff))
+        let shown = |id: &HandoffId| -> Arc<Handoff> {
+            Arc::clone(table.get(id).expect("only known hand-offs are answered with"))
         };
         Some(match self {
             Self::Handoff(id) => Reply::Handoff(shown(&id)),
@@ -111,11 +107,11 @@ impl About {
 
 /// One event, and the hand-off it is about.
 pub fn about(handoff: HandoffId, event: Event) -> Decided {
-    Decided { events: vec![event], moved: Moved::default(), about: About::Handoff(handoff) }
+    Decided { events: vec![event], moved: Moved::new(), about: About::Handoff(handoff) }
 }
 
 fn done(events: Vec<Event>) -> Decided {
-    Decided { events, moved: Moved::default(), about: About::Done }
+    Decided { events, moved: Moved::new(), about: About::Done }
 }
 
 /// Decides a command against the table as it is.
@@ -152,16 +148,16 @@ fn offer(
     stamp: &Stamp,
 ) -> Result<Decided, Rejection> {
     let prepared = offering::prepare(table, around, offer, stamp)?;
-    let Passed { mut handoff, entries } = prepared.passed()?;
+    let Passed { mut handoff, entries } = prepared.passed().map_err(|opposed| opposed.rejection)?;
     offering::check_versions(&handoff, &entries)?;
     let id = handoff.id.clone();
     if handoff.status == Status::Failed {
-        return Ok(about(id, Event::Refused(Box::new(handoff))));
+        return Ok(about(id, Event::Refused(Arc::new(handoff))));
     }
     offering::check_room(table, &handoff)?;
     let giver = handoff.from.clone();
     handoff.step("offered", stamp.now, Some(&giver), None);
-    Ok(about(id, Event::Offered(Box::new(handoff))))
+    Ok(about(id, Event::Offered(Arc::new(handoff))))
 }
 
 /// What would become of an offer.
@@ -175,9 +171,8 @@ fn validate(
     Ok(Decided { about: About::Verdict(judgement), ..done(Vec::new()) })
 }
 
-fn known<'a>(table: &'a Table, id: &HandoffId) -> Result<&'a Handoff, Rejection> {
-    let found = table.get(id).map(AsRef::as_ref);
-    found.ok_or_else(|| Rejection::NotFound { handoff: id.clone() })
+fn known<'a>(table: &'a Table, id: &HandoffId) -> Result<&'a Arc<Handoff>, Rejection> {
+    table.get(id).ok_or_else(|| Rejection::NotFound { handoff: id.clone() })
 }
 
 fn wrong_status(handoff: &Handoff, what: &'static str) -> Rejection {
@@ -268,15 +263,16 @@ fn accept(
     }
     let range = (limits::LEASE_MS_MIN, limits::LEASE_MS_MAX);
     within("lease_ms", lease_ms, range.0, range)?;
-    let entries = offering::selected(around, handoff);
+    let entries = around.entries(&handoff.keys);
     offering::check_versions(handoff, &entries)?;
     check_approval(around, handoff, &entries, stamp.now)?;
     if handoff.task.is_none() {
         let (count, max) = (table.accepted_by(caller).count(), limits::HANDOFFS_PER_AGENT_MAX);
         has_room([("accepted hand-offs of the agent", count, max)])?;
     }
-    let moved = moving::transfer(around, handoff, caller, overwrite, stamp)?;
-    let (receipt, values) = moving::receipt(handoff, &entries);
+    let moved = moving::transfer(around, handoff, &entries, caller, overwrite, stamp)?;
+    let receipt = moving::receipt(handoff, &entries);
+    let values = moving::values(handoff, &entries);
     let receiver = caller.clone();
     let event = Event::Accepted { handoff: id.clone(), receiver, receipt, lease_ms };
     Ok(Decided { moved, about: About::Accepted(id.clone(), values), ..about(id, event) })
@@ -476,14 +472,16 @@ fn expire(table: &Table, stamp: &Stamp) -> Decided {
 /// Answers a question about the present.
 pub fn query(table: &Table, around: &impl Surroundings, query: &Query) -> Result<Reply, Rejection> {
     match query {
-        Query::Get { handoff } => Ok(Reply::Handoff(Box::new(known(table, handoff)?.clone()))),
+        Query::Get { handoff } => Ok(Reply::Handoff(Arc::clone(known(table, handoff)?))),
         Query::List(query) => list(table, around, query),
         Query::History { task } => {
             let handoffs = table.of_task(task).take(limits::PAGE_MAX);
             let handoffs = handoffs.map(|handoff| Handoff::clone(handoff)).collect();
             Ok(Reply::Handoffs { handoffs, cursor: None })
         }
-        Query::Export { handoff } => Ok(Reply::Context(Box::new(known(table, handoff)?.into()))),
+        Query::Export { handoff } => {
+            Ok(Reply::Context(Box::new(known(table, handoff)?.as_ref().into())))
+        }
         Query::Stats {} => Ok(Reply::Stats(Box::new(table.statistics()))),
     }
 }

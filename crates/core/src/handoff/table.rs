@@ -65,11 +65,10 @@ impl Table {
             None => {
                 let number = if latest.0 == moment.revision { latest.1 + 1 } else { 1 };
                 self.latest = (moment.revision, number);
-                created(event)
+                Arc::clone(created(event))
             }
-            Some(before) => changed(before, event, moment),
+            Some(before) => Arc::new(changed(before, event, moment)),
         };
-        let after = Arc::new(after);
         self.replace(id, Some(&after));
         undo.added = self.tally.add(before.as_deref(), &after);
         undo.handoff = Some((id.clone(), before));
@@ -295,11 +294,6 @@ impl Table {
         moved.map(Arc::as_ref)
     }
 
-    /// How often a task has changed hands.
-    pub fn hops(&self, task: &TaskId) -> u64 {
-        self.moved(task).next().map_or(0, |handoff| handoff.hops + 1)
-    }
-
     /// The first hand-off that can be delivered to an agent with these capabilities.
     pub fn next_for<'a>(
         &'a self,
@@ -475,11 +469,9 @@ fn loose_receiver(handoff: &Handoff) -> Option<&AgentId> {
     handoff.receiver.as_ref().filter(|_| is_loose)
 }
 
-fn created(event: &Event) -> Handoff {
+fn created(event: &Event) -> &Arc<Handoff> {
     match event {
-        Event::Offered(handoff) | Event::Executed(handoff) | Event::Refused(handoff) => {
-            Handoff::clone(handoff)
-        }
+        Event::Offered(handoff) | Event::Executed(handoff) | Event::Refused(handoff) => handoff,
         Event::Approved { .. }
         | Event::Delivered { .. }
         | Event::Undelivered { .. }
@@ -562,7 +554,7 @@ pub fn ending(table: &Table, event: &Event) -> Result<Reply, Rejection> {
     match event {
         Event::Delivered { handoff, .. } => {
             let handoff = table.get(handoff).expect("it was just delivered");
-            Ok(Reply::Received(Some(Box::new(Handoff::clone(handoff)))))
+            Ok(Reply::Received(Some(Arc::clone(handoff))))
         }
         Event::GaveUp { left: Left::SessionEnded, receiver, .. } => {
             Err(Rejection::SessionEnded { agent: receiver.clone() })

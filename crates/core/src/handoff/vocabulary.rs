@@ -1,6 +1,7 @@
 //! The words of hand-offs.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -149,13 +150,13 @@ pub enum Query {
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
     /// One hand-off.
-    Handoff(Box<Handoff>),
+    Handoff(Arc<Handoff>),
     /// The next one for the caller; nothing if there was none in time.
-    Received(Option<Box<Handoff>>),
+    Received(Option<Arc<Handoff>>),
     /// The caller has it now.
     Accepted {
         /// Which, with the receipt of what the caller got.
-        handoff: Box<Handoff>,
+        handoff: Arc<Handoff>,
         /// The task, with the caller's lease.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<Box<Task>>,
@@ -193,11 +194,11 @@ pub enum Reply {
 #[serde(rename_all = "snake_case")]
 pub enum Event {
     /// Somebody wants to hand something over.
-    Offered(Box<Handoff>),
+    Offered(Arc<Handoff>),
     /// Somebody has handed something over, with keys and task.
-    Executed(Box<Handoff>),
+    Executed(Arc<Handoff>),
     /// It could not be handed over, and nothing has moved.
-    Refused(Box<Handoff>),
+    Refused(Arc<Handoff>),
     /// Somebody has approved it.
     Approved {
         /// Which.
@@ -399,8 +400,8 @@ impl Event {
                 by.as_str().len() + digest.len() + text(reason)
             }
             Self::Accepted { receiver, receipt, .. } => {
-                let keys = receipt.keys.iter().map(|taken| taken.key.len() + 96);
-                let out = receipt.left_out.iter().map(|out| out.key.len() + 48);
+                let keys = receipt.keys.iter().map(|taken| taken.key.as_str().len() + 96);
+                let out = receipt.left_out.iter().map(|out| out.key.as_str().len() + 48);
                 64 + receiver.as_str().len() + keys.sum::<usize>() + out.sum::<usize>()
             }
             Self::Rejected { by, reason, .. } => by.as_str().len() + text(reason),

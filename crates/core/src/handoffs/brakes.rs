@@ -37,12 +37,7 @@ pub struct Loop {
 }
 
 /// Looks at the hand-offs by which a task has moved, the latest first.
-pub fn look<'a>(
-    proposed: &Handoff,
-    moved: impl Iterator<Item = &'a Handoff>,
-    now: Timestamp,
-) -> Option<Loop> {
-    let moved: Vec<&Handoff> = moved.take(limits::HOPS_EXAMINED_MAX).collect();
+pub fn look(proposed: &Handoff, moved: &[&Handoff], now: Timestamp) -> Option<Loop> {
     let braked = |brake, detail: String| {
         let trail = moved.iter().rev().map(|handoff| handoff.id.clone()).collect();
         Some(Loop { brake, detail, trail })

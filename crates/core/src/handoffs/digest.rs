@@ -60,7 +60,7 @@ pub fn content(
         parts.add(value.as_bytes());
     }
     for (selected, version) in handoff.keys.iter().zip(versions) {
-        parts.add(selected.name().as_bytes());
+        parts.add(selected.name.as_str().as_bytes());
         parts.maybe(
             version.map(|version| version.0.to_le_bytes()).as_ref().map(<[u8; 8]>::as_slice),
         );

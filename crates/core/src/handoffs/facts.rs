@@ -7,13 +7,11 @@ use serde::{Deserialize, Serialize};
 use super::{Handoff, Tally};
 use crate::line::Waiter;
 use crate::names::AgentId;
-use crate::shared;
 
 /// Everything about hand-offs that a snapshot holds. It shares the records with the table.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
     /// Every known hand-off, by id.
-    #[serde(with = "shared")]
     pub records: Vec<Arc<Handoff>>,
     /// Who waits for one, in order of arrival.
     pub waits: Vec<Waiter<AgentId>>,

@@ -1,14 +1,15 @@
 //! How state and task move together.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::json;
 
-use super::offering::{self, Passed};
-use super::{Handoff, LeftOut, Offer, Receipt, Receiver, Status, Taken};
+use super::offering::{self, Opposed, Passed};
+use super::{Handoff, LeftOut, Offer, Receipt, Receiver, Selected, Status, Taken};
 use crate::entry::Entry;
 use crate::handoff::{Decided, Event, Moved, Rejection, Surroundings, Table, about};
-use crate::json::Json;
+use crate::json::{Json, Shape};
 use crate::limits;
 use crate::names::{AgentId, Key, NamespaceName};
 use crate::refusal::bad;
@@ -36,32 +37,33 @@ pub fn execute(
     let prepared = offering::prepare(table, around, offer, stamp)?;
     let refused = |mut handoff: Handoff, step: &str, rejection: &Rejection| {
         handoff.fail(step, stamp.now, facts(rejection), rejection.to_string());
-        Ok(about(handoff.id.clone(), Event::Refused(Box::new(handoff))))
+        Ok(about(handoff.id.clone(), Event::Refused(Arc::new(handoff))))
     };
-    let proposed = prepared.handoff.clone();
     let Passed { mut handoff, entries } = match prepared.passed() {
         Ok(passed) => passed,
-        Err(rejection) => return refused(proposed, "validate", &rejection),
+        Err(opposed) => {
+            let Opposed { handoff, rejection } = *opposed;
+            return refused(handoff, "validate", &rejection);
+        }
     };
     if handoff.status == Status::Failed {
-        return Ok(about(handoff.id.clone(), Event::Refused(Box::new(handoff))));
+        return Ok(about(handoff.id.clone(), Event::Refused(Arc::new(handoff))));
     }
     let there = offering::check_versions(&handoff, &entries);
     if let Err(rejection) = there.and_then(|()| all_there(&handoff, &entries)) {
         return refused(handoff, "transfer_state", &rejection);
     }
-    let (receipt, _) = receipt(&handoff, &entries);
-    let moved = match transfer(around, &handoff, &to, false, stamp) {
+    let moved = match transfer(around, &handoff, &entries, &to, false, stamp) {
         Ok(moved) => moved,
         Err(rejection) => return refused(handoff, "transfer_state", &rejection),
     };
-    handoff.receipt = Some(receipt);
+    handoff.receipt = Some(receipt(&handoff, &entries));
     handoff.step("transfer_state", stamp.now, None, None);
     handoff.step("transfer_task", stamp.now, None, None);
     handoff.receiver = Some(to);
     handoff.end(Status::Completed, stamp.now);
     let id = handoff.id.clone();
-    Ok(Decided { moved, ..about(id, Event::Executed(Box::new(handoff))) })
+    Ok(Decided { moved, ..about(id, Event::Executed(Arc::new(handoff))) })
 }
 
 /// Why a step failed, as it is written down.
@@ -77,7 +79,7 @@ fn facts(rejection: &Rejection) -> Json {
 fn all_there(handoff: &Handoff, entries: &[Option<Entry>]) -> Result<(), Rejection> {
     let missing = handoff.keys.iter().zip(entries).find(|(_, entry)| entry.is_none());
     missing.map_or(Ok(()), |(selected, _)| {
-        let (key, reason) = (selected.name(), "there is no such key".to_owned());
+        let (key, reason) = (selected.name.to_string(), "there is no such key".to_owned());
         Err(Rejection::StateConflict { key, reason, entry: None })
     })
 }
@@ -86,16 +88,17 @@ fn all_there(handoff: &Handoff, entries: &[Option<Entry>]) -> Result<(), Rejecti
 pub fn transfer(
     around: &impl Surroundings,
     handoff: &Handoff,
+    entries: &[Option<Entry>],
     to: &AgentId,
     overwrite: bool,
     stamp: &Stamp,
 ) -> Result<Moved, Rejection> {
     let own = NamespaceName::of_agent(&handoff.from);
-    let moving = handoff.keys.iter().filter(|selected| selected.namespace == own);
-    let there = moving.filter(|selected| around.entry(&own, &selected.key).is_some());
-    let keys: Vec<Key> = there.map(|selected| selected.key.clone()).collect();
+    let there = entries.iter().flatten().filter(|entry| *entry.namespace() == own);
+    let key = |entry: &Entry| Key::parse(entry.key()).expect("keys are checked before");
+    let keys: Vec<Key> = there.map(key).collect();
     if keys.is_empty() || handoff.from == *to {
-        return Ok(Moved::default());
+        return Ok(Moved::new());
     }
     around.transfer(&handoff.from, to, keys, overwrite, stamp).map_err(|rejection| {
         let reason = rejection.to_string();
@@ -113,42 +116,55 @@ pub fn transfer(
     })
 }
 
-/// What the receiver gets of the selected keys, and their values as far as they fit into an answer.
-pub fn receipt(handoff: &Handoff, entries: &[Option<Entry>]) -> (Receipt, BTreeMap<String, Json>) {
+/// What the receiver gets of the selected keys.
+pub fn receipt(handoff: &Handoff, entries: &[Option<Entry>]) -> Receipt {
     let state_bytes: usize =
         handoff.state.iter().map(|(name, value)| name.len() + value.as_bytes().len()).sum();
-    let mut receipt = Receipt { state_bytes: state_bytes as u64, ..Receipt::default() };
-    let mut values = BTreeMap::new();
-    let mut room = limits::HANDOFF_VALUES_BYTES_MAX;
+    let mut receipt = Receipt {
+        keys: Vec::with_capacity(entries.len()),
+        state_bytes: state_bytes as u64,
+        left_out: Vec::new(),
+    };
     let own = NamespaceName::of_agent(&handoff.from);
-    for (selected, entry) in handoff.keys.iter().zip(entries) {
-        let key = selected.name();
+    for (selected, entry, fits) in as_far_as_it_fits(handoff, entries) {
+        let mut leave_out = |reason: &str| {
+            let (key, reason) = (selected.name.clone(), reason.to_owned());
+            receipt.left_out.push(LeftOut { key, reason });
+        };
         let Some(entry) = entry else {
-            receipt.left_out.push(LeftOut { key, reason: "missing".to_owned() });
+            leave_out("missing");
             continue;
         };
-        let bytes = entry.value().len();
-        if bytes > room {
-            receipt.left_out.push(LeftOut { key: key.clone(), reason: "too_large".to_owned() });
-        } else {
-            room -= bytes;
-            values.insert(key.clone(), entry.json());
+        if !fits {
+            leave_out("too_large");
         }
-        let (version, kind) = (entry.version(), kind_of(entry.value()).to_owned());
-        let moved = selected.namespace == own;
-        receipt.keys.push(Taken { key, version, bytes: bytes as u64, kind, moved });
+        receipt.keys.push(Taken {
+            key: selected.name.clone(),
+            version: entry.version(),
+            bytes: entry.value().len() as u64,
+            kind: Shape::of(entry.value()),
+            moved: *entry.namespace() == own,
+        });
     }
-    (receipt, values)
+    receipt
 }
 
-/// What kind of value this is, as JSON names it.
-pub fn kind_of(value: &[u8]) -> &'static str {
-    match value.first() {
-        Some(b'{') => "object",
-        Some(b'[') => "array",
-        Some(b'"') => "string",
-        Some(b't' | b'f') => "boolean",
-        Some(b'n') | None => "null",
-        Some(_) => "number",
-    }
+/// The values of the selected keys, as far as they fit into an answer.
+pub fn values(handoff: &Handoff, entries: &[Option<Entry>]) -> BTreeMap<String, Json> {
+    let told = as_far_as_it_fits(handoff, entries).filter(|(.., fits)| *fits);
+    told.filter_map(|(selected, entry, _)| Some((selected.name.to_string(), entry?.json())))
+        .collect()
+}
+
+/// The selected keys, what is under them, and whether that fits into an answer after those before.
+fn as_far_as_it_fits<'a>(
+    handoff: &'a Handoff,
+    entries: &'a [Option<Entry>],
+) -> impl Iterator<Item = (&'a Selected, Option<&'a Entry>, bool)> {
+    let mut room = limits::HANDOFF_VALUES_BYTES_MAX;
+    handoff.keys.iter().zip(entries).map(move |(selected, entry)| {
+        let left = room.checked_sub(entry.as_ref().map_or(0, |entry| entry.value().len()));
+        room = left.unwrap_or(room);
+        (selected, entry.as_ref(), left.is_some())
+    })
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::{Handoff, Offer, OnLoop, Receiver, Selected, Status, brakes, content, fingerprint};
+use super::{Handoff, Offer, OnLoop, Receiver, Status, brakes, content, fingerprint};
 use crate::entry::Entry;
 use crate::handoff::{Rejection, Surroundings, Table};
 use crate::json::Json;
@@ -50,12 +50,14 @@ pub fn prepare(
     let id = table.fresh_id(stamp.revision);
     let mut handoff = Handoff::new(id, stamp.agent.clone(), offer, stamp.now);
     (handoff.deadline, handoff.redeliver_ms) = (stamp.now.after(deadline_ms), redeliver_ms);
-    handoff.hops = handoff.task.as_ref().map_or(0, |task| table.hops(task));
-    let entries = selected(around, &handoff);
+    let task = handoff.task.clone();
+    let moved = task.iter().flat_map(|task| table.moved(task));
+    let moved: Vec<&Handoff> = moved.take(limits::HOPS_EXAMINED_MAX).collect();
+    handoff.hops = moved.first().map_or(0, |latest| latest.hops + 1);
+    let entries = around.entries(&handoff.keys);
     handoff.content = content_of(&handoff, &entries, record);
     handoff.digest = fingerprint(&handoff);
-    let braked =
-        handoff.task.as_ref().and_then(|task| brakes::look(&handoff, table.moved(task), stamp.now));
+    let braked = brakes::look(&handoff, &moved, stamp.now);
     let judgement = judge(around, &handoff, &entries, record);
     Ok(Prepared { handoff, entries, judgement, braked })
 }
@@ -72,12 +74,12 @@ impl Prepared {
 
     /// The hand-off, if nothing speaks against it; else why not, or what is to be written down
     /// instead.
-    pub fn passed(self) -> Result<Passed, Rejection> {
+    pub fn passed(self) -> Result<Passed, Box<Opposed>> {
         let Self { mut handoff, entries, judgement, braked } = self;
         let at = handoff.created_at;
         if let Some(found) = braked {
             if handoff.on_loop != Some(OnLoop::Review) {
-                return Err(Rejection::Loop { found });
+                return Err(Box::new(Opposed { handoff, rejection: Rejection::Loop { found } }));
             }
             let error =
                 json!({ "reason": "handoff_loop", "brake": found.brake, "detail": found.detail });
@@ -86,7 +88,8 @@ impl Prepared {
         }
         if !judgement.errors.is_empty() {
             let Judgement { errors, warnings } = judgement;
-            return Err(Rejection::Invalid { errors, warnings });
+            let rejection = Rejection::Invalid { errors, warnings };
+            return Err(Box::new(Opposed { handoff, rejection }));
         }
         handoff.warnings = judgement.warnings;
         handoff.step("validate", at, None, None);
@@ -100,6 +103,14 @@ pub struct Passed {
     pub handoff: Handoff,
     /// The selected keys as they are, in order.
     pub entries: Vec<Option<Entry>>,
+}
+
+/// A hand-off that something speaks against.
+pub struct Opposed {
+    /// As it was proposed.
+    pub handoff: Handoff,
+    /// What does.
+    pub rejection: Rejection,
 }
 
 fn check(offer: &Offer) -> Result<(), Rejection> {
@@ -122,11 +133,10 @@ fn check(offer: &Offer) -> Result<(), Rejection> {
     if count > max {
         return Err(bad("keys", format!("there are {count}, at most {max}")).into());
     }
-    let mut names: Vec<_> = offer.keys.iter().map(|key| (&key.namespace, &key.key)).collect();
+    let mut names: Vec<&str> = offer.keys.iter().map(|key| key.name.as_str()).collect();
     names.sort_unstable();
-    if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-        let reason = format!("`{}/{}` is there twice", pair[0].0, pair[0].1);
-        return Err(bad("keys", reason).into());
+    if let Some([name, _]) = names.array_windows().find(|[name, next]| name == next) {
+        return Err(bad("keys", format!("`{name}` is there twice")).into());
     }
     let odd = |name: &&String| {
         !(1..=limits::KEY_BYTES_MAX).contains(&name.len()) || name.bytes().any(|byte| byte < 0x20)
@@ -182,19 +192,13 @@ fn held<'a>(
     }
 }
 
-/// The selected keys as they are.
-pub fn selected(around: &impl Surroundings, handoff: &Handoff) -> Vec<Option<Entry>> {
-    let look = |selected: &Selected| around.entry(&selected.namespace, &selected.key);
-    handoff.keys.iter().map(look).collect()
-}
-
 /// Refuses keys that are not the version they must be.
 pub fn check_versions(handoff: &Handoff, entries: &[Option<Entry>]) -> Result<(), Rejection> {
     for (selected, entry) in handoff.keys.iter().zip(entries) {
         let version = entry.as_ref().map_or(Version(0), Entry::version);
         if let Some(wanted) = selected.version.filter(|wanted| *wanted != version) {
             let reason = format!("its version is {version}, not {wanted}");
-            let (key, entry) = (selected.name(), entry.clone().map(Box::new));
+            let (key, entry) = (selected.name.to_string(), entry.clone().map(Box::new));
             return Err(Rejection::StateConflict { key, reason, entry });
         }
     }
@@ -222,7 +226,7 @@ fn judge(
         let task = task.map(|task| Json::of(&task).expect("a task is JSON"));
         let mut state: BTreeMap<String, Json> = handoff.state.clone();
         for (selected, entry) in handoff.keys.iter().zip(entries) {
-            state.extend(entry.as_ref().map(|entry| (selected.name(), entry.json())));
+            state.extend(entry.as_ref().map(|entry| (selected.name.to_string(), entry.json())));
         }
         judgement = around.judge(&Proposal {
             from: &handoff.from,

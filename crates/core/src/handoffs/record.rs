@@ -7,8 +7,8 @@ use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{Offer, OnLoop, Receiver, Selected};
-use crate::json::{Json, given};
-use crate::names::{AgentId, HandoffId, TaskId, Traceparent};
+use crate::json::{Json, Shape, given};
+use crate::names::{AgentId, HandoffId, KeyName, TaskId, Traceparent};
 use crate::numbers::Version;
 use crate::rule::Finding;
 use crate::time::Timestamp;
@@ -159,13 +159,13 @@ pub struct Delivery {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Taken {
     /// `namespace/key` as it was selected.
-    pub key: String,
+    pub key: KeyName,
     /// The version that was handed over.
     pub version: Version,
     /// How large its value is.
     pub bytes: u64,
     /// What kind of value it is, as JSON names it.
-    pub kind: String,
+    pub kind: Shape,
     /// Whether it moved from the giver's own namespace to the receiver's.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub moved: bool,
@@ -176,7 +176,7 @@ pub struct Taken {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LeftOut {
     /// `namespace/key` as it was selected.
-    pub key: String,
+    pub key: KeyName,
     /// Why: `missing`, or `too_large` to stand in an answer.
     pub reason: String,
 }
@@ -409,8 +409,8 @@ impl Handoff {
         };
         let text = |text: &Option<String>| text.as_ref().map_or(0, |text| text.len() + 16);
         let receipt = self.receipt.as_ref().map_or(0, |receipt| {
-            let keys: usize = receipt.keys.iter().map(|taken| taken.key.len() + 64).sum();
-            keys + receipt.left_out.iter().map(|out| out.key.len() + 48).sum::<usize>()
+            let keys: usize = receipt.keys.iter().map(|taken| taken.key.as_str().len() + 64).sum();
+            keys + receipt.left_out.iter().map(|out| out.key.as_str().len() + 48).sum::<usize>()
         });
         let warnings = self.warnings.iter().map(|finding| finding.detail.len() + 160);
         let steps = self.steps.iter().map(|step| text(&step.detail) + 160);

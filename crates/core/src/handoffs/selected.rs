@@ -6,16 +6,14 @@ use serde::de::{Error, MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::names::{Key, NamespaceName};
+use crate::names::KeyName;
 use crate::numbers::Version;
 
 /// On the wire `namespace/key`, or `{"key": "namespace/key", "version": n}` if it must be that one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Selected {
-    /// Where the key is.
-    pub namespace: NamespaceName,
-    /// Which key.
-    pub key: Key,
+    /// Which key, and where.
+    pub name: KeyName,
     /// Which version it must have.
     pub version: Option<Version>,
 }
@@ -23,31 +21,20 @@ pub struct Selected {
 impl Selected {
     /// Reads `namespace/key`.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let Some((namespace, key)) = text.split_once('/') else {
-            let shown: String = text.chars().take(80).flat_map(char::escape_default).collect();
-            return Err(format!("`{shown}` names no key: it must be `namespace/key`"));
-        };
-        let namespace = NamespaceName::parse(namespace).map_err(|error| error.to_string())?;
-        let key = Key::parse(key).map_err(|error| error.to_string())?;
-        Ok(Self { namespace, key, version: None })
-    }
-
-    /// `namespace/key`.
-    pub fn name(&self) -> String {
-        format!("{}/{}", self.namespace, self.key)
+        Ok(Self { name: KeyName::parse(text)?, version: None })
     }
 
     /// About how many bytes it takes.
     pub fn bytes(&self) -> usize {
-        self.namespace.as_str().len() + self.key.as_str().len() + 24
+        self.name.as_str().len() + 23
     }
 }
 
 impl Serialize for Selected {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let Some(version) = self.version else { return to.serialize_str(&self.name()) };
+        let Some(version) = self.version else { return self.name.serialize(to) };
         let mut map = to.serialize_map(Some(2))?;
-        map.serialize_entry("key", &self.name())?;
+        map.serialize_entry("key", &self.name)?;
         map.serialize_entry("version", &version)?;
         map.end()
     }
@@ -73,16 +60,15 @@ impl<'de> Visitor<'de> for Reading {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Selected, A::Error> {
-        let (mut key, mut version) = (None::<String>, None);
-        while let Some(name) = map.next_key::<String>()? {
-            match name.as_str() {
-                "key" => key = Some(map.next_value()?),
+        let (mut name, mut version) = (None, None);
+        while let Some(field) = map.next_key::<String>()? {
+            match field.as_str() {
+                "key" => name = Some(map.next_value()?),
                 "version" => version = Some(map.next_value()?),
                 other => return Err(A::Error::unknown_field(other, &["key", "version"])),
             }
         }
-        let key = key.ok_or_else(|| A::Error::missing_field("key"))?;
-        let selected = Selected::parse(&key).map_err(A::Error::custom)?;
-        Ok(Selected { version, ..selected })
+        let name = name.ok_or_else(|| A::Error::missing_field("key"))?;
+        Ok(Selected { name, version })
     }
 }

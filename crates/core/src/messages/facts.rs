@@ -7,13 +7,11 @@ use serde::{Deserialize, Serialize};
 use super::{Handler, Listener, Message};
 use crate::line::Waiter;
 use crate::names::{AgentId, MessageId};
-use crate::shared;
 
 /// Everything about messages that a snapshot holds. It shares the records with the table.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
     /// Every known message, by id.
-    #[serde(with = "shared")]
     pub records: Vec<Arc<Message>>,
     /// Who waits for mail, in order of arrival.
     pub receivers: Vec<Waiter<AgentId>>,

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
+use std::sync::Arc;
 
 use super::decide::Surroundings;
 use super::vocabulary::{Course, Event, Heard, Record, StageStatus, Status};
@@ -9,17 +10,16 @@ use crate::batch::Moment;
 use crate::limits;
 use crate::names::{PipelineName, StageName, TaskId};
 use crate::numbers::Revision;
-use crate::pipelines::Shared;
 use crate::time::Timestamp;
 
 /// Every pipeline, for a snapshot: how many were ever created, and those that are known.
-pub type Facts = (u64, Vec<Shared<Record>>);
+pub type Facts = (u64, Vec<Arc<Record>>);
 
 /// Every pipeline of a workspace. Changes only by [`Table::evolve`], [`Table::hear`],
 /// [`Table::undo`] and [`Table::trim`].
 #[derive(Default)]
 pub struct Table {
-    records: BTreeMap<PipelineName, Shared<Record>>,
+    records: BTreeMap<PipelineName, Arc<Record>>,
     // Tasks of stages that are ready or running: which stage, and which of its tasks.
     by_task: BTreeMap<TaskId, (PipelineName, usize, usize)>,
     // Those to which something must happen by itself.
@@ -36,7 +36,7 @@ pub struct Table {
 /// How to take back one change.
 pub struct Undo {
     pipeline: PipelineName,
-    before: Option<Shared<Record>>,
+    before: Option<Arc<Record>>,
     created: u64,
 }
 
@@ -62,7 +62,7 @@ impl Table {
             | Event::Aborted { .. } => Some(known().after(event, moment)),
             Event::Deleted { .. } => None,
         };
-        let before = self.replace(&pipeline, after.map(Shared::new).as_ref());
+        let before = self.replace(&pipeline, after.map(Arc::new).as_ref());
         Undo { pipeline, before, created }
     }
 
@@ -72,7 +72,7 @@ impl Table {
         let record = self.records.get(&pipeline).expect("its tasks are found as long as it is");
         let heard = self.fitting(record, around.heard(task)?);
         let after = record.hearing(stage, member, heard)?;
-        let before = self.replace(&pipeline, Some(&Shared::new(after)));
+        let before = self.replace(&pipeline, Some(&Arc::new(after)));
         Some(Undo { pipeline, before, created: self.created })
     }
 
@@ -93,11 +93,7 @@ impl Table {
         self.created = created;
     }
 
-    fn replace(
-        &mut self,
-        name: &PipelineName,
-        after: Option<&Shared<Record>>,
-    ) -> Option<Shared<Record>> {
+    fn replace(&mut self, name: &PipelineName, after: Option<&Arc<Record>>) -> Option<Arc<Record>> {
         let before = match after {
             Some(record) => self.records.insert(name.clone(), record.clone()),
             None => self.records.remove(name),
@@ -264,10 +260,10 @@ impl Table {
 }
 
 /// Whether a stage has the same tasks to be looked after in another record of the pipeline.
-fn has_the_same_tasks(course: &Shared<Course>, other: Option<&Record>, stage: usize) -> bool {
+fn has_the_same_tasks(course: &Arc<Course>, other: Option<&Record>, stage: usize) -> bool {
     let Some(other) = other.map(|record| &record.stages[stage]) else { return false };
     let first = |course: &Course| course.looked_after().first().map(|it| it.task.clone());
-    other.is(course)
+    Arc::ptr_eq(other, course)
         || other.looked_after().len() == course.looked_after().len()
             && first(other) == first(course)
 }

@@ -17,7 +17,6 @@ mod following;
 pub mod graph;
 pub mod passing;
 mod record;
-mod shared;
 mod shown;
 mod wishes;
 
@@ -25,6 +24,5 @@ pub use flow::Step;
 pub use following::{Budget, Following};
 pub use passing::Misfit;
 pub use record::{Course, Heard, Member, Outcome, Plan, Record};
-pub use shared::Shared;
 pub use shown::{Moved, Output, Pipeline, Stage, StageStatus, Status, Summary};
 pub use wishes::{Create, Design, List};

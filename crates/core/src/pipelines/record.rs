@@ -4,9 +4,11 @@
 //! between the two. Taking a change back, trying out what follows from one, and taking a picture of
 //! the table are therefore cheap.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
-use super::{Design, Pipeline, Shared, Stage, StageStatus, Status, Summary, graph};
+use super::{Design, Pipeline, Stage, StageStatus, Status, Summary, graph};
 use crate::batch::Moment;
 use crate::json::{Json, given};
 use crate::limits;
@@ -183,9 +185,9 @@ pub struct Record {
     /// How many were created before it.
     pub number: u64,
     /// How it shall be.
-    pub plan: Shared<Plan>,
+    pub plan: Arc<Plan>,
     /// What has become of its stages.
-    pub stages: Vec<Shared<Course>>,
+    pub stages: Vec<Arc<Course>>,
     /// Where it is in its life.
     pub status: Status,
     /// Why it was aborted.
@@ -210,7 +212,7 @@ impl Record {
     /// A new pipeline.
     pub fn new(created: &Created, number: u64, moment: &Moment<'_>) -> Self {
         let graph = graph::link(&created.stages).expect("only what makes sense is created");
-        let stages = created.stages.iter().map(|_| Shared::new(Course::new())).collect();
+        let stages = created.stages.iter().map(|_| Arc::new(Course::new())).collect();
         let plan = Plan {
             automatic: created.automatic,
             input: created.input.clone(),
@@ -223,7 +225,7 @@ impl Record {
         Self {
             name: created.pipeline.clone(),
             number,
-            plan: Shared::new(plan),
+            plan: Arc::new(plan),
             stages,
             status: Status::Created,
             reason: None,
@@ -307,7 +309,7 @@ impl Record {
         let number = self.known(stage);
         let mut course = (*self.stages[number]).clone();
         change(&mut course);
-        self.stages[number] = Shared::new(course.weighed());
+        self.stages[number] = Arc::new(course.weighed());
         let is_begun = self.started_at.is_some();
         self.status = if is_begun { Status::Running } else { Status::Created };
         self.finished_at = None;
@@ -334,7 +336,7 @@ impl Record {
                 }
                 StageStatus::Completed | StageStatus::Failed | StageStatus::Skipped => continue,
             }
-            *stage = Shared::new(course.weighed());
+            *stage = Arc::new(course.weighed());
         }
         self.reason = reason.cloned();
         self.finish(Status::Aborted, moment);
@@ -351,7 +353,7 @@ impl Record {
         let mut record = self.clone();
         let mut course = (*self.stages[stage]).clone();
         course.members[member].heard = heard;
-        record.stages[stage] = Shared::new(course.weighed());
+        record.stages[stage] = Arc::new(course.weighed());
         Some(record)
     }
 
@@ -435,7 +437,7 @@ impl Record {
 
     /// The same in few words.
     pub fn summary(&self) -> Summary {
-        let is_done = |course: &&Shared<Course>| {
+        let is_done = |course: &&Arc<Course>| {
             matches!(course.status, StageStatus::Completed | StageStatus::Skipped)
         };
         Summary {

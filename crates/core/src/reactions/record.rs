@@ -28,7 +28,6 @@ pub struct Record {
     /// Its name.
     pub name: ReactionName,
     /// What it does, and when. A reaction that somebody added has one part.
-    #[serde(with = "crate::shared")]
     pub parts: Vec<Arc<Part>>,
     /// What to call.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -7,6 +7,7 @@ use crate::agent::Status;
 use crate::entry::Entry;
 use crate::event::Event;
 use crate::handoff::{Moved, Surroundings};
+use crate::handoffs::Selected;
 use crate::names::{AgentId, Key, NamespaceName, TaskId};
 use crate::rejection::Rejection;
 use crate::rule::{Judgement, Proposal, Receiver};
@@ -39,8 +40,8 @@ impl Surroundings for Whole<'_> {
             .any(|agent| agent.status == Status::Active && agent.capabilities.contains(capability))
     }
 
-    fn entry(&self, namespace: &NamespaceName, key: &Key) -> Option<Entry> {
-        self.0.state.entry(namespace, key)
+    fn entries(&self, keys: &[Selected]) -> Vec<Option<Entry>> {
+        self.0.state.find_all(keys.iter().map(|selected| &selected.name))
     }
 
     fn has_rules(&self) -> bool {
@@ -65,16 +66,18 @@ impl Surroundings for Whole<'_> {
         let ensured = namespace::decide(&self.0.namespace, ensure).map_err(|_| full())?;
         let around = Neighbours { namespace: &self.0.namespace, agent: &self.0.agent };
         let around = Arriving { around, namespace: &to_namespace, rules: Rules::default() };
-        let mut entries = Vec::with_capacity(2 * keys.len());
+        // A namespace at most, and each entry is set there and gone here.
+        let mut moved = Moved::with_capacity(1 + 2 * keys.len());
+        moved.extend(ensured.events.into_iter().map(Event::Namespace));
         let transfer = state::Transfer {
             from_namespace: NamespaceName::of_agent(from),
             to_namespace: to_namespace.clone(),
             keys: Some(keys),
             overwrite,
         };
-        let happen = &mut |event| entries.push(event);
+        let happen = &mut |event| moved.push(Event::State(event));
         state::decide(&self.0.state, &around, state::Command::Transfer(transfer), stamp, happen)?;
-        Ok(Moved { namespace: ensured.events, entries })
+        Ok(moved)
     }
 }
 
@@ -86,11 +89,10 @@ impl Space {
         stamp: &Stamp,
         events: &mut Vec<Event>,
     ) -> Result<Plan, Rejection> {
-        let decided = handoff::decide(&self.handoff, &Whole(self), command, stamp)?;
+        let mut decided = handoff::decide(&self.handoff, &Whole(self), command, stamp)?;
+        events.reserve(decided.events.len() + decided.moved.len());
         events.extend(decided.events.into_iter().map(Event::Handoff));
-        let Moved { namespace, entries } = decided.moved;
-        events.extend(namespace.into_iter().map(Event::Namespace));
-        events.extend(entries.into_iter().map(Event::State));
+        events.append(&mut decided.moved);
         Ok(decided.about.into())
     }
 }

@@ -147,11 +147,11 @@ fn transfer(
     if from_namespace == to_namespace {
         return Err(Rejection::SameNamespace { namespace: from_namespace });
     }
-    for namespace in [&from_namespace, &to_namespace] {
-        if around.rules(namespace).is_none() {
-            return Err(Rejection::UnknownNamespace { namespace: namespace.clone() });
-        }
-    }
+    let rules = |namespace: &NamespaceName| {
+        let unknown = || Rejection::UnknownNamespace { namespace: namespace.clone() };
+        around.rules(namespace).ok_or_else(unknown)
+    };
+    let (source_rules, target_rules) = (rules(&from_namespace)?, rules(&to_namespace)?);
     // Each moved entry makes two events.
     let max = limits::BATCH_EVENTS_MAX / 2;
     let count = keys.as_ref().map_or(table.count(&from_namespace), Vec::len);
@@ -159,45 +159,46 @@ fn transfer(
         return Err(Rejection::TransferTooLarge { entries: count, max });
     }
     let mut keys = keys.unwrap_or_else(|| table.keys(&from_namespace));
-    keys.sort();
+    keys.sort_unstable();
     keys.dedup();
+    let (source, target) = (table.entries(&from_namespace), table.entries(&to_namespace));
     for key in &keys {
-        let Some(entry) = table.entry(&from_namespace, key) else {
+        let Some(entry) = source.and_then(|entries| entries.get(key.as_str())) else {
             return Err(Rejection::NotFound { namespace: from_namespace, key: key.clone() });
         };
-        let source_rules = rules_for(around, &from_namespace, key)?;
-        let leaving = table.packed(&from_namespace, key);
-        check_append_only(table, source_rules, &from_namespace, leaving, false)?;
-        let rules = rules_for(around, &to_namespace, key)?;
-        let present = table.packed(&to_namespace, key);
+        let rules = source_rules.for_key(key);
+        check_append_only(table, rules, &from_namespace, Some(entry), false)?;
+        let rules = target_rules.for_key(key);
+        let present = target.and_then(|entries| entries.get(key.as_str()));
         if let Some(there) = present.filter(|_| !overwrite) {
             let entry = Box::new(table.shown(&to_namespace, there));
             return Err(Rejection::Exists { entry });
         }
         check_append_only(table, rules, &to_namespace, present, false)?;
-        let expires_at = match entry.expires_at() {
+        let expires_at = match table.ending(&from_namespace, key).0 {
             Some(moment) => Some(moment),
             None => expiry(rules.ttl_ms, stamp.now)?,
         };
+        let version = Version(u64::from(entry.version()));
         let write = Write {
             namespace: to_namespace.clone(),
             key: key.clone(),
-            value: entry.json(),
+            value: Json::trusted(entry.value()),
             operation: Operation::Transferred,
             expires_at,
             bound_to: None,
             source: Some(Source {
                 namespace: from_namespace.clone(),
-                version: entry.version(),
-                revision: entry.revision(),
-                agent: entry.updated_by().clone(),
+                version,
+                revision: Revision(entry.revision()),
+                agent: table.authors().name(entry.author()).clone(),
             }),
         };
         written(rules, write, present, happen)?;
         happen(Event::Deleted {
             namespace: from_namespace.clone(),
             key: key.clone(),
-            version: entry.version(),
+            version,
             removal: Removal::TransferredAway,
         });
     }

@@ -9,7 +9,7 @@ use super::vocabulary::{Entry, Event, List};
 use crate::authors::Authors;
 use crate::batch::Moment;
 use crate::entries::{self, Entries, Head};
-use crate::names::{AgentId, Key, NamespaceName};
+use crate::names::{AgentId, Key, KeyName, NamespaceName};
 use crate::numbers::Revision;
 use crate::time::Timestamp;
 
@@ -209,6 +209,11 @@ impl Table {
         self.by_namespace.entry(namespace.clone()).or_default()
     }
 
+    /// All entries of a namespace; none if it never had one.
+    pub(super) fn entries(&self, namespace: &NamespaceName) -> Option<&Entries> {
+        self.by_namespace.get(namespace)
+    }
+
     fn set_ending(
         &mut self,
         namespace: &NamespaceName,
@@ -254,6 +259,27 @@ impl Table {
     /// An entry as callers see it.
     pub fn entry(&self, namespace: &NamespaceName, key: &Key) -> Option<Entry> {
         self.packed(namespace, key).map(|packed| self.shown(namespace, packed))
+    }
+
+    /// An entry by its whole name.
+    pub fn find(&self, name: &KeyName) -> Option<Entry> {
+        self.find_all([name]).pop()?
+    }
+
+    /// Several of them, in order. Neighbours are of one namespace as a rule, so that it need not be
+    /// looked for anew.
+    pub fn find_all<'a>(&self, names: impl IntoIterator<Item = &'a KeyName>) -> Vec<Option<Entry>> {
+        let mut last: Option<(&NamespaceName, &Entries)> = None;
+        let find = |name: &KeyName| {
+            let shelf = match last {
+                Some((namespace, _)) if namespace.as_str() == name.namespace() => last,
+                Some(_) | None => self.by_namespace.get_key_value(name.namespace()),
+            };
+            last = shelf.or(last);
+            let (namespace, entries) = shelf?;
+            entries.get(name.key()).map(|packed| self.shown(namespace, packed))
+        };
+        names.into_iter().map(find).collect()
     }
 
     /// What the table keeps, as callers see it.

@@ -13,7 +13,6 @@ use crate::limits;
 use crate::line::{self, Lines};
 use crate::names::{AgentId, StreamName};
 use crate::numbers::WaitId;
-use crate::shared;
 use crate::time::Timestamp;
 use crate::wait::Wait;
 
@@ -41,7 +40,6 @@ pub struct Record {
     pub kept: bool,
     /// The offset that the next frame will have.
     pub next: u64,
-    #[serde(with = "shared::queue")]
     frames: VecDeque<Arc<Json>>,
     bytes: usize,
     frames_max: u64,

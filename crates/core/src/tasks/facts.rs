@@ -6,13 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{Past, Record, Waiting};
 use crate::names::TaskType;
-use crate::shared;
 
 /// Everything about tasks that a snapshot holds. It shares the records with the table.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
     /// Every known task, by id.
-    #[serde(with = "shared")]
     pub records: Vec<Arc<Record>>,
     /// Every claim that waits, in order of arrival.
     pub claims: Vec<Waiting>,

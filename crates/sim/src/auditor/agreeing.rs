@@ -95,8 +95,9 @@ impl Ledger {
             (NamespaceName::of_agent(&handoff.from), NamespaceName::of_agent(receiver));
         let receipt = handoff.receipt.iter().flat_map(|receipt| &receipt.keys);
         for taken in receipt.filter(|taken| taken.moved) {
-            let key = taken.key.split_once('/').and_then(|(_, key)| Key::parse(key).ok());
-            let Some(key) = key else { return Err(Breach("a key has no name".to_owned())) };
+            let Ok(key) = Key::parse(taken.key.key()) else {
+                return Err(Breach("a key has no name".to_owned()));
+            };
             let before = self.entry(&own, &key, revision - 1);
             let (left, there) =
                 (self.entry(&own, &key, u64::MAX), self.entry(&theirs, &key, u64::MAX));

@@ -8,10 +8,10 @@
 
 use std::collections::BTreeSet;
 
+use baton_core::NamespaceName;
 use baton_core::contracts::{By, Contract, Problem, Reply, Trouble};
-use baton_core::{Key, NamespaceName};
 
-use super::ledger::{Fact, Ledger};
+use super::ledger::Ledger;
 use super::{Audit, demand};
 
 impl Ledger {
@@ -43,9 +43,10 @@ impl Ledger {
                 continue;
             };
             for taken in &receipt.keys {
-                let key = match taken.key.split_once('/').filter(|_| taken.moved) {
-                    Some((_, key)) => format!("{}/{key}", NamespaceName::of_agent(receiver)),
-                    None => taken.key.clone(),
+                let key = if taken.moved {
+                    format!("{}/{}", NamespaceName::of_agent(receiver), taken.key.key())
+                } else {
+                    taken.key.to_string()
                 };
                 got.insert((key, receiver.to_string()));
             }
@@ -71,12 +72,5 @@ impl Ledger {
         };
         demand!(fits, "{problem:?} is told, and the key is there or is not: {is_there}");
         Ok(())
-    }
-
-    /// The entry of `namespace/key`.
-    fn named(&self, name: &str, at: u64) -> Option<&Fact> {
-        let (namespace, key) = name.split_once('/')?;
-        let (namespace, key) = (NamespaceName::parse(namespace).ok()?, Key::parse(key).ok()?);
-        self.entry(&namespace, &key, at).map(AsRef::as_ref)
     }
 }

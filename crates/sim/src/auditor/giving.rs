@@ -185,10 +185,11 @@ impl Reading<'_> {
         let Some(to) = to else { return Err(Breach("nobody has it".to_owned())) };
         let (own, theirs) = (NamespaceName::of_agent(&handoff.from), NamespaceName::of_agent(to));
         let keys = handoff.keys.iter().filter(|selected| {
-            let there = self.ledger.entry(&selected.namespace, &selected.key, before);
-            selected.namespace == own && there.is_some()
+            let there = self.ledger.named(selected.name.as_str(), before);
+            selected.name.namespace() == own.as_str() && there.is_some()
         });
-        let keys: Vec<Key> = keys.map(|selected| selected.key.clone()).collect();
+        let keys = keys.filter_map(|selected| Key::parse(selected.name.key()).ok());
+        let keys: Vec<Key> = keys.collect();
         if keys.is_empty() {
             return Ok(());
         }

@@ -108,8 +108,8 @@ impl Ledger {
     /// Whoever accepts gets the values as they were right before.
     fn values_shown(&self, handoff: &Handoff, values: &BTreeMap<String, Json>, at: u64) -> Audit {
         let there = handoff.keys.iter().filter_map(|selected| {
-            let entry = self.entry(&selected.namespace, &selected.key, at)?;
-            Some((selected.name(), entry.value.clone()))
+            let entry = self.named(selected.name.as_str(), at)?;
+            Some((selected.name.to_string(), entry.value.clone()))
         });
         let there: BTreeMap<String, Json> = there.collect();
         demand!(*values == there, "{values:?} went along, it was {there:?}");

@@ -198,7 +198,7 @@ impl Ledger {
     /// What an approval of a hand-off would be bound to after a revision.
     pub(super) fn seen(&self, handoff: &Handoff, at: u64) -> Seen {
         let versions = handoff.keys.iter().map(|selected| {
-            let entry = self.entry(&selected.namespace, &selected.key, at);
+            let entry = self.named(selected.name.as_str(), at);
             entry.map_or(0, |entry| entry.version)
         });
         let task = handoff.task.as_ref().and_then(|task| self.tasks.at(task, at));
@@ -305,14 +305,14 @@ impl Ledger {
         let mut taken = receipt.keys.iter();
         let mut left_out = receipt.left_out.iter();
         for selected in &handoff.keys {
-            let name = selected.name();
-            let fits = match self.entry(&selected.namespace, &selected.key, u64::MAX) {
-                None => left_out.next().is_some_and(|out| out.key == name),
+            let name = &selected.name;
+            let fits = match self.named(name.as_str(), u64::MAX) {
+                None => left_out.next().is_some_and(|out| out.key == *name),
                 Some(entry) => taken.next().is_some_and(|taken| {
-                    taken.key == name
+                    taken.key == *name
                         && taken.version.0 == entry.version
                         && taken.bytes == entry.value.as_bytes().len() as u64
-                        && taken.moved == (selected.namespace == own)
+                        && taken.moved == (name.namespace() == own.as_str())
                 }),
             };
             demand!(fits, "`{name}` is not as {receipt:?} says");

@@ -210,6 +210,12 @@ impl Ledger {
         self.entries.get(&(namespace.clone(), key.clone()))?.at(at)?.as_ref()
     }
 
+    /// A key by its whole name, as it was after a revision.
+    pub fn named(&self, name: &str, at: u64) -> Option<&Arc<Fact>> {
+        let (namespace, key) = name.split_once('/')?;
+        self.entry(&NamespaceName::parse(namespace).ok()?, &Key::parse(key).ok()?, at)
+    }
+
     /// The rules of a namespace after a revision; none if there was no such namespace.
     pub fn rules(&self, namespace: &NamespaceName, at: u64) -> Option<&Arc<Rules>> {
         self.namespaces.get(namespace)?.at(at)?.as_ref()
