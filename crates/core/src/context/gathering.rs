@@ -156,14 +156,9 @@ impl Gathering<'_> {
 
     /// Keys that a hand-off handed over, where they are now.
     fn handed_over(&mut self, handoff: &Handoff) {
-        let Some(receipt) = &handoff.receipt else { return };
+        let (Some(receiver), Some(receipt)) = (&handoff.receiver, &handoff.receipt) else { return };
         for taken in &receipt.keys {
-            let moved = handoff.receiver.as_ref().filter(|_| taken.moved);
-            let name = match moved {
-                Some(to) => format!("{}/{}", NamespaceName::of_agent(to), taken.key.key()),
-                None => taken.key.to_string(),
-            };
-            self.key(&name, true);
+            self.key(&taken.name_now(receiver), true);
         }
     }
 

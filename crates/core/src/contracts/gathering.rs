@@ -100,11 +100,7 @@ fn taken(handoff: &Handoff, is_wanted: &impl Fn(&str) -> bool, all: &mut Everyth
             if taken.moved && crate::planted::is("contract.moved_is_unread") {
                 continue;
             }
-            let key = if taken.moved {
-                format!("{}/{}", NamespaceName::of_agent(receiver), taken.key.key())
-            } else {
-                taken.key.to_string()
-            };
+            let key = taken.name_now(receiver);
             if !is_wanted(&key) {
                 continue;
             }

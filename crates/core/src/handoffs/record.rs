@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{Offer, OnLoop, Receiver, Selected};
 use crate::json::{Json, Shape, given};
-use crate::names::{AgentId, HandoffId, KeyName, TaskId, Traceparent};
+use crate::names::{AgentId, HandoffId, KeyName, NamespaceName, TaskId, Traceparent};
 use crate::numbers::Version;
 use crate::rule::Finding;
 use crate::time::Timestamp;
@@ -169,6 +169,17 @@ pub struct Taken {
     /// Whether it moved from the giver's own namespace to the receiver's.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub moved: bool,
+}
+
+impl Taken {
+    /// Where the key is after the receiver got it, as `namespace/key`.
+    pub fn name_now(&self, receiver: &AgentId) -> String {
+        if self.moved {
+            format!("{}/{}", NamespaceName::of_agent(receiver), self.key.key())
+        } else {
+            self.key.to_string()
+        }
+    }
 }
 
 /// A key that the receiver did not get.
