@@ -135,7 +135,10 @@ impl World {
         workspace: &WorkspaceName,
         head: u64,
     ) -> Audit<Result<(), Error>> {
+        let now = self.clock.now();
         let ledger = self.auditor.ledger(workspace);
+        // Retention that became durable in the step that was cut short may have let go of more.
+        ledger.age(now);
         let mut next = 1;
         while next <= head {
             let (from, last) = (Revision(next), Revision(head));
