@@ -105,9 +105,9 @@ fn check_hexadecimal(
 }
 
 /// Reads a name from where it stands, without a copy in between.
-struct Reading<T>(fn(&str) -> Result<T, NameError>);
+struct Reading<T, F>(fn(&str) -> Result<T, F>);
 
-impl<T> Visitor<'_> for Reading<T> {
+impl<T, F: fmt::Display> Visitor<'_> for Reading<T, F> {
     type Value = T;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -420,13 +420,6 @@ name!(
         check_key(what, text)
     }
 );
-
-impl Key {
-    /// Whether a text may be a key.
-    pub fn is_valid(text: &str) -> bool {
-        (1..=limits::KEY_BYTES_MAX).contains(&text.len()) && text.bytes().all(|byte| byte >= 0x20)
-    }
-}
 
 impl NamespaceName {
     /// The namespace that every workspace has from the beginning.

@@ -3,10 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Key, NamespaceName};
+use super::{Key, NamespaceName, Reading};
 
 /// The whole name of a key, `namespace/key`: one shared text, since offers, receipts and answers
 /// all carry it as it was said.
@@ -65,20 +64,6 @@ impl Serialize for KeyName {
 
 impl<'de> Deserialize<'de> for KeyName {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_str(Reading)
-    }
-}
-
-struct Reading;
-
-impl Visitor<'_> for Reading {
-    type Value = KeyName;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("`namespace/key`")
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<KeyName, E> {
-        KeyName::parse(text).map_err(E::custom)
+        from.deserialize_str(Reading(Self::parse))
     }
 }

@@ -82,7 +82,11 @@ impl Space {
         }
         let is_quiet = self.bounds.is_none() && self.reaction.is_idle() && self.artifact.is_idle();
         let fits = set.value.len() <= limits::VALUE_BYTES_MAX;
-        if !is_quiet || !fits || mentions(set.value).next().is_some() || !Key::is_valid(set.key) {
+        if !is_quiet
+            || !fits
+            || mentions(set.value).next().is_some()
+            || Key::check(set.key).is_err()
+        {
             return None;
         }
         let namespace = self.namespace.get_by(set.namespace)?;
