@@ -65,12 +65,6 @@ impl Address {
     pub(crate) fn is_secure(&self) -> bool {
         self.is_secure
     }
-
-    /// Where the server takes WebSocket connections.
-    pub(crate) fn socket_url(&self) -> String {
-        let scheme = if self.is_secure { "wss" } else { "ws" };
-        format!("{scheme}://{}/v1/ws", self.authority)
-    }
 }
 
 impl std::fmt::Display for Address {
@@ -101,7 +95,7 @@ mod tests {
             ("wss://[::1]:9/", "[::1]", "https://[::1]:9"),
         ] {
             let address = Address::parse(url).unwrap();
-            assert!(address.is_secure() && address.socket_url().starts_with("wss://"));
+            assert!(address.is_secure());
             assert_eq!((address.host(), address.to_string().as_str()), (host, shown));
         }
     }

@@ -14,7 +14,7 @@ use crate::dialing::Dialing;
 use crate::error::Error;
 use crate::options::Options;
 use crate::watch::Watch;
-use crate::{chance, frames, line};
+use crate::{chance, frames, line, upgrade};
 
 /// A client of one server. Cheap to clone; it disconnects when the last clone, and everything made
 /// from it, is gone.
@@ -53,7 +53,7 @@ pub async fn connect_with(url: &str, options: Options) -> Result<Client, Error> 
     let address = Address::parse(url)?;
     let url = address.to_string();
     let dialing = Dialing::new(address, &options)?;
-    let socket = line::dial(&dialing, &options).await?;
+    let socket = upgrade::dial(&dialing, &options).await?;
     let desk = Arc::new(Desk::new(url, options));
     let job = tokio::spawn(line::keep(Arc::clone(&desk), dialing.clone(), socket));
     let job = Mutex::new(Some(job));

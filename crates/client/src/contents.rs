@@ -9,28 +9,28 @@ use std::io::{ErrorKind, Read, Write};
 use baton_core::artifact::Artifact;
 use baton_core::secret::Secret;
 use baton_core::travel::At;
-use baton_core::wire::Problem;
 use baton_core::workspace::Forked;
 use baton_core::{ArtifactId, SecretId};
 use baton_handle::{Caller, ContentCarrier, PutWishes, SecretWishes, WasPut};
 use futures_util::stream;
 use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::{Body, Bytes, Frame, Incoming};
-use hyper::{Method, Request, Response, StatusCode, client::conn::http1, header};
-use hyper_util::rt::TokioIo;
+use hyper::http::request::Builder;
+use hyper::{Method, Request, Response, StatusCode, header};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc;
 
 use crate::client::Client;
+use crate::dialing::odd;
 use crate::error::Error;
 
 /// How much is read and sent at a time.
 const PIECE_BYTES: usize = 256 << 10;
 /// Pieces that wait to be sent.
 const PIECES_WAITING: usize = 2;
-/// How much of a refusal is read; more is none of ours.
-const REFUSAL_BYTES_MAX: usize = 1 << 20;
+/// How much of an answer is read that is no artifact.
+const ANSWER_BYTES_MAX: usize = 1 << 20;
 
 /// An artifact that is being read.
 pub struct ReadingContent {
@@ -43,10 +43,6 @@ fn broken(error: impl std::fmt::Display) -> Error {
     Error::Unknown { reason: format!("the connection broke: {error}") }
 }
 
-fn odd(what: impl std::fmt::Display) -> Error {
-    Error::Protocol { what: what.to_string() }
-}
-
 impl Client {
     /// Sends a request over a connection of its own.
     async fn request<B>(&self, request: Request<B>) -> Result<Response<Incoming>, Error>
@@ -54,16 +50,7 @@ impl Client {
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        let stream = self.dialing().dial(self.desk().options().connect_timeout).await?;
-        let (mut sender, connection) =
-            http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
-        // It ends with the body of the answer, or when that is dropped.
-        tokio::spawn(async move { drop(connection.await) });
-        let response = sender.send_request(request).await.map_err(broken)?;
-        if response.status().is_success() {
-            return Ok(response);
-        }
-        Err(refused(response).await)
+        self.dialing().ask(request, broken).await
     }
 
     /// Asks something of the server itself, beside its workspaces: the path under `/v1/`.
@@ -73,9 +60,7 @@ impl Client {
         path: &str,
         said: Option<&serde_json::Value>,
     ) -> Result<T, Error> {
-        let address = self.address();
-        let builder = Request::builder().method(method).uri(format!("{address}/v1/{path}"));
-        let builder = self.authorised(builder.header(header::HOST, address.authority()));
+        let builder = self.dialing().request(method, &format!("/v1/{path}"));
         let body = said.map(serde_json::Value::to_string).unwrap_or_default();
         let request = builder.body(Full::new(Bytes::from(body))).map_err(odd)?;
         json(self.request(request).await?).await
@@ -83,31 +68,14 @@ impl Client {
 
     /// Takes a backup of the whole server, and writes it as it comes.
     pub async fn backup(&self, to: impl Write + Send) -> Result<(), Error> {
-        let address = self.address();
-        let builder = Request::get(format!("{address}/v1/access/backup"));
-        let builder = self.authorised(builder.header(header::HOST, address.authority()));
+        let builder = self.dialing().request(Method::GET, "/v1/access/backup");
         let request = builder.body(Full::<Bytes>::default()).map_err(odd)?;
         write_body(self.request(request).await?.into_body(), to).await
     }
 
-    fn authorised(&self, builder: hyper::http::request::Builder) -> hyper::http::request::Builder {
-        match &self.desk().options().token {
-            Some(token) => builder.header(header::AUTHORIZATION, format!("Bearer {token}")),
-            None => builder,
-        }
-    }
-
-    fn url(&self, caller: &Caller, rest: &str) -> String {
-        format!("{}/v1/{}/{rest}", self.address(), caller.workspace)
-    }
-
-    fn begin(&self, method: Method, caller: &Caller, rest: &str) -> hyper::http::request::Builder {
-        let builder = Request::builder()
-            .method(method)
-            .uri(self.url(caller, rest))
-            .header(header::HOST, self.address().authority())
-            .header("baton-agent", caller.agent.as_str());
-        self.authorised(builder)
+    fn begin(&self, method: Method, caller: &Caller, rest: &str) -> Builder {
+        let path = format!("/v1/{}/{rest}", caller.workspace);
+        self.dialing().request(method, &path).header("baton-agent", caller.agent.as_str())
     }
 }
 
@@ -123,19 +91,8 @@ async fn write_body(mut body: Incoming, mut to: impl Write) -> Result<(), Error>
     to.flush().map_err(unkept)
 }
 
-async fn refused(response: Response<Incoming>) -> Error {
-    let status = response.status();
-    let body = http_body_util::Limited::new(response.into_body(), REFUSAL_BYTES_MAX);
-    let Ok(body) = body.collect().await else { return odd(status) };
-    let text = String::from_utf8(body.to_bytes().to_vec()).unwrap_or_default();
-    match Problem::parse(&text) {
-        Ok(problem) => Error::Refused(Box::new(problem)),
-        Err(_) => odd(format!("it answers with status {status}")),
-    }
-}
-
 async fn json<T: DeserializeOwned>(response: Response<Incoming>) -> Result<T, Error> {
-    let body = http_body_util::Limited::new(response.into_body(), REFUSAL_BYTES_MAX);
+    let body = http_body_util::Limited::new(response.into_body(), ANSWER_BYTES_MAX);
     let body = body.collect().await.map_err(broken)?;
     serde_json::from_slice(&body.to_bytes()).map_err(odd)
 }
@@ -278,7 +235,7 @@ impl ContentCarrier for Client {
         let request = self.begin(Method::POST, caller, &format!("secrets/{secret}/reveal"));
         let request = request.body(Full::<Bytes>::default()).map_err(odd)?;
         let body = self.request(request).await?.into_body();
-        let body = http_body_util::Limited::new(body, REFUSAL_BYTES_MAX).collect().await;
+        let body = http_body_util::Limited::new(body, ANSWER_BYTES_MAX).collect().await;
         Ok(body.map_err(broken)?.to_bytes().to_vec())
     }
 }

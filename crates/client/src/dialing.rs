@@ -1,8 +1,16 @@
-//! How the server is reached: its address, and whom to believe that it is the one.
+//! How the server is reached and asked over HTTP: its address, whom to believe that it is the one,
+//! and what is shown to it.
 
+use std::fmt::Display;
 use std::time::Duration;
 
+use baton_core::wire::Problem;
 use baton_tls::{Stream, TlsError, Trust};
+use http_body_util::{BodyExt, Limited};
+use hyper::body::{Body, Bytes, Incoming};
+use hyper::http::request::Builder;
+use hyper::{Method, Request, Response, StatusCode, client::conn::http1, header};
+use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
@@ -10,12 +18,19 @@ use crate::address::Address;
 use crate::error::Error;
 use crate::options::Options;
 
+/// How much of a refusal is read; more is none of ours.
+const REFUSAL_BYTES_MAX: usize = 1 << 20;
+
 /// How the server is reached, as often as that is necessary.
 #[derive(Clone)]
 pub(crate) struct Dialing {
     address: Address,
     /// None where nothing is encrypted.
     trust: Option<Trust>,
+    /// What is shown to a server that wants to know who calls.
+    token: Option<String>,
+    /// How long one attempt to connect may take.
+    patience: Duration,
 }
 
 impl Dialing {
@@ -23,7 +38,8 @@ impl Dialing {
     pub(crate) fn new(address: Address, options: &Options) -> Result<Self, Error> {
         let trust =
             if address.is_secure() { Some(Trust::of(options.ca_file.as_deref())?) } else { None };
-        Ok(Self { address, trust })
+        let (token, patience) = (options.token.clone(), options.connect_timeout);
+        Ok(Self { address, trust, token, patience })
     }
 
     /// Where the server is.
@@ -31,24 +47,82 @@ impl Dialing {
         &self.address
     }
 
+    /// The server cannot be reached, or does not answer.
+    pub(crate) fn unreachable(&self, reason: impl Display) -> Error {
+        Error::Unreachable { url: self.address.to_string(), reason: reason.to_string() }
+    }
+
+    /// Does what it takes to reach the server, as long as there is patience for.
+    pub(crate) async fn patiently<T>(
+        &self,
+        attempt: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Error> {
+        let waited = self.patience.as_millis();
+        let late = || self.unreachable(format!("there was no answer within {waited} ms"));
+        timeout(self.patience, attempt).await.unwrap_or_else(|_| Err(late()))
+    }
+
     /// Connects once.
-    pub(crate) async fn dial(&self, patience: Duration) -> Result<Stream, Error> {
-        let address = &self.address;
-        let unreachable = |reason: String| Error::Unreachable { url: address.to_string(), reason };
-        let attempt = async {
-            let stream = TcpStream::connect(address.authority()).await;
-            let stream = stream.map_err(|error| unreachable(error.to_string()))?;
-            // What is flushed is wanted at once; failing to say so costs only speed.
-            let _ = stream.set_nodelay(true);
-            let Some(trust) = &self.trust else { return Ok(Stream::from(stream)) };
-            let shaken = trust.connect(address.host(), stream).await;
-            shaken.map_err(|error| match error {
-                TlsError::Broken { .. } => unreachable(error.to_string()),
-                error => error.into(),
-            })
-        };
-        let late =
-            || unreachable(format!("there was no answer within {} ms", patience.as_millis()));
-        timeout(patience, attempt).await.unwrap_or_else(|_| Err(late()))
+    async fn dial(&self) -> Result<Stream, Error> {
+        let stream = TcpStream::connect(self.address.authority()).await;
+        let stream = stream.map_err(|error| self.unreachable(error))?;
+        // What is flushed is wanted at once; failing to say so costs only speed.
+        let _ = stream.set_nodelay(true);
+        let Some(trust) = &self.trust else { return Ok(Stream::from(stream)) };
+        let shaken = trust.connect(self.address.host(), stream).await;
+        shaken.map_err(|error| match error {
+            TlsError::Broken { .. } => self.unreachable(error),
+            error => error.into(),
+        })
+    }
+
+    /// A request for a path, with what every one says.
+    pub(crate) fn request(&self, method: Method, path: &str) -> Builder {
+        let builder = Request::builder().method(method).uri(path);
+        let builder = builder.header(header::HOST, self.address.authority());
+        match &self.token {
+            Some(token) => builder.header(header::AUTHORIZATION, format!("Bearer {token}")),
+            None => builder,
+        }
+    }
+
+    /// Sends a request over a connection of its own. `broken` says what it means that there is no
+    /// answer.
+    pub(crate) async fn ask<B>(
+        &self,
+        request: Request<B>,
+        broken: impl Fn(hyper::Error) -> Error,
+    ) -> Result<Response<Incoming>, Error>
+    where
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let stream = self.patiently(self.dial()).await?;
+        let (mut sender, connection) =
+            http1::handshake(TokioIo::new(stream)).await.map_err(&broken)?;
+        // It ends with the body of the answer, when that is dropped, or when it is handed over.
+        tokio::spawn(async move { drop(connection.with_upgrades().await) });
+        let response = sender.send_request(request).await.map_err(&broken)?;
+        let status = response.status();
+        if status.is_success() || status == StatusCode::SWITCHING_PROTOCOLS {
+            return Ok(response);
+        }
+        Err(refused(response).await)
+    }
+}
+
+/// The server says what cannot be understood.
+pub(crate) fn odd(what: impl Display) -> Error {
+    Error::Protocol { what: what.to_string() }
+}
+
+async fn refused(response: Response<Incoming>) -> Error {
+    let status = response.status();
+    let body = Limited::new(response.into_body(), REFUSAL_BYTES_MAX);
+    let Ok(body) = body.collect().await else { return odd(status) };
+    let text = String::from_utf8(body.to_bytes().to_vec()).unwrap_or_default();
+    match Problem::parse(&text) {
+        Ok(problem) => Error::Refused(Box::new(problem)),
+        Err(_) => odd(format!("it answers with status {status}")),
     }
 }

@@ -106,6 +106,7 @@ mod line;
 pub mod model;
 mod options;
 mod serving;
+mod upgrade;
 mod watch;
 mod worker;
 

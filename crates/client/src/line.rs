@@ -19,33 +19,22 @@ mod tests;
 use std::sync::Arc;
 use std::time::Duration;
 
-use baton_core::wire::Problem;
-use baton_tls::Stream as Connection;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
-use tokio_tungstenite::tungstenite::client::ClientRequestBuilder;
-use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
-use tokio_tungstenite::tungstenite::{Error as SocketError, Message};
-use tokio_tungstenite::{WebSocketStream, client_async_with_config};
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::Message;
 
 use crate::chance;
 use crate::desk::Desk;
 use crate::dialing::Dialing;
 use crate::error::Error;
-use crate::options::Options;
+use crate::upgrade::{Socket, dial};
 
-/// Frames are JSON in text.
-const SUB_PROTOCOL: &str = "baton.v1.json";
-/// Most answers are small, and a client has one connection.
-const READ_BUFFER_BYTES: usize = 4 << 10;
-/// Frames that are written together.
-const WRITE_BUFFER_BYTES: usize = 64 << 10;
 /// How long saying goodbye may take.
 const GOODBYE: Duration = Duration::from_secs(1);
 
-pub(crate) type Socket = WebSocketStream<Connection>;
 type Sink<S> = SplitSink<WebSocketStream<S>, Message>;
 type Stream<S> = SplitStream<WebSocketStream<S>>;
 
@@ -53,50 +42,6 @@ type Stream<S> = SplitStream<WebSocketStream<S>>;
 trait Bytes: AsyncRead + AsyncWrite + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Bytes for S {}
-
-/// Connects once.
-pub(crate) async fn dial(dialing: &Dialing, options: &Options) -> Result<Socket, Error> {
-    let address = dialing.address();
-    let unreachable = |reason: String| Error::Unreachable { url: address.to_string(), reason };
-    let attempt = async {
-        let stream = dialing.dial(options.connect_timeout).await?;
-        let url = address.socket_url();
-        let bad = |_| Error::BadUrl { url: url.clone(), reason: "it is no URI".to_owned() };
-        let request = ClientRequestBuilder::new(url.parse().map_err(bad)?);
-        let mut request = request.with_sub_protocol(SUB_PROTOCOL);
-        if let Some(token) = &options.token {
-            request = request.with_header("Authorization", format!("Bearer {token}"));
-        }
-        let config = WebSocketConfig::default()
-            .read_buffer_size(READ_BUFFER_BYTES)
-            .write_buffer_size(WRITE_BUFFER_BYTES)
-            .max_message_size(Some(options.frame_bytes_max))
-            .max_frame_size(Some(options.frame_bytes_max));
-        let socket = client_async_with_config(request, stream, Some(config)).await;
-        socket.map(|(socket, _)| socket).map_err(|error| refusal(error, unreachable))
-    };
-    let waited = options.connect_timeout.as_millis();
-    let late = || unreachable(format!("there was no answer within {waited} ms"));
-    timeout(options.connect_timeout, attempt).await.unwrap_or_else(|_| Err(late()))
-}
-
-/// Why there is no WebSocket.
-fn refusal(error: SocketError, unreachable: impl Fn(String) -> Error) -> Error {
-    match error {
-        SocketError::Http(response) => {
-            let body = response.body().as_deref().unwrap_or_default();
-            match str::from_utf8(body).ok().and_then(|text| Problem::parse(text).ok()) {
-                Some(problem) => Error::Refused(Box::new(problem)),
-                None => {
-                    let what = format!("it answers {} to a WebSocket", response.status());
-                    Error::Protocol { what }
-                }
-            }
-        }
-        SocketError::Protocol(error) => Error::Protocol { what: error.to_string() },
-        error => unreachable(error.to_string()),
-    }
-}
 
 /// Keeps a line to the server until nobody needs it.
 pub(crate) async fn keep(desk: Arc<Desk>, dialing: Dialing, first: Socket) {

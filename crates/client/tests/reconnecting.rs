@@ -186,18 +186,45 @@ async fn a_server_of_another_kind_is_told_apart() {
         ("200 OK", "", "client.protocol"),
     ];
     for (status, body, code) in answers {
-        let (refused, ()) = tokio::join!(baton_client::connect(&url), async {
-            let mut stream = peer.accept_stream().await;
-            let mut head = [0; 1];
-            stream.read_exact(&mut head).await.unwrap();
-            let length = body.len();
-            let text = format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\n\r\n{body}");
-            stream.write_all(text.as_bytes()).await.unwrap();
-            let mut rest = Vec::new();
-            stream.read_to_end(&mut rest).await.unwrap();
-        });
-        let error = refused.unwrap_err();
+        let length = body.len();
+        let text = format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\n\r\n{body}");
+        let error = greeted_with(&peer, text.as_bytes()).await;
         assert_eq!(error.code(), code, "{error}");
         assert!(!matches!(error, Error::Unknown { .. }));
     }
+    let upgrade =
+        "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n";
+    let answers = [
+        ("SSH-2.0-OpenSSH_10.0\r\n", "client.protocol"),
+        // Not one that has read the question.
+        (&format!("{upgrade}Sec-WebSocket-Accept: x\r\n\r\n"), "client.protocol"),
+        // It may well be one that was killed in between.
+        (upgrade, "client.unreachable"),
+        ("", "client.unreachable"),
+    ];
+    for (text, code) in answers {
+        let error = greeted_with(&peer, text.as_bytes()).await;
+        assert_eq!(error.code(), code, "{text:?}: {error}");
+    }
+}
+
+/// What a client says of a server that answers with this, byte by byte, and then ends.
+async fn greeted_with(peer: &Peer, text: &[u8]) -> Error {
+    let url = peer.url();
+    let (refused, ()) = tokio::join!(baton_client::connect(&url), async {
+        let mut stream = peer.accept_stream().await;
+        stream.set_nodelay(true).unwrap();
+        stream.read_u8().await.unwrap();
+        for byte in text {
+            // The client may have left: it has heard enough of what is no HTTP.
+            if stream.write_all(&[*byte]).await.is_err() {
+                break;
+            }
+            tokio::task::yield_now().await;
+        }
+        // What it still says is taken: whoever leaves that unread resets the connection.
+        let _ = stream.shutdown().await;
+        let _ = stream.read_to_end(&mut Vec::new()).await;
+    });
+    refused.unwrap_err()
 }

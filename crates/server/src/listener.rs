@@ -348,15 +348,17 @@ async fn turn_away(refusal: Refusal, stream: Stream) {
     let refused = Refused::from(refusal).into_response();
     let status = refused.status();
     let Ok(body) = axum::body::to_bytes(refused.into_body(), usize::MAX).await else { return };
-    let head = format!(
+    let mut told = format!(
         "HTTP/1.1 {status}\r\ncontent-type: application/problem+json\r\ncontent-length: {}\r\n\
          retry-after: 1\r\nconnection: close\r\n\r\n",
         body.len()
-    );
+    )
+    .into_bytes();
+    // Not in pieces: there are clients that take what comes with the head for the whole.
+    told.extend_from_slice(&body);
     let mut line = Line::new(stream, TURN_AWAY);
     let answer = async {
-        line.write_all(head.as_bytes()).await?;
-        line.write_all(&body).await?;
+        line.write_all(&told).await?;
         line.flush().await?;
         line.shutdown().await
     };

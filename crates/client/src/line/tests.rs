@@ -6,6 +6,7 @@ use tokio_tungstenite::tungstenite::protocol::Role;
 use super::*;
 use crate::desk::Effect;
 use crate::frames::{Expects, Said};
+use crate::options::Options;
 
 async fn pipe() -> (WebSocketStream<DuplexStream>, WebSocketStream<DuplexStream>) {
     let (near, far) = duplex(1 << 16);

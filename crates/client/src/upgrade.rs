@@ -1,0 +1,81 @@
+//! From HTTP to a WebSocket.
+//!
+//! The first words are HTTP, and are left to what speaks it: a refusal is read to its end, in
+//! however many pieces it comes, so that what the server says about it is always heard.
+
+use std::error::Error as _;
+
+use baton_tls::Stream as Connection;
+use http_body_util::Empty;
+use hyper::body::{Bytes, Incoming};
+use hyper::{Method, Response, StatusCode, header};
+use hyper_util::rt::TokioIo;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::handshake::{client::generate_key, derive_accept_key};
+use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
+
+use crate::dialing::{Dialing, odd};
+use crate::error::Error;
+use crate::options::Options;
+
+/// Frames are JSON in text.
+const SUB_PROTOCOL: &str = "baton.v1.json";
+/// Most answers are small, and a client has one connection.
+const READ_BUFFER_BYTES: usize = 4 << 10;
+/// Frames that are written together.
+const WRITE_BUFFER_BYTES: usize = 64 << 10;
+
+pub(crate) type Socket = WebSocketStream<Connection>;
+
+/// Connects once.
+pub(crate) async fn dial(dialing: &Dialing, options: &Options) -> Result<Socket, Error> {
+    dialing.patiently(upgrade(dialing, options)).await
+}
+
+async fn upgrade(dialing: &Dialing, options: &Options) -> Result<Socket, Error> {
+    let key = generate_key();
+    let request = dialing
+        .request(Method::GET, "/v1/ws")
+        .header(header::CONNECTION, "Upgrade")
+        .header(header::UPGRADE, "websocket")
+        .header(header::SEC_WEBSOCKET_VERSION, "13")
+        .header(header::SEC_WEBSOCKET_KEY, &key)
+        .header(header::SEC_WEBSOCKET_PROTOCOL, SUB_PROTOCOL)
+        .body(Empty::<Bytes>::new())
+        .map_err(odd)?;
+    let response = dialing.ask(request, |error| no_answer(dialing, &error)).await?;
+    agreed(&response, &derive_accept_key(key.as_bytes()))?;
+    let upgraded =
+        hyper::upgrade::on(response).await.map_err(|error| dialing.unreachable(error))?;
+    let parts = upgraded.downcast::<TokioIo<Connection>>();
+    let parts = parts.expect("the connection is the one that was dialled");
+    let config = WebSocketConfig::default()
+        .read_buffer_size(READ_BUFFER_BYTES)
+        .write_buffer_size(WRITE_BUFFER_BYTES)
+        .max_message_size(Some(options.frame_bytes_max))
+        .max_frame_size(Some(options.frame_bytes_max));
+    // The server may have said something already, in the same breath.
+    let (stream, begun) = (parts.io.into_inner(), parts.read_buf.to_vec());
+    Ok(WebSocketStream::from_partially_read(stream, begun, Role::Client, Some(config)).await)
+}
+
+/// Whether the other side speaks WebSocket, and Baton over it.
+fn agreed(response: &Response<Incoming>, accept: &str) -> Result<(), Error> {
+    if response.status() != StatusCode::SWITCHING_PROTOCOLS {
+        return Err(odd(format!("it answers {} to a WebSocket", response.status())));
+    }
+    for (name, wanted) in
+        [(header::SEC_WEBSOCKET_ACCEPT, accept), (header::SEC_WEBSOCKET_PROTOCOL, SUB_PROTOCOL)]
+    {
+        if response.headers().get(&name).is_none_or(|given| given != wanted) {
+            return Err(odd(format!("its `{name}` is not `{wanted}`")));
+        }
+    }
+    Ok(())
+}
+
+fn no_answer(dialing: &Dialing, error: &hyper::Error) -> Error {
+    // What the system said lies behind what HTTP says of it.
+    let reason = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+    if error.is_parse() { odd(reason) } else { dialing.unreachable(reason) }
+}
