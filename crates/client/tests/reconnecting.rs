@@ -1,10 +1,12 @@
 //! What becomes of calls when the connection breaks.
 
+use std::time::Duration;
+
 use baton_client::{Error, Options};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::peer::Peer;
+use crate::peer::{Peer, patiently};
 
 #[tokio::test]
 async fn a_command_in_flight_is_repeated_under_the_same_key() {
@@ -167,6 +169,18 @@ async fn a_server_that_is_not_there_is_said_to_be_unreachable() {
     let error = baton_client::connect(&url).await.unwrap_err();
     assert_eq!(error.code(), "client.unreachable");
     assert!(error.to_string().contains(&url), "{error}");
+}
+
+#[tokio::test]
+async fn a_server_that_never_answers_is_left() {
+    let peer = Peer::new().await;
+    let url = peer.url();
+    let options = Options { connect_timeout: Duration::from_millis(20), ..Options::default() };
+    let (refused, mut silent) =
+        tokio::join!(baton_client::connect_with(&url, options), peer.accept_stream());
+    assert_eq!(refused.unwrap_err().code(), "client.unreachable");
+    // Nobody keeps a connection open that nobody waits for.
+    patiently(silent.read_to_end(&mut Vec::new())).await.unwrap();
 }
 
 #[tokio::test]

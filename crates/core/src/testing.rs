@@ -319,32 +319,10 @@ impl World {
 
     /// The answer to a write is the entry as it is now; the answer to a removal the one that was.
     fn check_entry(&self, entry: &Entry, batch: &Batch) {
-        let (name, key) = match &batch.events[0] {
-            Event::State(event) => event.place(),
-            Event::Namespace(_)
-            | Event::Agent(_)
-            | Event::Message(_)
-            | Event::Topic(_)
-            | Event::Stream(_)
-            | Event::Rule(_)
-            | Event::Bus(_)
-            | Event::Reaction(_)
-            | Event::Lock(_)
-            | Event::Semaphore(_)
-            | Event::Barrier(_)
-            | Event::Join(_)
-            | Event::Checkpoint(_)
-            | Event::Artifact(_)
-            | Event::Secret(_)
-            | Event::Handoff(_)
-            | Event::Task(_)
-            | Event::Pipeline(_)
-            | Event::Workspace(_)
-            | Event::Receipt(_)
-            | Event::Awaited(_) => {
-                panic!("an entry is answered with although none changed first")
-            }
+        let Event::State(event) = &batch.events[0] else {
+            panic!("an entry is answered with although none changed first")
         };
+        let (name, key) = event.place();
         assert_eq!((entry.namespace(), entry.key()), (name, key.as_str()));
         let now = self.space.state.entry(name, key);
         if batch.events[0].kind() == "state.deleted" {
