@@ -14,9 +14,9 @@ use baton_core::{ArtifactId, SecretId};
 use baton_handle::{Caller, ContentCarrier, PutWishes, SecretWishes, WasPut};
 use futures_util::stream;
 use http_body_util::{BodyExt, Full, StreamBody};
-use hyper::body::{Body, Bytes, Frame, Incoming};
+use hyper::body::{Body, Bytes, Frame};
 use hyper::http::request::Builder;
-use hyper::{Method, Request, Response, StatusCode, header};
+use hyper::{Method, Response, StatusCode, header};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc;
@@ -24,6 +24,7 @@ use tokio::sync::mpsc;
 use crate::client::Client;
 use crate::dialing::odd;
 use crate::error::Error;
+use crate::turns::Hearing;
 
 /// How much is read and sent at a time.
 const PIECE_BYTES: usize = 256 << 10;
@@ -34,7 +35,7 @@ const ANSWER_BYTES_MAX: usize = 1 << 20;
 
 /// An artifact that is being read.
 pub struct ReadingContent {
-    body: Incoming,
+    body: Hearing,
     /// How many bytes are still to come, so that an early end is seen.
     left: u64,
 }
@@ -44,15 +45,6 @@ fn broken(error: impl std::fmt::Display) -> Error {
 }
 
 impl Client {
-    /// Sends a request over a connection of its own.
-    async fn request<B>(&self, request: Request<B>) -> Result<Response<Incoming>, Error>
-    where
-        B: Body<Data = Bytes> + Send + 'static,
-        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
-    {
-        self.dialing().ask(request, broken).await
-    }
-
     /// Asks something of the server itself, beside its workspaces: the path under `/v1/`.
     pub async fn administer<T: DeserializeOwned>(
         &self,
@@ -63,14 +55,14 @@ impl Client {
         let builder = self.dialing().request(method, &format!("/v1/{path}"));
         let body = said.map(serde_json::Value::to_string).unwrap_or_default();
         let request = builder.body(Full::new(Bytes::from(body))).map_err(odd)?;
-        json(self.request(request).await?).await
+        json(self.dialing().ask(request).await?).await
     }
 
     /// Takes a backup of the whole server, and writes it as it comes.
     pub async fn backup(&self, to: impl Write + Send) -> Result<(), Error> {
         let builder = self.dialing().request(Method::GET, "/v1/access/backup");
         let request = builder.body(Full::<Bytes>::default()).map_err(odd)?;
-        write_body(self.request(request).await?.into_body(), to).await
+        write_body(self.dialing().ask(request).await?.into_body(), to).await
     }
 
     fn begin(&self, method: Method, caller: &Caller, rest: &str) -> Builder {
@@ -80,8 +72,8 @@ impl Client {
 }
 
 /// Writes a body as it comes.
-async fn write_body(mut body: Incoming, mut to: impl Write) -> Result<(), Error> {
-    let early = |error: hyper::Error| odd(format!("it ends early: {error}"));
+async fn write_body(mut body: Hearing, mut to: impl Write) -> Result<(), Error> {
+    let early = |error: std::io::Error| odd(format!("it ends early: {error}"));
     let unkept = |error: std::io::Error| odd(format!("it cannot be kept: {error}"));
     while let Some(frame) = body.frame().await {
         if let Ok(data) = frame.map_err(early)?.into_data() {
@@ -91,7 +83,7 @@ async fn write_body(mut body: Incoming, mut to: impl Write) -> Result<(), Error>
     to.flush().map_err(unkept)
 }
 
-async fn json<T: DeserializeOwned>(response: Response<Incoming>) -> Result<T, Error> {
+async fn json<T: DeserializeOwned>(response: Response<Hearing>) -> Result<T, Error> {
     let body = http_body_util::Limited::new(response.into_body(), ANSWER_BYTES_MAX);
     let body = body.collect().await.map_err(broken)?;
     serde_json::from_slice(&body.to_bytes()).map_err(odd)
@@ -153,7 +145,8 @@ impl ContentCarrier for Client {
         if let Some(expected) = expected {
             request = request.header("baton-artifact", expected.as_str());
         }
-        let response = self.request(request.body(Box::pin(pieces(bytes))).map_err(odd)?).await?;
+        let response =
+            self.dialing().ask(request.body(Box::pin(pieces(bytes))).map_err(odd)?).await?;
         let known = response.status() != StatusCode::CREATED;
         let artifact: Artifact = json(response).await?;
         Ok(WasPut { artifact, known })
@@ -170,7 +163,7 @@ impl ContentCarrier for Client {
             request = request.header(header::RANGE, format!("bytes={from}-"));
         }
         let request = request.body(Full::<Bytes>::default()).map_err(odd)?;
-        let response = self.request(request).await?;
+        let response = self.dialing().ask(request).await?;
         if from > 0 && response.status() != StatusCode::PARTIAL_CONTENT {
             return Err(odd("it does not begin where it was asked to"));
         }
@@ -209,7 +202,7 @@ impl ContentCarrier for Client {
         let request = self.begin(Method::PUT, caller, &format!("secrets?{said}"));
         let request = request.header(header::CONTENT_TYPE, "application/octet-stream");
         let request = request.body(Full::new(Bytes::from(value))).map_err(odd)?;
-        json(self.request(request).await?).await
+        json(self.dialing().ask(request).await?).await
     }
 
     async fn export(
@@ -221,20 +214,20 @@ impl ContentCarrier for Client {
         let said = query(&[("at", at.map(|at| at.to_string()))]);
         let request = self.begin(Method::GET, caller, &format!("export?{said}"));
         let request = request.body(Full::<Bytes>::default()).map_err(odd)?;
-        write_body(self.request(request).await?.into_body(), to).await
+        write_body(self.dialing().ask(request).await?.into_body(), to).await
     }
 
     async fn import(&self, caller: &Caller, from: Box<dyn Read + Send>) -> Result<Forked, Error> {
         let request = self.begin(Method::POST, caller, "import");
         let request = request.header(header::CONTENT_TYPE, "application/octet-stream");
         let request = request.body(Box::pin(pieces(from))).map_err(odd)?;
-        json(self.request(request).await?).await
+        json(self.dialing().ask(request).await?).await
     }
 
     async fn reveal(&self, caller: &Caller, secret: &SecretId) -> Result<Vec<u8>, Error> {
         let request = self.begin(Method::POST, caller, &format!("secrets/{secret}/reveal"));
         let request = request.body(Full::<Bytes>::default()).map_err(odd)?;
-        let body = self.request(request).await?.into_body();
+        let body = self.dialing().ask(request).await?.into_body();
         let body = http_body_util::Limited::new(body, ANSWER_BYTES_MAX).collect().await;
         Ok(body.map_err(broken)?.to_bytes().to_vec())
     }

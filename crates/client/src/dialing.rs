@@ -1,13 +1,14 @@
 //! How the server is reached and asked over HTTP: its address, whom to believe that it is the one,
 //! and what is shown to it.
 
+use std::error::Error as StdError;
 use std::fmt::Display;
 use std::time::Duration;
 
 use baton_core::wire::Problem;
 use baton_tls::{Stream, TlsError, Trust};
 use http_body_util::{BodyExt, Limited};
-use hyper::body::{Body, Bytes, Incoming};
+use hyper::body::{Body, Bytes};
 use hyper::http::request::Builder;
 use hyper::{Method, Request, Response, StatusCode, client::conn::http1, header};
 use hyper_util::rt::TokioIo;
@@ -17,6 +18,7 @@ use tokio::time::timeout;
 use crate::address::Address;
 use crate::error::Error;
 use crate::options::Options;
+use crate::turns::{Hearing, Saying, Turn, stalled};
 
 /// How much of a refusal is read; more is none of ours.
 const REFUSAL_BYTES_MAX: usize = 1 << 20;
@@ -31,6 +33,8 @@ pub(crate) struct Dialing {
     token: Option<String>,
     /// How long one attempt to connect may take.
     patience: Duration,
+    /// How long nothing may move afterwards, while it is the server's turn.
+    stall_max: Duration,
 }
 
 impl Dialing {
@@ -38,8 +42,8 @@ impl Dialing {
     pub(crate) fn new(address: Address, options: &Options) -> Result<Self, Error> {
         let trust =
             if address.is_secure() { Some(Trust::of(options.ca_file.as_deref())?) } else { None };
-        let (token, patience) = (options.token.clone(), options.connect_timeout);
-        Ok(Self { address, trust, token, patience })
+        let Options { connect_timeout: patience, stall_max, .. } = *options;
+        Ok(Self { address, trust, token: options.token.clone(), patience, stall_max })
     }
 
     /// Where the server is.
@@ -86,28 +90,49 @@ impl Dialing {
         }
     }
 
-    /// Sends a request over a connection of its own. `broken` says what it means that there is no
-    /// answer.
-    pub(crate) async fn ask<B>(
-        &self,
-        request: Request<B>,
-        broken: impl Fn(hyper::Error) -> Error,
-    ) -> Result<Response<Incoming>, Error>
+    /// Sends a request over a connection of its own.
+    pub(crate) async fn ask<B>(&self, request: Request<B>) -> Result<Response<Hearing>, Error>
     where
-        B: Body<Data = Bytes> + Send + 'static,
-        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+        B: Body<Data = Bytes> + Send + Unpin + 'static,
+        B::Error: Into<Box<dyn StdError + Send + Sync>>,
     {
+        let is_question = request.method() == Method::GET;
+        let broken = |error: hyper::Error| self.unanswered(is_question, &error);
         let stream = self.patiently(self.dial()).await?;
         let (mut sender, connection) =
-            http1::handshake(TokioIo::new(stream)).await.map_err(&broken)?;
+            http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
         // It ends with the body of the answer, when that is dropped, or when it is handed over.
         tokio::spawn(async move { drop(connection.with_upgrades().await) });
-        let response = sender.send_request(request).await.map_err(&broken)?;
+        let turn = Turn::new();
+        let request = request.map(|body| Saying::new(body, &turn));
+        let response = tokio::select! {
+            response = sender.send_request(request) => response.map_err(broken)?,
+            () = turn.overdue(self.stall_max) => return Err(self.late(is_question)),
+        };
+        let response = response.map(|body| Hearing::new(body, self.stall_max));
         let status = response.status();
         if status.is_success() || status == StatusCode::SWITCHING_PROTOCOLS {
             return Ok(response);
         }
         Err(refused(response).await)
+    }
+
+    /// What it means that there is no answer in time: whoever only asked has changed nothing.
+    fn late(&self, is_question: bool) -> Error {
+        if is_question {
+            return Error::Timeout { after: self.stall_max };
+        }
+        Error::Unknown { reason: stalled(self.stall_max) }
+    }
+
+    /// What it means that the connection broke before there was an answer.
+    fn unanswered(&self, is_question: bool, error: &hyper::Error) -> Error {
+        // What the system said lies behind what HTTP says of it.
+        let reason = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+        if !is_question {
+            return Error::Unknown { reason };
+        }
+        if error.is_parse() { odd(reason) } else { self.unreachable(reason) }
     }
 }
 
@@ -116,7 +141,7 @@ pub(crate) fn odd(what: impl Display) -> Error {
     Error::Protocol { what: what.to_string() }
 }
 
-async fn refused(response: Response<Incoming>) -> Error {
+async fn refused(response: Response<Hearing>) -> Error {
     let status = response.status();
     let body = Limited::new(response.into_body(), REFUSAL_BYTES_MAX);
     let Ok(body) = body.collect().await else { return odd(status) };

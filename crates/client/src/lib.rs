@@ -73,6 +73,7 @@
 //! | … and it is off | [`Error::Unknown`]: the outcome is unknown, and nobody pretends otherwise |
 //! | a call that waits | it is sent again, and takes its place in line if the server still has it |
 //! | a watch | it is resumed from the first revision that has not arrived whole |
+//! | bytes: an artifact, an export | the call fails; see [`Options::stall_max`] |
 //!
 //! A key works as long as the server keeps the answer under it: see `docs/guarantees.md`.
 //!
@@ -106,6 +107,7 @@ mod line;
 pub mod model;
 mod options;
 mod serving;
+mod turns;
 mod upgrade;
 mod watch;
 mod worker;

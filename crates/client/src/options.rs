@@ -23,6 +23,10 @@ pub struct Options {
     /// A connection on which nothing is heard for so long is given up. The server is pinged three
     /// times in it, so silence means that nobody is there.
     pub silence_max: Duration,
+    /// How long nothing may move while it is the server's turn, where bytes go by themselves:
+    /// artifacts, secrets, exports, imports and backups. It is long, since the server may have much
+    /// to do before it answers.
+    pub stall_max: Duration,
     /// Gives every command without an idempotency key one of its own, so that it can be sent again
     /// when the connection breaks. Each costs the workspace a kept answer for a day.
     pub automatic_keys: bool,
@@ -61,6 +65,7 @@ impl Default for Options {
             backoff_max: Duration::from_secs(5),
             // Less than a call may take, so that a call outlives a connection that went dead.
             silence_max: Duration::from_secs(20),
+            stall_max: Duration::from_mins(5),
             automatic_keys: true,
             resume_watches: true,
             queue_max: 16_384,

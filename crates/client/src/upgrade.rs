@@ -3,11 +3,9 @@
 //! The first words are HTTP, and are left to what speaks it: a refusal is read to its end, in
 //! however many pieces it comes, so that what the server says about it is always heard.
 
-use std::error::Error as _;
-
 use baton_tls::Stream as Connection;
 use http_body_util::Empty;
-use hyper::body::{Bytes, Incoming};
+use hyper::body::Bytes;
 use hyper::{Method, Response, StatusCode, header};
 use hyper_util::rt::TokioIo;
 use tokio_tungstenite::WebSocketStream;
@@ -43,7 +41,7 @@ async fn upgrade(dialing: &Dialing, options: &Options) -> Result<Socket, Error> 
         .header(header::SEC_WEBSOCKET_PROTOCOL, SUB_PROTOCOL)
         .body(Empty::<Bytes>::new())
         .map_err(odd)?;
-    let response = dialing.ask(request, |error| no_answer(dialing, &error)).await?;
+    let response = dialing.ask(request).await?;
     agreed(&response, &derive_accept_key(key.as_bytes()))?;
     let upgraded =
         hyper::upgrade::on(response).await.map_err(|error| dialing.unreachable(error))?;
@@ -60,7 +58,7 @@ async fn upgrade(dialing: &Dialing, options: &Options) -> Result<Socket, Error> 
 }
 
 /// Whether the other side speaks WebSocket, and Baton over it.
-fn agreed(response: &Response<Incoming>, accept: &str) -> Result<(), Error> {
+fn agreed<B>(response: &Response<B>, accept: &str) -> Result<(), Error> {
     if response.status() != StatusCode::SWITCHING_PROTOCOLS {
         return Err(odd(format!("it answers {} to a WebSocket", response.status())));
     }
@@ -72,10 +70,4 @@ fn agreed(response: &Response<Incoming>, accept: &str) -> Result<(), Error> {
         }
     }
     Ok(())
-}
-
-fn no_answer(dialing: &Dialing, error: &hyper::Error) -> Error {
-    // What the system said lies behind what HTTP says of it.
-    let reason = error.source().map_or_else(|| error.to_string(), ToString::to_string);
-    if error.is_parse() { odd(reason) } else { dialing.unreachable(reason) }
 }

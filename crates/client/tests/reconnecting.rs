@@ -184,6 +184,21 @@ async fn a_server_that_never_answers_is_left() {
 }
 
 #[tokio::test]
+async fn bytes_that_nobody_takes_are_given_up() {
+    let peer = Peer::new().await;
+    let stall_max = Duration::from_millis(20);
+    let (ada, _talk) = peer.meet_ada(Options { stall_max, ..Options::default() }).await;
+    let artifact = format!("sha256:{}", "0".repeat(64));
+    let artifacts = ada.artifacts();
+    let put = artifacts.put(&b"much"[..]).into_future();
+    let (put, mut silent) = tokio::join!(put, peer.accept_stream());
+    assert_eq!(put.unwrap_err().code(), "client.unknown_outcome");
+    patiently(silent.read_to_end(&mut Vec::new())).await.unwrap();
+    let (read, _silent) = tokio::join!(artifacts.read(&artifact), peer.accept_stream());
+    assert_eq!(read.err().unwrap().code(), "client.timeout");
+}
+
+#[tokio::test]
 async fn a_server_of_another_kind_is_told_apart() {
     let peer = Peer::new().await;
     let url = peer.url();
