@@ -24,7 +24,7 @@ const KNOWN_MAX: usize = 10;
 const PEERS_MAX: usize = 8;
 
 /// How long others have to accept.
-const DEADLINES_MS: [u64; 5] = [100, 5_000, 120_000, 600_000, 600_000];
+const DEADLINES_MS: [u64; 6] = [100, 5_000, 120_000, 600_000, 600_000, 600_000];
 
 /// What an agent can do.
 const CAPABILITIES: [&str; 2] = ["edit", "draw"];
@@ -61,18 +61,20 @@ pub fn some_capabilities(things: &mut Things<'_>) -> BTreeSet<String> {
     able.map(|name| (*name).to_owned()).collect()
 }
 
+fn accept(handoff: HandoffId, overwrite: bool) -> HandoffCommand {
+    HandoffCommand::Accept(Accept { handoff, lease_ms: None, overwrite })
+}
+
 /// What it does at once about something that wants an approval, if anything.
 fn about_approval(things: &mut Things<'_>, heard: &Heard) -> Option<Request> {
     let handoff = heard.id.clone();
     // Some do not wait until it is approved.
     if heard.to.agent() == Some(things.agent) && things.chance.once_in(2) {
-        let (lease_ms, overwrite) = (None, true);
-        let accept = HandoffCommand::Accept(Accept { handoff, lease_ms, overwrite });
-        return Some(Command::from(accept).into());
+        return Some(Command::from(accept(handoff, true)).into());
     }
     let (digest, reason) = (None, None);
     let approve = HandoffCommand::Approve { handoff, digest, reason };
-    things.chance.once_in(4).then(|| Command::from(approve).into())
+    things.chance.once_in(3).then(|| Command::from(approve).into())
 }
 
 impl Handing {
@@ -83,13 +85,8 @@ impl Handing {
         held: Option<(TaskId, Token)>,
         stale: Option<(TaskId, Token)>,
     ) -> Action {
-        if let Some(handoff) = self.received.take().filter(|_| !things.chance.once_in(3)) {
-            let (lease_ms, overwrite) = (None, things.chance.once_in(2));
-            let accept = HandoffCommand::Accept(Accept { handoff, lease_ms, overwrite });
-            return Action::Submit(alone_or_not(things, accept));
-        }
-        if self.peers.is_empty() && things.chance.once_in(2) {
-            return Action::Ask(everybody());
+        if let Some(action) = self.first(things) {
+            return action;
         }
         let known = self.some_known(things);
         let unapproved = some(things, &self.unapproved);
@@ -111,7 +108,9 @@ impl Handing {
                 offer.to = Receiver::Agent(self.somebody(things));
                 HandoffCommand::Execute(Box::new(offer))
             }
-            (12, ..) => HandoffCommand::Offer(Box::new(self.offer(things, None))),
+            (0..=4, None, ..) | (12, ..) => {
+                HandoffCommand::Offer(Box::new(self.offer(things, None)))
+            }
             (13..=17, _, _, Some(known)) => HandoffCommand::Accept(Accept {
                 handoff: known.id,
                 lease_ms: *things.chance.pick(&[None, Some(150), Some(5_000), Some(90_000)]),
@@ -137,11 +136,46 @@ impl Handing {
             }
             (24 | 25, ..) => return Action::Submit(keep_something(things)),
             (26..=28, ..) => return Action::Ask(self.question(things)),
+            // Where all wait for long nobody offers anything.
             _ => HandoffCommand::Receive {
-                wait_ms: *things.chance.pick(&[None, Some(400), Some(30_000), Some(600_000)]),
+                wait_ms: *things.chance.pick(&[None, Some(1), Some(400), Some(400), Some(30_000)]),
             },
         };
         Action::Submit(alone_or_not(things, command))
+    }
+
+    /// What it sees to before anything else, if there is something.
+    fn first(&mut self, things: &mut Things<'_>) -> Option<Action> {
+        if let Some(handoff) = self.received.take().filter(|_| !things.chance.once_in(3)) {
+            let overwrite = things.chance.once_in(2);
+            return Some(Action::Submit(alone_or_not(things, accept(handoff, overwrite))));
+        }
+        if self.peers.is_empty() && things.chance.once_in(6) {
+            return Some(Action::Ask(everybody()));
+        }
+        // What is never there cannot move.
+        if things.chance.once_in(8) {
+            return Some(Action::Submit(keep_something(things)));
+        }
+        // An offer that nobody takes soon is over.
+        match self.newest_own(things) {
+            Some(handoff) if things.chance.once_in(3) => {
+                let overwrite = !things.chance.once_in(4);
+                Some(Action::Submit(alone_or_not(things, accept(handoff, overwrite))))
+            }
+            None if things.chance.once_in(4) => {
+                let (to, status) = (Some(things.agent.clone()), Some(Status::Offered));
+                let list = List { to, status, ..List::default() };
+                Some(Action::Ask(HandoffQuery::List(list).into()))
+            }
+            Some(_) | None => None,
+        }
+    }
+
+    /// The last of those that it has heard of and that are for it alone.
+    fn newest_own(&self, things: &Things<'_>) -> Option<HandoffId> {
+        let own = |heard: &&Heard| heard.to.agent() == Some(things.agent);
+        self.known.iter().rev().find(own).map(|heard| heard.id.clone())
     }
 
     /// Of those that it has heard of, rather one that it can answer.
@@ -160,7 +194,7 @@ impl Handing {
     fn somebody(&self, things: &mut Things<'_>) -> AgentId {
         let peer = some(things, &self.peers).filter(|_| !things.chance.once_in(6));
         peer.unwrap_or_else(|| {
-            let name = format!("a{}", things.chance.below(8));
+            let name = format!("a{}", things.chance.below(16));
             AgentId::parse(&name).expect("a good name")
         })
     }
@@ -190,10 +224,10 @@ impl Handing {
         }
         let mut keys: Vec<Selected> = Vec::new();
         for _ in 0..things.chance.below(4) {
-            let own = !things.chance.once_in(3);
+            let own = !things.chance.once_in(4);
             let namespace =
                 if own { NamespaceName::of_agent(things.agent) } else { NamespaceName::shared() };
-            let version = things.chance.once_in(6).then(|| Version(things.chance.below(3)));
+            let version = things.chance.once_in(16).then(|| Version(things.chance.below(3)));
             let key = if own { own_key(things) } else { things.key() };
             let name = KeyName::parse(&format!("{namespace}/{key}")).expect("both are names");
             let selected = Selected { name, version };
@@ -209,7 +243,7 @@ impl Handing {
             if things.chance.once_in(3) {
                 by.extend([self.somebody(things), self.somebody(things)]);
             }
-            let expires_ms = *things.chance.pick(&[None, None, Some(500), Some(10_000)]);
+            let expires_ms = *things.chance.pick(&[None, Some(1), Some(500), Some(10_000)]);
             offer.approval = Some(ApprovalWanted { by, expires_ms });
         }
         offer
@@ -276,10 +310,10 @@ impl Handing {
     /// It is refused something about a hand-off.
     pub fn learn_refused(&mut self, rejection: &Rejection) {
         match rejection {
+            // What is approved already may lapse, and be approved again.
             Rejection::WrongStatus { handoff, .. }
             | Rejection::NotReceiver { handoff, .. }
-            | Rejection::NotAllowed { handoff, .. }
-            | Rejection::AlreadyApproved { handoff, .. } => {
+            | Rejection::NotAllowed { handoff, .. } => {
                 self.unapproved.retain(|there| there.id != *handoff);
                 self.set_aside(handoff);
             }
@@ -292,6 +326,14 @@ impl Handing {
         self.over.push(self.known.remove(index));
         if self.over.len() > PEERS_MAX {
             self.over.remove(0);
+        }
+    }
+
+    /// It hears of everybody, which is of use to one who knows nobody: most of them would never
+    /// answer.
+    pub fn meet_some<'a>(&mut self, id: &AgentId, others: impl Iterator<Item = &'a AgentId>) {
+        if self.peers.is_empty() {
+            others.for_each(|other| self.meet(id, other));
         }
     }
 

@@ -159,8 +159,9 @@ impl Plan {
         let favoured: Vec<Kind> = KINDS.into_iter().filter(|_| !chance.once_in(4)).collect();
         let favoured = if favoured.is_empty() { KINDS.to_vec() } else { favoured };
         // Half of all worlds are about what can be held: nothing happens there without a crowd.
-        let crowd = if chance.once_in(2) { chance.between(2, 5) } else { 0 };
         let held = *chance.pick(&HOLDING);
+        let enough = if held == Kind::Giver { (4, 9) } else { (2, 5) };
+        let crowd = if chance.once_in(2) { chance.between(enough.0, enough.1) } else { 0 };
         let agents = (0..chance.between(3, 9)).map(|_| *chance.pick(&favoured));
         let mut agents: Vec<Kind> = agents.collect();
         agents.extend((0..crowd).map(|_| held));

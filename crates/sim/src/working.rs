@@ -180,9 +180,7 @@ impl Working {
                 return;
             }
             Ok(Answer { reply: Reply::Agent(agent::Reply::Agents { agents, .. }), .. }) => {
-                for agent in agents {
-                    self.handing.meet(id, &agent.id);
-                }
+                self.handing.meet_some(id, agents.iter().map(|agent| &agent.id));
                 return;
             }
             Ok(Answer { reply: Reply::Handoff(reply), .. }) => {
