@@ -9,6 +9,7 @@ use baton_core::wire::Problem;
 use baton_tls::{Stream, TlsError, Trust};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::{Body, Bytes};
+use hyper::header::HeaderValue;
 use hyper::http::request::Builder;
 use hyper::{Method, Request, Response, StatusCode, client::conn::http1, header};
 use hyper_util::rt::TokioIo;
@@ -30,7 +31,7 @@ pub(crate) struct Dialing {
     /// None where nothing is encrypted.
     trust: Option<Trust>,
     /// What is shown to a server that wants to know who calls.
-    token: Option<String>,
+    token: Option<HeaderValue>,
     /// How long one attempt to connect may take.
     patience: Duration,
     /// How long nothing may move afterwards, while it is the server's turn.
@@ -42,8 +43,9 @@ impl Dialing {
     pub(crate) fn new(address: Address, options: &Options) -> Result<Self, Error> {
         let trust =
             if address.is_secure() { Some(Trust::of(options.ca_file.as_deref())?) } else { None };
+        let token = options.token.as_deref().map(bearer).transpose()?;
         let Options { connect_timeout: patience, stall_max, .. } = *options;
-        Ok(Self { address, trust, token: options.token.clone(), patience, stall_max })
+        Ok(Self { address, trust, token, patience, stall_max })
     }
 
     /// Where the server is.
@@ -85,7 +87,7 @@ impl Dialing {
         let builder = Request::builder().method(method).uri(path);
         let builder = builder.header(header::HOST, self.address.authority());
         match &self.token {
-            Some(token) => builder.header(header::AUTHORIZATION, format!("Bearer {token}")),
+            Some(token) => builder.header(header::AUTHORIZATION, token),
             None => builder,
         }
     }
@@ -134,6 +136,14 @@ impl Dialing {
         }
         if error.is_parse() { odd(reason) } else { self.unreachable(reason) }
     }
+}
+
+/// A token as it is shown.
+fn bearer(token: &str) -> Result<HeaderValue, Error> {
+    let mut shown =
+        HeaderValue::try_from(format!("Bearer {token}")).map_err(|_| Error::BadToken)?;
+    shown.set_sensitive(true);
+    Ok(shown)
 }
 
 /// The server says what cannot be understood.

@@ -26,6 +26,10 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// What is shown as a token cannot be one. Nothing was sent, and it is not told here: it may be
+    /// a secret nevertheless.
+    #[error("the token has characters that no token has, such as a line break")]
+    BadToken,
     /// The server cannot be trusted, or nobody knows whom to trust. Nothing was done.
     #[error(transparent)]
     Tls(#[from] TlsError),
@@ -75,6 +79,7 @@ impl Error {
             Self::Rejected(rejection) => rejection.code(),
             Self::Refused(problem) => &problem.code,
             Self::BadUrl { .. } => "client.bad_url",
+            Self::BadToken => "client.bad_token",
             Self::Tls(error) => error.code(),
             Self::Unreachable { .. } => "client.unreachable",
             Self::Unknown { .. } => "client.unknown_outcome",
@@ -90,7 +95,7 @@ impl Error {
         match self {
             Self::Rejected(rejection) => rejection.kind(),
             Self::Refused(problem) => problem.kind,
-            Self::BadUrl { .. } => Kind::Invalid,
+            Self::BadUrl { .. } | Self::BadToken => Kind::Invalid,
             Self::Tls(error) => error.kind(),
             Self::Crowded { .. } => Kind::Exhausted,
             Self::Unreachable { .. }
@@ -107,6 +112,7 @@ impl Error {
             Self::Rejected(rejection) => rejection.hint(),
             Self::Refused(problem) => &problem.hint,
             Self::BadUrl { .. } => "give a URL such as `http://127.0.0.1:4747`",
+            Self::BadToken => "give the token as `baton token create` printed it: one line",
             Self::Tls(error) => error.hint(),
             Self::Unreachable { .. } => "start the server with `baton serve`, or correct the URL",
             Self::Unknown { .. } => "repeat under the same idempotency key, or read what is there",
@@ -129,6 +135,7 @@ impl Error {
             Self::Refused(problem) => problem.fact(name),
             Self::Rejected(_)
             | Self::BadUrl { .. }
+            | Self::BadToken
             | Self::Tls(_)
             | Self::Unreachable { .. }
             | Self::Unknown { .. }
@@ -147,6 +154,7 @@ impl Error {
             Self::Refused(problem) => problem.code == "engine.unknown_outcome",
             Self::Rejected(_)
             | Self::BadUrl { .. }
+            | Self::BadToken
             | Self::Tls(_)
             | Self::Unreachable { .. }
             | Self::Timeout { .. }

@@ -172,6 +172,14 @@ async fn a_server_that_is_not_there_is_said_to_be_unreachable() {
 }
 
 #[tokio::test]
+async fn a_token_that_cannot_be_shown_is_named_and_not_repeated() {
+    let options = Options { token: Some("baton_hush\n".to_owned()), ..Options::default() };
+    let error = baton_client::connect_with("http://127.0.0.1:1", options).await.unwrap_err();
+    assert_eq!(error.code(), "client.bad_token");
+    assert!(!error.to_string().contains("hush"), "{error}");
+}
+
+#[tokio::test]
 async fn a_server_that_never_answers_is_left() {
     let peer = Peer::new().await;
     let url = peer.url();
