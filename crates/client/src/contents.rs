@@ -16,7 +16,7 @@ use futures_util::stream;
 use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::{Body, Bytes, Frame};
 use hyper::http::request::Builder;
-use hyper::{Method, Response, StatusCode, header};
+use hyper::{Method, Request, Response, StatusCode, header};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc;
@@ -45,6 +45,15 @@ fn broken(error: impl std::fmt::Display) -> Error {
 }
 
 impl Client {
+    /// Sends a request over a connection of its own.
+    async fn request<B>(&self, request: Request<B>) -> Result<Response<Hearing>, Error>
+    where
+        B: Body<Data = Bytes> + Send + Unpin + 'static,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        self.dialing().ask(request, self.desk().options().stall_max).await
+    }
+
     /// Asks something of the server itself, beside its workspaces: the path under `/v1/`.
     pub async fn administer<T: DeserializeOwned>(
         &self,
@@ -55,14 +64,14 @@ impl Client {
         let builder = self.dialing().request(method, &format!("/v1/{path}"));
         let body = said.map(serde_json::Value::to_string).unwrap_or_default();
         let request = builder.body(Full::new(Bytes::from(body))).map_err(odd)?;
-        json(self.dialing().ask(request).await?).await
+        json(self.request(request).await?).await
     }
 
     /// Takes a backup of the whole server, and writes it as it comes.
     pub async fn backup(&self, to: impl Write + Send) -> Result<(), Error> {
         let builder = self.dialing().request(Method::GET, "/v1/access/backup");
         let request = builder.body(Full::<Bytes>::default()).map_err(odd)?;
-        write_body(self.dialing().ask(request).await?.into_body(), to).await
+        write_body(self.request(request).await?.into_body(), to).await
     }
 
     fn begin(&self, method: Method, caller: &Caller, rest: &str) -> Builder {
@@ -145,8 +154,7 @@ impl ContentCarrier for Client {
         if let Some(expected) = expected {
             request = request.header("baton-artifact", expected.as_str());
         }
-        let response =
-            self.dialing().ask(request.body(Box::pin(pieces(bytes))).map_err(odd)?).await?;
+        let response = self.request(request.body(Box::pin(pieces(bytes))).map_err(odd)?).await?;
         let known = response.status() != StatusCode::CREATED;
         let artifact: Artifact = json(response).await?;
         Ok(WasPut { artifact, known })
@@ -163,7 +171,7 @@ impl ContentCarrier for Client {
             request = request.header(header::RANGE, format!("bytes={from}-"));
         }
         let request = request.body(Full::<Bytes>::default()).map_err(odd)?;
-        let response = self.dialing().ask(request).await?;
+        let response = self.request(request).await?;
         if from > 0 && response.status() != StatusCode::PARTIAL_CONTENT {
             return Err(odd("it does not begin where it was asked to"));
         }
@@ -202,7 +210,7 @@ impl ContentCarrier for Client {
         let request = self.begin(Method::PUT, caller, &format!("secrets?{said}"));
         let request = request.header(header::CONTENT_TYPE, "application/octet-stream");
         let request = request.body(Full::new(Bytes::from(value))).map_err(odd)?;
-        json(self.dialing().ask(request).await?).await
+        json(self.request(request).await?).await
     }
 
     async fn export(
@@ -214,20 +222,20 @@ impl ContentCarrier for Client {
         let said = query(&[("at", at.map(|at| at.to_string()))]);
         let request = self.begin(Method::GET, caller, &format!("export?{said}"));
         let request = request.body(Full::<Bytes>::default()).map_err(odd)?;
-        write_body(self.dialing().ask(request).await?.into_body(), to).await
+        write_body(self.request(request).await?.into_body(), to).await
     }
 
     async fn import(&self, caller: &Caller, from: Box<dyn Read + Send>) -> Result<Forked, Error> {
         let request = self.begin(Method::POST, caller, "import");
         let request = request.header(header::CONTENT_TYPE, "application/octet-stream");
         let request = request.body(Box::pin(pieces(from))).map_err(odd)?;
-        json(self.dialing().ask(request).await?).await
+        json(self.request(request).await?).await
     }
 
     async fn reveal(&self, caller: &Caller, secret: &SecretId) -> Result<Vec<u8>, Error> {
         let request = self.begin(Method::POST, caller, &format!("secrets/{secret}/reveal"));
         let request = request.body(Full::<Bytes>::default()).map_err(odd)?;
-        let body = self.dialing().ask(request).await?.into_body();
+        let body = self.request(request).await?.into_body();
         let body = http_body_util::Limited::new(body, ANSWER_BYTES_MAX).collect().await;
         Ok(body.map_err(broken)?.to_bytes().to_vec())
     }

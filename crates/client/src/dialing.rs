@@ -34,8 +34,6 @@ pub(crate) struct Dialing {
     token: Option<HeaderValue>,
     /// How long one attempt to connect may take.
     patience: Duration,
-    /// How long nothing may move afterwards, while it is the server's turn.
-    stall_max: Duration,
 }
 
 impl Dialing {
@@ -44,8 +42,7 @@ impl Dialing {
         let trust =
             if address.is_secure() { Some(Trust::of(options.ca_file.as_deref())?) } else { None };
         let token = options.token.as_deref().map(bearer).transpose()?;
-        let Options { connect_timeout: patience, stall_max, .. } = *options;
-        Ok(Self { address, trust, token, patience, stall_max })
+        Ok(Self { address, trust, token, patience: options.connect_timeout })
     }
 
     /// Where the server is.
@@ -92,8 +89,13 @@ impl Dialing {
         }
     }
 
-    /// Sends a request over a connection of its own.
-    pub(crate) async fn ask<B>(&self, request: Request<B>) -> Result<Response<Hearing>, Error>
+    /// Sends a request over a connection of its own. Once there is one, nothing moves for
+    /// `stall_max` at most while it is the server's turn.
+    pub(crate) async fn ask<B>(
+        &self,
+        request: Request<B>,
+        stall_max: Duration,
+    ) -> Result<Response<Hearing>, Error>
     where
         B: Body<Data = Bytes> + Send + Unpin + 'static,
         B::Error: Into<Box<dyn StdError + Send + Sync>>,
@@ -109,22 +111,14 @@ impl Dialing {
         let request = request.map(|body| Saying::new(body, &turn));
         let response = tokio::select! {
             response = sender.send_request(request) => response.map_err(broken)?,
-            () = turn.overdue(self.stall_max) => return Err(self.late(is_question)),
+            () = turn.overdue(stall_max) => return Err(late(is_question, stall_max)),
         };
-        let response = response.map(|body| Hearing::new(body, self.stall_max));
+        let response = response.map(|body| Hearing::new(body, stall_max));
         let status = response.status();
         if status.is_success() || status == StatusCode::SWITCHING_PROTOCOLS {
             return Ok(response);
         }
         Err(refused(response).await)
-    }
-
-    /// What it means that there is no answer in time: whoever only asked has changed nothing.
-    fn late(&self, is_question: bool) -> Error {
-        if is_question {
-            return Error::Timeout { after: self.stall_max };
-        }
-        Error::Unknown { reason: stalled(self.stall_max) }
     }
 
     /// What it means that the connection broke before there was an answer.
@@ -136,6 +130,14 @@ impl Dialing {
         }
         if error.is_parse() { odd(reason) } else { self.unreachable(reason) }
     }
+}
+
+/// What it means that there is no answer in time: whoever only asked has changed nothing.
+fn late(is_question: bool, after: Duration) -> Error {
+    if is_question {
+        return Error::Timeout { after };
+    }
+    Error::Unknown { reason: stalled(after) }
 }
 
 /// A token as it is shown.

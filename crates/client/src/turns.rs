@@ -16,7 +16,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
-use tokio::time::{Instant, Sleep, sleep, sleep_until};
+use tokio::time::{Instant, Sleep, sleep};
 
 /// Since when it is the server's turn; nothing while it is ours.
 pub(crate) struct Turn(Mutex<Option<Instant>>);
@@ -40,11 +40,12 @@ impl Turn {
     /// much again.
     pub(crate) async fn overdue(&self, stall_max: Duration) {
         loop {
-            let since = self.since().unwrap_or_else(Instant::now);
-            if since.elapsed() >= stall_max {
+            let passed = self.since().map_or(Duration::ZERO, |since| since.elapsed());
+            let left = stall_max.saturating_sub(passed);
+            if left.is_zero() {
                 return;
             }
-            sleep_until(since + stall_max).await;
+            sleep(left).await;
         }
     }
 }

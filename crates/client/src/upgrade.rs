@@ -3,6 +3,8 @@
 //! The first words are HTTP, and are left to what speaks it: a refusal is read to its end, in
 //! however many pieces it comes, so that what the server says about it is always heard.
 
+use std::time::Duration;
+
 use baton_tls::Stream as Connection;
 use http_body_util::Empty;
 use hyper::body::Bytes;
@@ -41,7 +43,8 @@ async fn upgrade(dialing: &Dialing, options: &Options) -> Result<Socket, Error> 
         .header(header::SEC_WEBSOCKET_PROTOCOL, SUB_PROTOCOL)
         .body(Empty::<Bytes>::new())
         .map_err(odd)?;
-    let response = dialing.ask(request).await?;
+    // The attempt as a whole has its end.
+    let response = dialing.ask(request, Duration::MAX).await?;
     agreed(&response, &derive_accept_key(key.as_bytes()))?;
     let upgraded =
         hyper::upgrade::on(response).await.map_err(|error| dialing.unreachable(error))?;
