@@ -65,7 +65,7 @@ pub(crate) fn rust_files() -> Vec<File> {
     files().into_iter().filter(File::is_rust).collect()
 }
 
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     crate_folder.ancestors().nth(2).expect("this crate lives two folders deep").to_path_buf()
 }

@@ -1,6 +1,7 @@
 //! The rules, one file per concern.
 
 mod codes;
+mod dependencies;
 mod documents;
 mod guarantees;
 mod lengths;
