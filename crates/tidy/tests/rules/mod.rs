@@ -4,6 +4,7 @@ mod codes;
 mod documents;
 mod guarantees;
 mod lengths;
+mod manifests;
 mod markers;
 mod names;
 mod purity;
