@@ -56,7 +56,7 @@ pub mod ws;
 
 pub use baton_tls::{Identity, TlsError};
 pub use listener::{ListenError, Server};
-pub use openapi::document as openapi;
+pub use openapi::text as openapi;
 #[cfg(feature = "otel")]
 pub use otel::{Otel, OtelError};
 pub use quota::{Quota, Quotas};

@@ -76,7 +76,7 @@ pub(crate) async fn socket(stage: &Stage, bearer: &str) -> Socket {
 
 /// An example of every operation, as the description of the server has it.
 pub(crate) fn examples() -> Vec<(String, Value)> {
-    let document = baton_server::openapi();
+    let document: Value = serde_json::from_str(baton_server::openapi()).expect("it is JSON");
     let path = "/paths/~1v1~1{workspace}~1commands/post/requestBody/content/application~1json";
     let examples = document.pointer(&format!("{path}/examples")).expect("there are examples");
     let examples = examples.as_object().expect("they have names");

@@ -1,6 +1,7 @@
 //! `baton openapi`: the description of the doors for programs.
 
 use clap::Args;
+use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::output::Output;
@@ -12,7 +13,7 @@ pub(crate) struct Openapi {}
 
 impl Openapi {
     pub(crate) fn run(output: &mut Output) -> Result<(), Failure> {
-        let text = serde_json::to_string_pretty(&baton_server::openapi());
-        output.bytes(format!("{}\n", text.expect("documents can be encoded")).as_bytes())
+        let document: Value = serde_json::from_str(baton_server::openapi()).expect("it is JSON");
+        output.bytes(format!("{document:#}\n").as_bytes())
     }
 }

@@ -29,8 +29,8 @@ const KEPT_MAX: usize = 1_024;
 const SHOWN_CHARACTERS_MAX: usize = 160;
 
 /// Something that was refused.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[schemars(rename = "AccessRefusal")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "AccessRefusal"))]
 pub struct Denial {
     /// Its number: later ones have larger ones.
     pub number: u64,
@@ -59,8 +59,8 @@ pub struct Denial {
 }
 
 /// The newest of them, and where to go on.
-#[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
-#[schemars(rename = "RefusalPage")]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "RefusalPage"))]
 pub struct DenialPage {
     /// The newest first.
     pub refusals: Vec<Denial>,

@@ -25,8 +25,8 @@ const NAME_BYTES_MAX: usize = 128;
 const TOKENS_MAX: usize = 100_000;
 
 /// What is known of a token. Its digest stands in the data only.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[schemars(rename = "TokenRecord")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "TokenRecord"))]
 pub struct Record {
     /// Its name among tokens.
     pub id: String,
@@ -34,7 +34,7 @@ pub struct Record {
     pub name: String,
     /// SHA-256 of the token.
     #[serde(default, skip_serializing_if = "String::is_empty")]
-    #[schemars(skip)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     digest: String,
     /// What its owner may.
     #[serde(flatten)]
@@ -68,8 +68,8 @@ impl Record {
 }
 
 /// A token that is to be made.
-#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
-#[schemars(rename = "TokenWanted")]
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "TokenWanted"))]
 #[serde(deny_unknown_fields)]
 pub struct Wanted {
     /// What people call it.
@@ -92,8 +92,8 @@ fn by_name<'de, D: Deserializer<'de>>(reader: D) -> Result<Quota, D::Error> {
 }
 
 /// A token that was made.
-#[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
-#[schemars(rename = "TokenMade")]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "TokenMade"))]
 pub struct Made {
     /// The token: it is shown this once.
     pub token: String,

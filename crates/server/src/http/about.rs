@@ -20,7 +20,7 @@ const HEALTH: &str = concat!("{\"status\":\"ok\",\"version\":\"", env!("CARGO_PK
 
 pub(super) fn routes() -> Router<Arc<Shared>> {
     Router::new()
-        .route("/healthz", get(async || json(HEALTH.as_bytes().to_vec())))
+        .route("/healthz", get(async || json(HEALTH)))
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics))
         .route("/openapi.json", get(async || json(openapi::text())))

@@ -272,8 +272,8 @@ pub(super) fn tag(reply: &Reply) -> Option<HeaderValue> {
 }
 
 /// A body of JSON.
-pub(super) fn json(body: Vec<u8>) -> Response<Body> {
-    let mut response = Response::new(Body::from(body));
+pub(super) fn json(body: impl Into<Body>) -> Response<Body> {
+    let mut response = Response::new(body.into());
     let kind = HeaderValue::from_static("application/json");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
     response

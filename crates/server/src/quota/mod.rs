@@ -43,9 +43,8 @@ mod tests;
 const AT_REST_MAX: usize = 1_024;
 
 /// What somebody may take; as much as they like of what is not given.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Quota {
     /// Operations a second. Each command of a transaction is one.

@@ -25,7 +25,7 @@ async fn plant(http: &mut Http, admin: &str) -> usize {
 
 /// Every path of the description, in the workspace `red`, with something for each parameter.
 fn paths() -> Vec<(String, String)> {
-    let document = baton_server::openapi();
+    let document: Value = serde_json::from_str(baton_server::openapi()).expect("it is JSON");
     let paths = document["paths"].as_object().expect("there are paths").iter();
     let of_workspaces = paths.filter(|(path, _)| path.contains("{workspace}"));
     let filled = of_workspaces.flat_map(|(path, methods)| {

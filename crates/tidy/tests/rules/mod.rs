@@ -5,6 +5,7 @@ mod dependencies;
 mod documents;
 mod guarantees;
 mod lengths;
+mod manifests;
 mod markers;
 mod names;
 mod purity;

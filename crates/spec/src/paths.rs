@@ -3,9 +3,9 @@
 use baton_core::wire::{Effect, operation};
 use serde_json::{Map, Value, json};
 
-use super::routes::{ROUTES, Rest, Route};
-use super::vocabulary::Vocabulary;
-use super::{access, contents, examples, reference};
+use crate::routes::{ROUTES, Rest, Route};
+use crate::vocabulary::Vocabulary;
+use crate::{access, contents, examples, reference};
 
 /// What may be refused, by status.
 const REFUSALS: [(u16, &str); 12] = [
@@ -27,7 +27,7 @@ const REFUSALS: [(u16, &str); 12] = [
 ];
 
 /// The refusals as components.
-pub(super) fn refusals() -> Value {
+pub(crate) fn refusals() -> Value {
     let response = |(status, description): (u16, &str)| {
         let response = json!({
             "description": description,
@@ -39,7 +39,7 @@ pub(super) fn refusals() -> Value {
 }
 
 /// Adds these refusals to the answers of a path.
-pub(super) fn refused(responses: &mut Value, statuses: &[u16]) {
+pub(crate) fn refused(responses: &mut Value, statuses: &[u16]) {
     for status in statuses {
         let path = format!("#/components/responses/Problem{status}");
         responses[status.to_string()] = json!({"$ref": path});
@@ -47,7 +47,7 @@ pub(super) fn refused(responses: &mut Value, statuses: &[u16]) {
 }
 
 /// Every path.
-pub(super) fn paths(vocabulary: &Vocabulary) -> Value {
+pub(crate) fn paths(vocabulary: &Vocabulary) -> Value {
     let mut paths = json!({});
     for route in ROUTES {
         paths[route.path][route.method] = resource(route, vocabulary);
@@ -62,15 +62,15 @@ pub(super) fn paths(vocabulary: &Vocabulary) -> Value {
     paths
 }
 
-pub(super) fn in_path(name: &str, schema: &Value) -> Value {
+pub(crate) fn in_path(name: &str, schema: &Value) -> Value {
     json!({"name": name, "in": "path", "required": true, "schema": schema})
 }
 
-pub(super) fn header(name: &str, description: &str, schema: &Value) -> Value {
+pub(crate) fn header(name: &str, description: &str, schema: &Value) -> Value {
     json!({"name": name, "in": "header", "description": description, "schema": schema})
 }
 
-pub(super) fn workspace() -> Value {
+pub(crate) fn workspace() -> Value {
     in_path("workspace", &reference("WorkspaceName"))
 }
 
@@ -173,9 +173,9 @@ fn resource(route: &Route, vocabulary: &Vocabulary) -> Value {
             }
         }
     }
-    if super::is_timeless(operation) {
+    if crate::is_timeless(operation) {
         parameters.retain(|parameter| parameter["name"] != "at");
-        parameters.push(in_query("at", super::moment(), false));
+        parameters.push(in_query("at", crate::moment(), false));
     }
     parameters.extend(conditions(name));
     if changes {

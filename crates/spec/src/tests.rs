@@ -5,8 +5,8 @@ use std::{env, fs};
 use baton_core::wire::{Call, Frame, OPERATIONS};
 use serde_json::Value;
 
-use super::routes::ROUTES;
-use super::{document, handbook};
+use crate::routes::ROUTES;
+use crate::{document, reference_page};
 
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
@@ -106,8 +106,8 @@ fn compare(path: &str, text: &str) {
     let differs = golden.lines().zip(text.lines()).position(|(was, is)| was != is);
     assert!(
         golden == text,
-        "{path} differs from line {} on: run with BATON_GOLDEN=write and review the \
-         difference as a change of the interface",
+        "{path} differs from line {} on: run `BATON_GOLDEN=write cargo test -p baton-spec` and \
+         review the difference as a change of the interface",
         differs.map_or(golden.lines().count(), |line| line + 1)
     );
 }
@@ -121,7 +121,7 @@ fn the_document_is_what_it_was() {
 #[test]
 fn the_reference_for_people_says_the_same() {
     let events = fs::read(format!("{REPOSITORY}/spec/events.json")).unwrap();
-    let page = handbook::page(&serde_json::from_slice(&events).unwrap());
+    let page = reference_page(&serde_json::from_slice(&events).unwrap());
     for operation in OPERATIONS {
         assert!(page.contains(&format!("\n### {}\n", operation.name)), "{}", operation.name);
     }

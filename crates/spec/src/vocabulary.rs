@@ -10,23 +10,23 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use super::{COMPONENTS, reference};
-use crate::access::{DenialPage, Made, Record, Wanted};
+use crate::{COMPONENTS, reference};
+use baton_server::access::{DenialPage, Made, Record, Wanted};
 
 /// What can be said, and what is answered.
-pub(super) struct Vocabulary {
+pub(crate) struct Vocabulary {
     /// The types that are referred to.
-    pub(super) components: Map<String, Value>,
+    pub(crate) components: Map<String, Value>,
     /// The fields of every operation.
     fields: BTreeMap<&'static str, Value>,
     /// What every operation is answered with: a component's name.
     results: BTreeMap<&'static str, String>,
     /// The fields of a watch.
-    pub(super) watch: Value,
+    pub(crate) watch: Value,
 }
 
 impl Vocabulary {
-    pub(super) fn gather() -> Self {
+    pub(crate) fn gather() -> Self {
         let settings = SchemaSettings::draft2020_12().with(|settings| {
             settings.definitions_path = "/components/schemas".into();
             settings.meta_schema = None;
@@ -70,22 +70,22 @@ impl Vocabulary {
     }
 
     /// The fields of an operation, by name.
-    pub(super) fn fields(&self, name: &str) -> &Value {
+    pub(crate) fn fields(&self, name: &str) -> &Value {
         &self.fields[name]
     }
 
     /// A field of an operation.
-    pub(super) fn field(&self, name: &str, field: &str) -> Value {
+    pub(crate) fn field(&self, name: &str, field: &str) -> Value {
         self.fields[name]["properties"][field].clone()
     }
 
     /// What an operation is answered with.
-    pub(super) fn result(&self, name: &str) -> Value {
+    pub(crate) fn result(&self, name: &str) -> Value {
         reference(&self.results[name])
     }
 
     /// Everything that can be answered, each once. What has nothing to tell is an empty object.
-    pub(super) fn all_results(&self) -> Vec<Value> {
+    pub(crate) fn all_results(&self) -> Vec<Value> {
         let mut names: Vec<&String> = self.results.values().collect();
         names.sort();
         names.dedup();
@@ -95,7 +95,7 @@ impl Vocabulary {
     }
 
     /// An operation as an object that says its name.
-    pub(super) fn command(&self, name: &str) -> Value {
+    pub(crate) fn command(&self, name: &str) -> Value {
         let mut schema = self.fields[name].clone();
         schema["properties"]["command"] = json!({"const": name});
         let mut required = vec![Value::from("command")];

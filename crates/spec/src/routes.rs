@@ -2,7 +2,7 @@
 
 /// Where the fields come from that are not in the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rest {
+pub(crate) enum Rest {
     /// The query.
     Query,
     /// The members of the body, which may be left out if none is needed.
@@ -14,12 +14,12 @@ pub(super) enum Rest {
 }
 
 /// A route.
-pub(super) struct Route {
-    pub(super) method: &'static str,
-    pub(super) path: &'static str,
-    pub(super) operation: &'static str,
-    pub(super) rest: Rest,
-    pub(super) summary: &'static str,
+pub(crate) struct Route {
+    pub(crate) method: &'static str,
+    pub(crate) path: &'static str,
+    pub(crate) operation: &'static str,
+    pub(crate) rest: Rest,
+    pub(crate) summary: &'static str,
 }
 
 const fn route(
@@ -56,7 +56,7 @@ const LOCK: &str = "/v1/{workspace}/locks/{name}";
 
 /// Every route that stands for an operation.
 #[rustfmt::skip] // Columns.
-pub(super) const ROUTES: &[Route] = &[
+pub(crate) const ROUTES: &[Route] = &[
     route("get",    ENTRY,      "state.get",    Rest::Query,          "Read an entry"),
     route("put",    ENTRY,      "state.set",    Rest::Whole("value"), "Write an entry"),
     route("patch",  ENTRY,      "state.patch",  Rest::Patch,          "Change part of an entry"),

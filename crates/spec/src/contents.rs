@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::paths::{header, in_path, refused, workspace};
-use super::reference;
+use crate::paths::{header, in_path, refused, workspace};
+use crate::reference;
 
-pub(super) fn add(paths: &mut Value) {
+pub(crate) fn add(paths: &mut Value) {
     paths["/v1/{workspace}/artifacts"]["put"] = upload();
     paths["/v1/{workspace}/artifacts/{artifact}"]["get"] = download();
     paths["/v1/{workspace}/export"]["get"] = export();
@@ -91,7 +91,7 @@ fn export() -> Value {
         "tags": ["workspace"],
         "parameters": [
             workspace(),
-            said("at", "As it was at this revision or time.", &super::moment()),
+            said("at", "As it was at this revision or time.", &crate::moment()),
             agent(),
         ],
         "responses": {"200": {"description": "The file.", "content": any_bytes()}},

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 /// An example of an operation as a command.
-pub(super) fn example(name: &str) -> Option<Value> {
+pub(crate) fn example(name: &str) -> Option<Value> {
     if name == "transaction" {
         let mut example = transaction();
         example["command"] = name.into();
@@ -15,14 +15,14 @@ pub(super) fn example(name: &str) -> Option<Value> {
 }
 
 /// The fields of an example that are not elsewhere.
-pub(super) fn fields(name: &str, elsewhere: &[&str]) -> Option<Value> {
+pub(crate) fn fields(name: &str, elsewhere: &[&str]) -> Option<Value> {
     let mut example = own(name)?;
     example.as_object_mut()?.retain(|field, _| !elsewhere.contains(&field.as_str()));
     Some(example)
 }
 
 /// Every operation's example, by its name.
-pub(super) fn all() -> Value {
+pub(crate) fn all() -> Value {
     let names = baton_core::wire::OPERATIONS.iter().map(|operation| operation.name);
     let examples = names.chain(["transaction"]).filter_map(|name| {
         let value = example(name)?;
@@ -32,7 +32,7 @@ pub(super) fn all() -> Value {
 }
 
 /// An example of a transaction.
-pub(super) fn transaction() -> Value {
+pub(crate) fn transaction() -> Value {
     json!({
         "require": [{"entry": {"namespace": "shared", "key": "plan", "exists": true}}],
         "commands": [

@@ -1,7 +1,7 @@
 //! The reference for people, made of the same vocabulary as the description for programs.
 //!
-//! Only the tests make it: they hold `docs/reference.md` against it, so that a field that is added
-//! anywhere appears there, or the test fails and says how to write it anew.
+//! A test compares `docs/reference.md` with it: a field that is added anywhere appears there, or
+//! the test fails and names the command that rewrites the file.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -9,9 +9,9 @@ use std::fmt::Write;
 use baton_core::wire::{Effect, OPERATIONS, Operation};
 use serde_json::{Map, Value};
 
-use super::routes::{ROUTES, Route};
-use super::vocabulary::Vocabulary;
-use super::{COMPONENTS, document};
+use crate::routes::{ROUTES, Route};
+use crate::vocabulary::Vocabulary;
+use crate::{COMPONENTS, document};
 
 const INTRODUCTION: &str = "\
 # Reference
@@ -54,8 +54,11 @@ they give it.
 |---|---|
 ";
 
+/// Why writing to the page cannot fail.
+const WRITABLE: &str = "a string takes any text";
+
 /// The whole page; the events are those of the golden file.
-pub(super) fn page(events: &Value) -> String {
+pub fn page(events: &Value) -> String {
     let (document, vocabulary) = (document(), Vocabulary::gather());
     let schemas = document["components"]["schemas"].as_object().expect("it has components");
     let mut page = INTRODUCTION.to_owned();
@@ -69,9 +72,9 @@ pub(super) fn page(events: &Value) -> String {
         "{} · [beside](#beside-the-workspaces) · [types](#types) · [events](#events)\n",
         links.join(" · ")
     )
-    .unwrap();
+    .expect(WRITABLE);
     for (primitive, operations) in primitives {
-        writeln!(page, "## {primitive}\n").unwrap();
+        writeln!(page, "## {primitive}\n").expect(WRITABLE);
         for operation in operations {
             write_operation(&mut page, operation, &vocabulary, &schemas[operation.name]);
         }
@@ -83,7 +86,7 @@ pub(super) fn page(events: &Value) -> String {
     }
     page.push_str(EVENTS);
     for (name, fields) in event_fields(events) {
-        writeln!(page, "| `{name}` | {} |", fields.join(", ")).unwrap();
+        writeln!(page, "| `{name}` | {} |", fields.join(", ")).expect(WRITABLE);
     }
     page
 }
@@ -110,14 +113,14 @@ fn write_operation(
     let paths: Vec<_> = ROUTES.iter().filter(|route| route.operation == name).collect();
     let summary = paths.first().map(|route| format!("{}.", route.summary));
     let words = Some(sentence(schema)).filter(|words| !words.is_empty()).or(summary);
-    writeln!(page, "### {name}\n\n{}\n", words.unwrap_or_default()).unwrap();
+    writeln!(page, "### {name}\n\n{}\n", words.unwrap_or_default()).expect(WRITABLE);
     let result = shown(&vocabulary.result(name));
     let shown_path = |route: &&Route| format!("`{} {}`", route.method.to_uppercase(), route.path);
     let paths: Vec<String> = paths.iter().map(shown_path).collect();
-    writeln!(page, "It {effect}; answered with {result}. {}\n", paths.join(", ")).unwrap();
+    writeln!(page, "It {effect}; answered with {result}. {}\n", paths.join(", ")).expect(WRITABLE);
     write_fields(page, vocabulary.fields(name));
     if let Some(example) = schema["examples"].get(0) {
-        writeln!(page, "```json\n{example}\n```\n").unwrap();
+        writeln!(page, "```json\n{example}\n```\n").expect(WRITABLE);
     }
 }
 
@@ -141,18 +144,19 @@ fn write_beside(page: &mut String, document: &Value) {
             });
             let summary = described["summary"].as_str().unwrap_or_default();
             let method = method.to_uppercase();
-            writeln!(page, "| `{method} {path}` | {summary} | {asked} | {answer} |").unwrap();
+            writeln!(page, "| `{method} {path}` | {summary} | {asked} | {answer} |")
+                .expect(WRITABLE);
         }
     }
     page.push('\n');
 }
 
 fn write_type(page: &mut String, name: &str, schema: &Value) {
-    writeln!(page, "### type {name}\n\n{}\n", sentence(schema)).unwrap();
+    writeln!(page, "### type {name}\n\n{}\n", sentence(schema)).expect(WRITABLE);
     if schema["properties"].is_object() || schema["oneOf"].is_array() {
         write_fields(page, schema);
     } else {
-        writeln!(page, "{}\n", shown(schema)).unwrap();
+        writeln!(page, "{}\n", shown(schema)).expect(WRITABLE);
     }
 }
 
@@ -166,7 +170,7 @@ fn write_fields(page: &mut String, schema: &Value) {
             let is_required = required.is_some_and(|names| names.iter().any(|name| name == field));
             let mark = if is_required { "" } else { "?" };
             let kind = shown(schema).replace('|', "\\|");
-            writeln!(page, "| `{field}`{mark} | {kind} | {} |", sentence(schema)).unwrap();
+            writeln!(page, "| `{field}`{mark} | {kind} | {} |", sentence(schema)).expect(WRITABLE);
         }
         page.push('\n');
     }
@@ -174,7 +178,7 @@ fn write_fields(page: &mut String, schema: &Value) {
     if !forms.is_empty() {
         page.push_str("One of:\n\n");
         for form in forms {
-            writeln!(page, "- {}{}", shown(form), said(form)).unwrap();
+            writeln!(page, "- {}{}", shown(form), said(form)).expect(WRITABLE);
         }
         page.push('\n');
     }

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::paths::{in_path, refused};
-use super::reference;
+use crate::paths::{in_path, refused};
+use crate::reference;
 
-pub(super) fn add(paths: &mut Value) {
+pub(crate) fn add(paths: &mut Value) {
     paths["/v1/access/tokens"]["get"] = list();
     paths["/v1/access/tokens"]["post"] = create();
     paths["/v1/access/tokens/{token}"]["delete"] = revoke();

@@ -1,19 +1,26 @@
-//! The description of the doors for programs, in the words of `OpenAPI` 3.1.
+//! Generates the `OpenAPI` 3.1 document of the HTTP API, and the reference for people.
 //!
 //! ```text
 //!   core's types ──schemars──▶ vocabulary: fields and results by operation
 //!                                   │
 //!   OPERATIONS ────────────────────▶├──▶ components: `state.set`, `Entry`, `Problem` …
 //!   routes: method, path, operation ┘──▶ paths
+//!
+//!   document ──▶ spec/openapi.json, which the server embeds
+//!   document, spec/events.json ──▶ docs/reference.md
 //! ```
+//!
+//! Nothing that ships depends on this crate: it is the only one that enables the `schema` features,
+//! and its tests compare what it generates with the files of the repository.
+//! `BATON_GOLDEN=write cargo test -p baton-spec` rewrites them.
 //!
 //! Invariants:
 //!
 //! 1. Fields, results, names and limits come from the types that the server reads and writes: a new
-//!    field of a command appears here by itself.
+//!    field of a command appears here without further work.
 //! 2. Every operation is described, as a command and with an example that can be read; a test walks
 //!    over them.
-//! 3. The document changes only on purpose: `spec/openapi.json` is compared with it.
+//! 3. Both files change only on purpose: a test fails while a file differs from what is generated.
 //!
 //! Deliberately absent: what the WebSocket says after its handshake. `OpenAPI` has no words for
 //! it; the commands are the same.
@@ -21,7 +28,6 @@
 mod access;
 mod contents;
 mod examples;
-#[cfg(test)]
 mod handbook;
 mod paths;
 mod routes;
@@ -30,11 +36,11 @@ mod tests;
 mod vocabulary;
 
 use std::collections::BTreeSet;
-use std::sync::OnceLock;
 
 use baton_core::wire::{Effect, OPERATIONS, Operation, operation};
 use serde_json::{Map, Value, json};
 
+pub use handbook::page as reference_page;
 use vocabulary::Vocabulary;
 
 /// Where a component stands in the document.
@@ -44,7 +50,7 @@ fn reference(component: &str) -> Value {
     json!({"$ref": format!("{COMPONENTS}{component}")})
 }
 
-/// The document.
+/// The `OpenAPI` document.
 pub fn document() -> Value {
     let mut vocabulary = Vocabulary::gather();
     let paths = paths::paths(&vocabulary);
@@ -67,13 +73,6 @@ pub fn document() -> Value {
     });
     prune(&mut document);
     document
-}
-
-/// The document as text. It never changes while a server runs.
-pub(crate) fn text() -> Vec<u8> {
-    static TEXT: OnceLock<Vec<u8>> = OnceLock::new();
-    let write = || serde_json::to_vec(&document()).expect("documents can be encoded");
-    TEXT.get_or_init(write).clone()
 }
 
 /// Every operation as an object: with its envelope where it is posted by itself, and bare where it

@@ -1,0 +1,49 @@
+//! What ships does not describe itself: only `crates/spec` enables the `schema` features.
+//!
+//! With them every wire type carries a generator of its JSON Schema, a megabyte of code that a
+//! program which embeds the finished document never runs. A manifest that enables them by accident
+//! changes nothing that can be seen, except the size of the program and the time that it builds.
+
+use crate::findings::{Finding, assert_lines, assert_none};
+use crate::repository::{File, files};
+
+/// Who generates the document.
+const GENERATOR: &str = "crates/spec/Cargo.toml";
+/// Where versions are written, and nothing is depended upon.
+const WORKSPACE: &str = "Cargo.toml";
+
+fn descriptions(file: &File) -> Vec<Finding> {
+    if file.name() != "Cargo.toml" || file.path == GENERATOR {
+        return Vec::new();
+    }
+    let object = |(number, line): (usize, &str)| {
+        let is_enabled = line.contains("\"schema\"") || line.contains("/schema\"");
+        let is_demanded = line.starts_with("schemars")
+            && !line.contains("optional = true")
+            && file.path != WORKSPACE;
+        // A feature of that name may enable those below it.
+        let is_wrong = is_demanded || is_enabled && !line.starts_with("schema = ");
+        let message = "only `crates/spec` may enable `schema`, make `schemars` optional";
+        is_wrong.then(|| Finding::new(&file.path, number, message))
+    };
+    file.lines().filter_map(object).collect()
+}
+
+#[test]
+fn only_the_generator_enables_schemas() {
+    assert_none(files().iter().flat_map(descriptions).collect());
+}
+
+#[test]
+fn an_enabled_schema_is_caught() {
+    let text = "[features]\nschema = [\"dep:schemars\", \"baton-core/schema\"]\n\
+        default = [\"schema\"]\nfull = [\"baton-core/schema\"]\n[dependencies]\n\
+        baton-core = { workspace = true, features = [\"schema\"] }\nschemars.workspace = true\n\
+        schemars = { workspace = true, optional = true }\njsonschema.workspace = true\n";
+    let check = |path: &str, lines: &[usize]| {
+        assert_lines(&descriptions(&File::new(path, text)), lines);
+    };
+    check("crates/server/Cargo.toml", &[3, 4, 6, 7]);
+    check("crates/spec/Cargo.toml", &[]);
+    check("Cargo.toml", &[3, 4, 6]);
+}
