@@ -5,7 +5,7 @@
 //! was offered. The reviewer takes it over, with all that is to be known, and completes it.
 
 use baton_client::core::task::Status;
-use baton_client::core::{Json, handoffs};
+use baton_client::core::{Json, handoff};
 use baton_handle::{Carrier, Failure, Workspace};
 
 use crate::{Ending, Story, WAIT_MS, tell};
@@ -63,7 +63,7 @@ async fn review<C: Carrier>(reviewer: &Workspace<C>) -> Ending {
     reviewer.messages().send("author", "where are the tests?").await?;
     // What needs approval is not delivered before it has that.
     let offer = handoffs.receive(WAIT_MS).await?.ok_or("there is another offer")?;
-    assert_eq!(offer.status, handoffs::Status::Delivered);
+    assert_eq!(offer.status, handoff::Status::Delivered);
     let accepted = handoffs.accept(offer.id.as_str()).await?;
     let tests = accepted.handoff.state.get("tests").ok_or("the tests came along")?;
     tell("reviewer", &format!("takes it over, with what came along: {}", tests.as_str()));

@@ -7,8 +7,8 @@
 use std::io::{ErrorKind, Read, Write};
 
 use baton_core::artifact::Artifact;
+use baton_core::history::At;
 use baton_core::secret::Secret;
-use baton_core::travel::At;
 use baton_core::workspace::Forked;
 use baton_core::{ArtifactId, SecretId};
 use baton_handle::{Caller, ContentCarrier, PutWishes, SecretWishes, WasPut};

@@ -12,7 +12,7 @@ use std::time::Duration;
 use baton::Baton;
 use baton::clock::ManualClock;
 use baton::log::MemoryLog;
-use baton_client::core::merge::Patch;
+use baton_client::core::state::merge::Patch;
 use baton_client::core::state::{Command, History, List as Entries, Set, Snapshot};
 use baton_client::core::task::{Backoff, List, Next, OnExhausted, Verdict};
 use baton_client::core::{

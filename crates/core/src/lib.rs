@@ -17,85 +17,28 @@
 //! What this crate does not know: files, sockets, threads, the time of day, the log.
 
 pub mod access;
-pub mod agent;
-pub mod artifact;
-pub mod artifacts;
-pub mod authors;
-pub mod barrier;
-pub mod batch;
-pub mod bus;
-pub mod census;
-pub mod checkpoint;
-pub mod checkpoints;
-mod circle;
-pub mod command;
 pub mod context;
 pub mod contracts;
-#[cfg(feature = "schema")]
-mod described;
-pub mod entries;
-pub mod entry;
-pub mod event;
-pub mod expression;
-pub mod handoff;
-pub mod handoffs;
-pub mod histogram;
-mod hold;
-pub mod join;
-pub mod join_record;
-pub mod json;
-pub mod judging;
-pub mod kind;
-pub mod limits;
-pub mod line;
-pub mod lock;
-pub mod merge;
-pub mod message;
-pub mod messages;
-pub mod names;
-pub mod namespace;
-pub mod notice;
-pub mod numbers;
-pub mod patch_entry;
-pub mod pattern;
-pub mod pipeline;
-pub mod pipelines;
+pub mod history;
+pub mod metrics;
 #[cfg(feature = "planted")]
 pub mod planted;
-pub mod point;
 pub mod policy;
-pub mod reaction;
-pub mod reactions;
-pub mod receipt;
-pub mod refusal;
-pub mod rejection;
-pub mod reply;
-pub mod rule;
-pub mod rules;
-pub mod schema;
+pub mod primitives;
 pub mod search;
-pub mod secret;
-pub mod semaphore;
 pub mod space;
-pub mod stamp;
-pub mod state;
-pub mod stream;
-pub mod task;
-pub mod tasks;
+pub mod storage;
 #[cfg(test)]
 mod testing;
-pub mod time;
-pub mod topic;
 pub mod trace;
-pub mod transaction;
-pub mod travel;
-pub mod wait;
+pub mod waiting;
 pub mod wire;
-pub mod workspace;
+pub mod words;
 
-pub use batch::Batch;
+pub use primitives::*;
+pub use words::*;
+
 pub use command::{Command, Query, Request, Wish};
-pub use entry::Entry;
 pub use event::Event;
 pub use json::Json;
 pub use kind::Kind;
@@ -105,12 +48,14 @@ pub use names::{
     MediaType, MessageId, NamespaceName, PipelineName, ReactionName, RuleName, SecretId,
     SemaphoreName, StageName, StreamName, TaskId, TaskType, TopicName, Traceparent, WorkspaceName,
 };
-pub use notice::Notice;
+pub use namespace::rules::Rules;
 pub use numbers::{Generation, Revision, Token, Version, WaitId};
 pub use pattern::Pattern;
 pub use rejection::Rejection;
 pub use reply::{Answer, Reply};
-pub use rules::Rules;
+pub use space::batch::Batch;
 pub use space::{Bounds, Committed, Ended, Outcome, PlainSet, Space};
+pub use state::Entry;
 pub use time::Timestamp;
 pub use transaction::Precondition;
+pub use wire::notice::Notice;

@@ -43,15 +43,15 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use crate::batch::Batch;
 use crate::command::{Query, Request};
-use crate::entries::Entries;
-use crate::entry::Entry;
 use crate::event::Event;
 use crate::names::AgentId;
 use crate::rejection::Rejection;
 use crate::reply::Reply;
+use crate::space::batch::Batch;
 use crate::space::{Committed, Ended, Head, Outcome, Space};
+use crate::state::Entry;
+use crate::storage::Entries;
 use crate::time::Timestamp;
 use crate::{state, task};
 pub(crate) use asked::read_command;

@@ -156,7 +156,7 @@ impl Wish {
 mod tests {
     use super::*;
     use crate::names::TaskType;
-    use crate::receipt::digest;
+    use crate::space::receipt::digest;
 
     const GOOD: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 

@@ -24,22 +24,22 @@ use std::{env, fs};
 
 use baton_core::checkpoint::{Piece, Recipe};
 use baton_core::expression::Expression;
-use baton_core::handoffs::{Handoff, Offer, Receipt as Got};
-use baton_core::merge::Merge;
-use baton_core::receipt::Receipt;
-use baton_core::rules::{KeyRules, Rules};
+use baton_core::handoff::{Handoff, Offer, Receipt as Got};
+use baton_core::history::{Manner, Origin};
+use baton_core::namespace::rules::{KeyRules, Rules};
 use baton_core::schema::Schema;
+use baton_core::space::receipt::Receipt;
+use baton_core::state::merge::Merge;
 use baton_core::state::{self, Operation, Removal, Source};
+use baton_core::task::Returns;
 use baton_core::task::{Cause, Outcome};
-use baton_core::tasks::Returns;
-use baton_core::travel::{Manner, Origin};
-use baton_core::wait::{Keyed, Left};
+use baton_core::waiting::wait::{Keyed, Left};
 use baton_core::{
     AgentId, ArtifactId, Batch, CheckpointId, CheckpointLabel, Event, GroupName, HandoffId,
     IdempotencyKey, JoinId, Json, Key, NamespaceName, Notice, PipelineName, Revision, RuleName,
     StageName, TaskId, TaskType, Timestamp, Token, Version, WaitId, WorkspaceName, agent, artifact,
-    barrier, bus, checkpoint, handoff, join, lock, namespace, pipeline, reaction, rule, secret,
-    semaphore, task, topic, workspace,
+    barrier, checkpoint, handoff, join, lock, namespace, pipeline, reaction, rule, secret,
+    semaphore, task, topic, user_event, workspace,
 };
 use serde::{Deserialize, Serialize};
 
@@ -92,7 +92,7 @@ fn variant(event: &Event) -> &'static str {
         Event::Stream(event) => talk::stream_variant(event),
         Event::Rule(rule::Event::Added { .. }) => "rule added",
         Event::Rule(rule::Event::Removed { .. }) => "rule removed",
-        Event::Bus(bus::Event::Emitted { .. }) => "emitted",
+        Event::Bus(user_event::Event::Emitted { .. }) => "emitted",
         Event::Reaction(event) => reaction_variant(event),
         Event::Workspace(workspace::Event::Configured { .. }) => "workspace configured",
         Event::Workspace(workspace::Event::Founded { .. }) => "workspace founded",
@@ -943,7 +943,7 @@ fn every_public_event_can_be_told_and_read_again() {
 fn what_begins_or_ends_something_are_events_that_there_are() {
     let kinds: BTreeSet<String> =
         examples().iter().map(|(_, event)| event.kind().to_owned()).collect();
-    for kind in baton_core::travel::deciding() {
+    for kind in baton_core::history::deciding() {
         assert!(kinds.contains(kind), "nothing is of type `{kind}`");
     }
 }

@@ -250,7 +250,7 @@ pub fn outlines(record: &[u8]) -> impl Iterator<Item = Result<(u32, Outline<'_>)
 
 #[cfg(test)]
 mod tests {
-    use baton_core::entries::Head;
+    use baton_core::storage::Head;
     use baton_core::{Json, Key, NamespaceName, Version, state, workspace};
 
     use super::*;
@@ -301,7 +301,7 @@ mod tests {
         };
         let head =
             Head { revision: batch.revision.0, time_ms: batch.time.0, version: 3, author: 0 };
-        let packed = baton_core::entries::Entry::new(head, key.as_str(), value.as_bytes());
+        let packed = baton_core::storage::Entry::new(head, key.as_str(), value.as_bytes());
         let entry = Entry::new(packed, namespace, batch.agent.clone());
         let batch = Batch { events: vec![Event::State(event)], ..batch };
         let (mut general, mut short) = (Vec::new(), Vec::new());

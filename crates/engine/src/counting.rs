@@ -7,7 +7,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use baton_core::census::Line;
+use baton_core::metrics::Line;
 use baton_log::Log;
 
 use crate::shard::Shard;

@@ -1,7 +1,7 @@
 //! What can go wrong besides a refusal, and what that says about the request.
 
+use baton_core::history::Origin;
 use baton_core::names::NameError;
-use baton_core::travel::Origin;
 use baton_core::wire::Problem;
 use baton_core::{Kind, Rejection, Revision, Timestamp, WorkspaceName};
 use baton_log::{BlobError, OpenError, ReadError};

@@ -21,7 +21,7 @@ use std::io::{Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use baton_core::travel::{At, Manner, Origin};
+use baton_core::history::{At, Manner, Origin};
 use baton_core::workspace::{Rejection, Reply};
 use baton_core::{AgentId, ArtifactId, Revision, Space, WorkspaceName};
 use baton_log::{Blob, BlobError, BlobWriter, Log};

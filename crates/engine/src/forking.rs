@@ -14,8 +14,8 @@
 
 use std::collections::BTreeMap;
 
+use baton_core::history::{At, Manner, Origin};
 use baton_core::refusal::within;
-use baton_core::travel::{At, Manner, Origin};
 use baton_core::workspace::{Forked, Listed, Rejection, Reply};
 use baton_core::{AgentId, Revision, Space, WorkspaceName, limits};
 use baton_log::Log;

@@ -2,7 +2,9 @@
 //! workspaces, and what leads to a new one. They are answered from files, off the machine's lock.
 
 use baton_core::state::{self, Query as StateQuery};
-use baton_core::{AgentId, Answer, Query, Reply, Revision, WorkspaceName, bus, task, workspace};
+use baton_core::{
+    AgentId, Answer, Query, Reply, Revision, WorkspaceName, task, user_event, workspace,
+};
 use baton_log::Log;
 
 use crate::error::Error;
@@ -31,8 +33,8 @@ impl<L: Log> Shard<L> {
                 let reply = Reply::Task(task::Reply::History { events, oldest, cursor });
                 Ok(Answer { revision: present, reply })
             }
-            Query::Bus(bus::Query::History(history)) => {
-                let reply = Reply::Bus(bus::Reply::Events(past.events(history)?));
+            Query::Bus(user_event::Query::History(history)) => {
+                let reply = Reply::Bus(user_event::Reply::Events(past.events(history)?));
                 Ok(Answer { revision: present, reply })
             }
             Query::Workspace(workspace::Query::Search(search)) => {

@@ -18,10 +18,10 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use baton_core::checkpoint;
-use baton_core::entries::{Entries, Entry as Packed};
-use baton_core::handoffs::Handoff;
+use baton_core::handoff::Handoff;
 use baton_core::space::Head;
-use baton_core::tasks::Record;
+use baton_core::storage::{Entries, Entry as Packed};
+use baton_core::task::Record;
 use baton_core::{Entry, Key, NamespaceName, Revision, Space};
 use baton_log::{Blob, BlobWriter};
 use serde::Serialize;

@@ -9,8 +9,8 @@ mod requests;
 use std::future::Future;
 use std::pin::Pin;
 
-use baton::core::merge::{Merge, Patch};
 use baton::core::schema::Schema;
+use baton::core::state::merge::{Merge, Patch};
 use baton::core::state::{Command, PatchEntry, Set};
 use baton::core::{AgentId, Json, Kind, Rules, Version, agent, namespace as spaces};
 use baton::{Baton, Error, Workspace};

@@ -4,7 +4,7 @@
 use std::io::{Cursor, Read, Write};
 use std::sync::{Arc, Mutex};
 
-use baton::core::travel::Manner;
+use baton::core::history::Manner;
 use baton::core::{Kind, Query, Reply, Revision, workspace};
 use baton::log::Log;
 use baton::log::faulty::FaultyDisk;

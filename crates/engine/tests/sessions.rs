@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use baton::core::handoffs::Complete;
+use baton::core::handoff::Complete;
 use baton::core::{Json, Revision};
 use serde_json::json;
 

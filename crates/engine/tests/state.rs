@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use baton::core::merge::{Merge, Patch};
-use baton::core::rules::KeyRules;
+use baton::core::namespace::rules::KeyRules;
 use baton::core::schema::Schema;
+use baton::core::state::merge::{Merge, Patch};
 use baton::core::state::{History, List};
 use baton::core::{AgentId, Pattern, Rejection, Revision, Rules, Version, state};
 use baton::{Error, State};

@@ -2,7 +2,7 @@
 //! repeated: under one idempotency key there is one effect and one answer, also after a restart.
 
 use baton::Error;
-use baton::core::merge::Patch;
+use baton::core::state::merge::Patch;
 use baton::core::state::{Command, Delete, PatchEntry};
 use baton::core::{
     AgentId, Precondition, Rejection, Reply, Revision, Rules, Version, agent, namespace as spaces,

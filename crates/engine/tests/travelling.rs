@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
+use baton::core::history::{At, Change, Manner};
 use baton::core::state::{Command as StateCommand, Transfer};
-use baton::core::travel::{At, Change, Manner};
 use baton::core::workspace::{Command, Diff};
-use baton::core::{Kind, Query, Reply, Revision, TaskId, Timestamp, tasks};
+use baton::core::{Kind, Query, Reply, Revision, TaskId, Timestamp, task};
 use baton::log::faulty::FaultyDisk;
 use baton::{Baton, Error, Options, Workspace};
 use serde_json::json;
@@ -222,7 +222,7 @@ async fn a_fork_is_what_its_origin_was_and_goes_its_own_way() {
     assert_eq!(everything(&copy, None, 100).await.unwrap(), then);
     // Nobody holds there what is held here, and here it still is.
     let there = copy.tasks().get(task.id.as_str()).await.unwrap();
-    assert_eq!((there.status, there.lease), (tasks::Status::Pending, None));
+    assert_eq!((there.status, there.lease), (task::Status::Pending, None));
     assert!(copy.locks().get("door").await.unwrap().hold.is_none());
     assert!(ada.locks().get("door").await.unwrap().hold.is_some());
     // What happens on either side stays there.

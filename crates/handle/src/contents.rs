@@ -4,8 +4,8 @@ use std::future::Future;
 use std::io::{Read, Write};
 
 use baton_core::artifact::Artifact;
+use baton_core::history::At;
 use baton_core::secret::Secret;
-use baton_core::travel::At;
 use baton_core::workspace::Forked;
 use baton_core::{ArtifactId, ContentName, MediaType, SecretId};
 

@@ -7,8 +7,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
 
-use baton_core::bus::{Command, Emit, History, Order, Query, Reply as BusReply};
 use baton_core::point::Point;
+use baton_core::user_event::{Command, Emit, History, Order, Query, Reply as BusReply};
 use baton_core::{AgentId, EventType, Json, Notice, Pattern, Rejection, Reply, Revision};
 use futures_core::Stream;
 use serde::Serialize;

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::future::IntoFuture;
 use std::sync::Arc;
 
-use baton_core::handoff::{Command, Query, Rejection, Reply as HandoffReply};
-use baton_core::handoffs::{
+use baton_core::handoff::{
     Accept, ApprovalWanted, Complete, Handoff, List, Offer, OnLoop, Receiver, Selected, Statistics,
     TransferContext,
 };
+use baton_core::handoff::{Command, Query, Rejection, Reply as HandoffReply};
 use baton_core::rule::Judgement;
 use baton_core::task::Task;
 use baton_core::{AgentId, HandoffId, Json, Reply, TaskId, Token, Traceparent, refusal};

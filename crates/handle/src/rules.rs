@@ -2,7 +2,7 @@
 
 use std::future::IntoFuture;
 
-use baton_core::judging::Wanted;
+use baton_core::rule::Wanted;
 use baton_core::rule::{Add, Command, On, Query, Reply as RuleReply, Rule, Severity};
 use baton_core::schema::Schema;
 use baton_core::{Json, Pattern, Rejection, Reply, RuleName};

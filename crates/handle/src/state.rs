@@ -2,7 +2,7 @@
 
 use std::future::IntoFuture;
 
-use baton_core::merge::Patch;
+use baton_core::state::merge::Patch;
 use baton_core::state::{
     Change, Command, Delete, Diff, Get, History, List, Page, PatchEntry, Query,
     Reply as StateReply, Set, Snapshot, Transfer,

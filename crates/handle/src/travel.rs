@@ -2,8 +2,8 @@
 
 use std::io::{Read, Write};
 
+use baton_core::history::{At, Explanation};
 use baton_core::search::{Results, Search};
-use baton_core::travel::{At, Explanation};
 use baton_core::workspace::{Diff, Differences, Forked, Listed, Query, Reply};
 use baton_core::{Reply as AnyReply, WorkspaceName};
 

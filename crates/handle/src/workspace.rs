@@ -1,6 +1,6 @@
 //! A workspace as one agent sees it.
 
-use baton_core::travel::At;
+use baton_core::history::At;
 use baton_core::{
     AgentId, Answer, Command, IdempotencyKey, Precondition, Query, Revision, Token, Wish,
     WorkspaceName, workspace,

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use baton_core::merge::Patch;
+use baton_core::state::merge::Patch;
 use baton_core::state::{self, Delete, PatchEntry, Set, Transfer};
 use baton_core::{
     AgentId, Answer, Command, IdempotencyKey, Json, Key, NamespaceName, Precondition, Query,

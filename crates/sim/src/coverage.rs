@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use baton_core::wait::Left;
+use baton_core::waiting::wait::Left;
 
 /// Everything that a long run must have met.
 pub const SOMETIMES: [&str; 154] = [

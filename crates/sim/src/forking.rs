@@ -7,8 +7,8 @@
 use baton::clock::Clock;
 use baton::error::Error;
 use baton::machine::{Asked, Taken};
+use baton_core::history::{At, Manner, Origin};
 use baton_core::state::{self, Delete, Query as StateQuery, Snapshot};
-use baton_core::travel::{At, Manner, Origin};
 use baton_core::workspace::{self, Forked, Rejection as WorkspaceRejection};
 use baton_core::{
     AgentId, Answer, Command, Json, Key, NamespaceName, Query, Rejection, Reply, Revision, Space,
@@ -123,7 +123,7 @@ impl World {
         demand!(locks.is_empty(), "`{id}` began with {locks:?}");
         let (_, permits, _) = space.semaphore.facts();
         demand!(permits.is_empty(), "`{id}` began with {permits:?}");
-        let every = baton_core::tasks::List::default();
+        let every = baton_core::task::List::default();
         let leased = space.task.after(&every).find(|task| task.lease.is_some());
         demand!(leased.is_none(), "`{id}` began with the lease of {leased:?}");
         let waits = space.waits().count();

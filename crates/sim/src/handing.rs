@@ -6,10 +6,10 @@
 
 use std::collections::BTreeSet;
 
-use baton_core::handoff::{Command as HandoffCommand, Query as HandoffQuery, Rejection, Reply};
-use baton_core::handoffs::{
+use baton_core::handoff::{
     Accept, ApprovalWanted, Complete, Handoff, List, Offer, OnLoop, Receiver, Selected, Status,
 };
+use baton_core::handoff::{Command as HandoffCommand, Query as HandoffQuery, Rejection, Reply};
 use baton_core::{
     AgentId, Command, HandoffId, Json, Key, KeyName, NamespaceName, Query, Request, TaskId, Token,
     Version, Wish, agent, contracts,

@@ -1,7 +1,7 @@
 //! What an agent does that says things, and what shall happen because of what others say and do.
 
 use baton_core::reaction::{Add, Command as ReactionCommand, Outcome, Reply as ReactionReply};
-use baton_core::{Answer, Command, Rejection, Reply, bus};
+use baton_core::{Answer, Command, Rejection, Reply, user_event};
 use serde_json::{Value, json};
 
 use crate::chance::Chance;
@@ -62,7 +62,7 @@ impl Reacting {
 fn said(things: &mut Things<'_>) -> Command {
     let kind = *things.chance.pick(&["ping", "pong", "news"]);
     let emit = json!({"type": kind, "payload": {"n": things.counter}});
-    bus::Command::Emit(serde_json::from_value(emit).expect("it can be said")).into()
+    user_event::Command::Emit(serde_json::from_value(emit).expect("it can be said")).into()
 }
 
 fn switch(things: &mut Things<'_>) -> Command {

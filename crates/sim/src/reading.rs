@@ -2,9 +2,9 @@
 
 use baton::error::Error;
 use baton::history::past::Past;
+use baton_core::history::At;
 use baton_core::search::{Found, Search};
 use baton_core::state::{Change, Diff, History, Query};
-use baton_core::travel::At;
 use baton_core::{
     AgentId, Query as AnyQuery, Rejection, Revision, WorkspaceName, state, workspace,
 };

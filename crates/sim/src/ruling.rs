@@ -1,6 +1,6 @@
 //! What an agent does that says what must hold before work changes hands.
 
-use baton_core::judging::Wanted;
+use baton_core::rule::Wanted;
 use baton_core::rule::{Add, Command as RuleCommand, On, Query as RuleQuery, Severity};
 use baton_core::{Command, Pattern, Query, RuleName};
 

@@ -3,8 +3,8 @@
 //! A value says who wrote it and when, so that no two writes look alike. A namespace that is
 //! created again has the same rules, because its values must fit them.
 
-use baton_core::merge::{Merge, Patch};
 use baton_core::schema::Schema;
+use baton_core::state::merge::{Merge, Patch};
 use baton_core::state::{self, PatchEntry, Set};
 use baton_core::{AgentId, Command, Json, Key, NamespaceName, Rules, Version};
 

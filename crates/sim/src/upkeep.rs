@@ -1,7 +1,7 @@
 //! Chores, snapshots in slices, and fresh servers on a copy of the disk that must show the same.
 
 use baton::keeping::Chore;
-use baton_core::entries::Entry;
+use baton_core::storage::Entry;
 use baton_core::{AgentId, Batch, Event, Revision, Space, WorkspaceName, namespace};
 
 use crate::auditor::{Audit, demand, frames};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use baton_client::{Handoffs, Offering};
-use baton_core::handoffs::{
+use baton_core::handoff::{
     Accept, Complete, Handoff as Record, List, Pair, Receiver, Selected, Status, StepStatus,
     TransferContext,
 };

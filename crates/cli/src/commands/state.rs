@@ -1,6 +1,6 @@
 //! `baton state`: the shared, versioned entries.
 
-use baton_core::merge::Patch;
+use baton_core::state::merge::Patch;
 use baton_core::state::{Change, Diff, History, List, Query, Reply as StateReply};
 use baton_core::{AgentId, Entry, Key, NamespaceName, Pattern, Rejection, Reply, Revision};
 use clap::{Args, Subcommand};

@@ -1,6 +1,6 @@
 //! `baton why`: what led to something being as it is.
 
-use baton_core::travel::{At, Explanation};
+use baton_core::history::{At, Explanation};
 use clap::Args;
 
 use crate::context::Context;

@@ -2,7 +2,7 @@
 
 mod carrying;
 
-use baton_core::travel::{At, Origin};
+use baton_core::history::{At, Origin};
 use baton_core::workspace::{Command, Diff, Forked, Query};
 use baton_core::{Answer, Pattern, wire};
 use clap::{Args, Subcommand};

@@ -1,7 +1,7 @@
 //! Which namespaces a call touches, or would show something of.
 
 use crate::command::{Command, Query, Wish};
-use crate::handoffs::Selected;
+use crate::handoff::Selected;
 use crate::names::NamespaceName;
 use crate::pattern::Pattern;
 use crate::transaction::Precondition;

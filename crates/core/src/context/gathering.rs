@@ -7,15 +7,15 @@ use std::fmt::Write;
 use super::writing::{Item, fenced, fit, named};
 use super::{Build, Context, LeftOut, Rejection, Why};
 use crate::agent::Status;
-use crate::entry::Entry;
-use crate::handoffs::Handoff;
+use crate::handoff::Handoff;
 use crate::json::Json;
 use crate::limits;
 use crate::names::{AgentId, KeyName, NamespaceName, TaskId};
 use crate::pattern::Pattern;
 use crate::refusal::within;
 use crate::space::Space;
-use crate::tasks::Task;
+use crate::state::Entry;
+use crate::task::Task;
 
 /// Builds a context.
 pub fn build(space: &Space, asked: &Build) -> Result<Context, Rejection> {

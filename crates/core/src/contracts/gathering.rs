@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::{By, Contract, Present, Reader, Rejection, Reply};
-use crate::entry::Entry;
-use crate::handoffs::{Handoff, List};
+use crate::handoff::{Handoff, List};
 use crate::json::Shape;
-use crate::judging::Check;
 use crate::limits;
 use crate::names::{AgentId, Key, NamespaceName};
 use crate::pattern::Pattern;
+use crate::rule::Check;
 use crate::space::Space;
+use crate::state::Entry;
 
 /// What is known about one key.
 #[derive(Default)]

@@ -2,11 +2,11 @@
 
 use crate::command::Command;
 use crate::handoff::Event;
-use crate::handoffs::{Handoff, Status};
+use crate::handoff::{Handoff, Status};
 use crate::names::{HandoffId, TaskId};
 use crate::space::Space;
 use crate::task;
-use crate::tasks::{Passing, Returns};
+use crate::task::{Passing, Returns};
 
 /// Offered, accepted or given back: the task is never in two hands, and never in none.
 pub(super) fn a_handoff_moves_its_task(space: &Space, event: &Event) -> Vec<Command> {

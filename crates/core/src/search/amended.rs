@@ -5,10 +5,10 @@
 
 use super::draft::{field, in_answer, part};
 use super::words::{words_in, words_of};
-use crate::messages;
+use crate::message;
+use crate::task;
 use crate::task::Outcome;
-use crate::tasks::{Status, Verdict};
-use crate::{message, task};
+use crate::task::{Status, Verdict};
 
 /// A part of a document, and its words from now on.
 type Part = (usize, Vec<String>);
@@ -109,16 +109,16 @@ impl Amended {
     /// What an event changes about a message.
     pub(super) fn message(event: &message::Event) -> Self {
         let status = match event {
-            message::Event::Delivered { .. } => messages::Status::Delivered,
+            message::Event::Delivered { .. } => message::Status::Delivered,
             message::Event::Returned { .. }
             | message::Event::Requeued { .. }
-            | message::Event::Rerouted { .. } => messages::Status::Waiting,
-            message::Event::Replied { .. } => messages::Status::Replied,
-            message::Event::Acked { .. } => messages::Status::Acked,
-            message::Event::Died { .. } => messages::Status::Dead,
-            message::Event::Expired { .. } => messages::Status::Expired,
-            message::Event::TimedOut { .. } => messages::Status::TimedOut,
-            message::Event::Lost { .. } => messages::Status::Lost,
+            | message::Event::Rerouted { .. } => message::Status::Waiting,
+            message::Event::Replied { .. } => message::Status::Replied,
+            message::Event::Acked { .. } => message::Status::Acked,
+            message::Event::Died { .. } => message::Status::Dead,
+            message::Event::Expired { .. } => message::Status::Expired,
+            message::Event::TimedOut { .. } => message::Status::TimedOut,
+            message::Event::Lost { .. } => message::Status::Lost,
             message::Event::Sent(_)
             | message::Event::Rejoined { .. }
             | message::Event::Queued { .. }

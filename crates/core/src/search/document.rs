@@ -4,8 +4,8 @@ use super::amended::Amended;
 use super::draft::{Draft, PARTS};
 use super::kind::Kind;
 use super::terms::Terms;
-use crate::batch::Batch;
 use crate::numbers::Revision;
+use crate::space::batch::Batch;
 use crate::time::Timestamp;
 
 /// About how many bytes a document takes beside its subject and its terms.

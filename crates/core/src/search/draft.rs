@@ -5,16 +5,16 @@
 
 use super::kind::Kind;
 use super::words::{words_in, words_of};
-use crate::batch::Batch;
-use crate::entry::Entry;
 use crate::event::Event;
 use crate::json::Json;
-use crate::messages::{Given, Message};
+use crate::message::{Given, Message};
 use crate::names::{AgentId, GroupName};
 use crate::numbers::Revision;
-use crate::tasks::{Record, Status};
+use crate::space::batch::Batch;
+use crate::state::Entry;
+use crate::task::{Record, Status};
 use crate::time::Timestamp;
-use crate::{bus, message, messages, state, stream, task, topic};
+use crate::{message, state, stream, task, topic, user_event};
 
 /// How many parts a thing has whose words are found. A phrase stands in one of them.
 pub(super) const PARTS: usize = 7;
@@ -165,7 +165,7 @@ impl Draft {
         let subject = format!("inbox/{}/{}", sent.to, sent.message);
         let mut draft = Self::new(Kind::Message, subject, &made)
             .with("type", Some(message_type(sent.request.is_some())))
-            .with("status", Some(messages::Status::Waiting.word()))
+            .with("status", Some(message::Status::Waiting.word()))
             .with("agent", Some(sent.to.as_str()));
         draft.parts[part::NAME] = words_in(&sent.body);
         draft
@@ -219,7 +219,7 @@ fn message_type(is_request: bool) -> &'static str {
 
 /// The words of what an event says that nothing else keeps.
 fn said(event: &Event) -> Vec<String> {
-    if let Event::Bus(bus::Event::Emitted { payload, .. }) = event {
+    if let Event::Bus(user_event::Event::Emitted { payload, .. }) = event {
         return in_json(payload.as_ref());
     }
     if let Event::Topic(topic::Event::Posted { body, .. }) = event {

@@ -10,12 +10,12 @@ use super::document::Document;
 use super::draft::Draft;
 use super::kind::Kind;
 use super::terms::Terms;
-use crate::batch::Batch;
 use crate::event::Event;
 use crate::limits;
 use crate::names::AgentId;
 use crate::numbers::Revision;
 use crate::space::Space;
+use crate::space::batch::Batch;
 use crate::{message, namespace, task};
 
 /// Dead documents that are left lying before it is worth to number the living anew.

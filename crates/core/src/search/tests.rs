@@ -5,12 +5,12 @@
 mod scanned;
 
 use super::{BadFilter, Index, Kind, Refused, Search, Wanted};
-use crate::batch::Batch;
 use crate::command::{Command, Request};
 use crate::limits;
 use crate::names::{AgentId, MessageId, TaskId};
 use crate::numbers::Revision;
 use crate::space::Space;
+use crate::space::batch::Batch;
 use crate::testing::read_command;
 use crate::time::Timestamp;
 

@@ -7,9 +7,9 @@ use super::kind::Kind;
 use super::language::{BadFilter, Comparison, Part, Sign, refused};
 use super::words::words;
 use crate::limits;
-use crate::messages;
+use crate::message;
 use crate::pattern::Pattern;
-use crate::tasks;
+use crate::task;
 use crate::time::Timestamp;
 
 /// Every field, for whoever names another.
@@ -264,8 +264,8 @@ impl Wanted {
 
 /// Every status that a task or a message can have.
 fn statuses() -> Vec<&'static str> {
-    let tasks = tasks::Status::ALL.map(tasks::Status::word);
-    let messages = messages::Status::ALL.map(messages::Status::word);
+    let tasks = task::Status::ALL.map(task::Status::word);
+    let messages = message::Status::ALL.map(message::Status::word);
     tasks.into_iter().chain(messages).collect()
 }
 

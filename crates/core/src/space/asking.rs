@@ -8,8 +8,9 @@ use crate::rejection::Rejection;
 use crate::reply::Reply;
 use crate::transaction::Precondition;
 use crate::{
-    agent, artifact, barrier, bus, checkpoint, context, contracts, handoff, join, lock, message,
-    namespace, pipeline, reaction, rule, secret, semaphore, state, stream, task, topic, workspace,
+    agent, artifact, barrier, checkpoint, context, contracts, handoff, join, lock, message,
+    namespace, pipeline, reaction, rule, secret, semaphore, state, stream, task, topic, user_event,
+    workspace,
 };
 
 /// What a primitive answered, as part of all that can be answered.
@@ -105,7 +106,7 @@ impl Space {
                 | workspace::Query::Search(_)
                 | workspace::Query::Why { .. },
             )
-            | Query::Bus(bus::Query::History(_))
+            | Query::Bus(user_event::Query::History(_))
             | Query::At(..) => return None,
         })
     }

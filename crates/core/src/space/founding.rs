@@ -9,11 +9,11 @@ use std::collections::BTreeSet;
 
 use super::Space;
 use crate::command::{Command, Request};
+use crate::history::Origin;
 use crate::names::AgentId;
 use crate::rejection::Rejection;
 use crate::time::Timestamp;
-use crate::travel::Origin;
-use crate::{agent, handoff, handoffs, policy, secret, task, tasks, workspace};
+use crate::{agent, handoff, policy, secret, task, workspace};
 
 #[cfg(test)]
 mod tests;
@@ -72,7 +72,7 @@ impl Space {
 
     /// How their givers withdraw the hand-offs that nobody has answered.
     fn offers(&self) -> Vec<(AgentId, Command)> {
-        let every = handoffs::List::default();
+        let every = handoff::List::default();
         let open = self.handoff.after(&every).filter(|handoff| handoff.status.is_open());
         let withdrawn = open.map(|it| {
             let (handoff, reason) = (it.id.clone(), Some(REASON.to_owned()));
@@ -83,11 +83,11 @@ impl Space {
 
     /// How their holders let go of tasks, which counts as no try.
     fn leases(&self) -> Vec<(AgentId, Command)> {
-        let every = tasks::List::default();
+        let every = task::List::default();
         let held = self.task.after(&every).filter_map(|record| {
             let lease = record.lease.as_ref()?;
             let (task, reason) = (record.id.clone(), Some(REASON.to_owned()));
-            let release = tasks::Release { task, token: lease.token, reason };
+            let release = task::Release { task, token: lease.token, reason };
             Some((lease.holder.clone(), task::Command::Release(release).into()))
         });
         held.collect()
@@ -98,10 +98,8 @@ impl Space {
         let (locks, permits) = (self.lock.facts().0, self.semaphore.facts().1);
         let locks = locks.into_iter().map(|hold| hold.holder);
         let permits = permits.into_iter().map(|permit| permit.holder);
-        let accepted = handoffs::List {
-            status: Some(handoffs::Status::Accepted),
-            ..handoffs::List::default()
-        };
+        let accepted =
+            handoff::List { status: Some(handoff::Status::Accepted), ..handoff::List::default() };
         let receivers = self.handoff.after(&accepted).filter_map(|it| it.receiver.clone());
         locks.chain(permits).chain(receivers).collect()
     }

@@ -4,16 +4,16 @@ use super::Space;
 use super::plan::Plan;
 use super::tables::Neighbours;
 use crate::agent::Status;
-use crate::entry::Entry;
 use crate::event::Event;
+use crate::handoff::Selected;
 use crate::handoff::{Moved, Surroundings};
-use crate::handoffs::Selected;
 use crate::names::{AgentId, Key, NamespaceName, TaskId};
+use crate::namespace::rules::Rules;
 use crate::rejection::Rejection;
 use crate::rule::{Judgement, Proposal, Receiver};
-use crate::rules::Rules;
-use crate::stamp::Stamp;
-use crate::tasks::{Record, Task};
+use crate::space::stamp::Stamp;
+use crate::state::Entry;
+use crate::task::{Record, Task};
 use crate::{handoff, namespace, state};
 
 /// The whole space.

@@ -3,19 +3,18 @@
 use serde::{Deserialize, Serialize};
 
 use super::Space;
-use crate::entries::Entries;
-use crate::handoffs::{List, Status};
+use crate::handoff::{List, Status};
+use crate::history::Origin;
 use crate::names::{AgentId, Key, NamespaceName};
 use crate::numbers::{Generation, Revision, Token};
-use crate::receipt::{Kept, Receipts};
+use crate::space::receipt::{Kept, Receipts};
 use crate::state::Ending;
-use crate::tasks;
+use crate::storage::Entries;
 use crate::time::Timestamp;
-use crate::travel::Origin;
-use crate::wait::{Keyed, KeyedWaits};
+use crate::waiting::wait::{Keyed, KeyedWaits};
 use crate::{
-    agent, artifact, barrier, checkpoint, handoff, handoffs, join, lock, message, namespace,
-    pipeline, reaction, rule, secret, semaphore, state, stream, task, topic, workspace,
+    agent, artifact, barrier, checkpoint, handoff, join, lock, message, namespace, pipeline,
+    reaction, rule, secret, semaphore, state, stream, task, topic, workspace,
 };
 
 /// Everything of a space but the entries: small, and therefore copied at once.
@@ -74,7 +73,7 @@ pub struct Head {
     pub barriers: (Generation, Vec<barrier::Record>),
     /// Tasks, who waits for one, and what is counted about them.
     #[serde(default)]
-    pub tasks: tasks::Facts,
+    pub tasks: task::Facts,
     /// Joins: how many were ever created, which are known, and who waits.
     #[serde(default)]
     pub joins: join::Facts,
@@ -92,7 +91,7 @@ pub struct Head {
     pub secrets: (u64, Vec<secret::Secret>),
     /// Hand-offs: which are known, who waits for one, and what was counted.
     #[serde(default)]
-    pub handoffs: handoffs::Facts,
+    pub handoffs: handoff::Facts,
 }
 
 impl Space {

@@ -5,16 +5,16 @@
 
 use super::Space;
 use super::tables::Undo;
-use crate::artifacts::{Holder, in_list, mentioned, mentions};
-use crate::batch::Moment;
+use crate::artifact::{Holder, in_list, mentioned, mentions};
 use crate::command::Command;
 use crate::event::Event;
-use crate::handoffs::{Handoff, Offer};
+use crate::handoff::{Handoff, Offer};
 use crate::json::Json;
-use crate::messages::Message;
+use crate::message::Message;
 use crate::names::{ArtifactId, HandoffId, MessageId, TaskId};
 use crate::rejection::Rejection;
-use crate::tasks::Record;
+use crate::space::batch::Moment;
+use crate::task::Record;
 use crate::{artifact, checkpoint, handoff, message, namespace, state, task};
 
 impl Space {

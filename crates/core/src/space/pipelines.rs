@@ -8,8 +8,8 @@ use crate::names::TaskId;
 use crate::pipeline::{self, Design, Heard, Outcome};
 use crate::policy::work_of;
 use crate::rejection::Rejection;
-use crate::stamp::Stamp;
-use crate::tasks::checks;
+use crate::space::stamp::Stamp;
+use crate::task::checks;
 use crate::{limits, task};
 
 impl pipeline::Surroundings for Tasks<'_> {

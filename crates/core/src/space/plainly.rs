@@ -19,14 +19,14 @@
 //!    also finds the words for what is wrong.
 
 use super::Space;
-use crate::artifacts::mentions;
-use crate::batch::Moment;
+use crate::artifact::mentions;
 use crate::command::{Command, Request, Wish};
-use crate::entry::Entry;
 use crate::limits;
 use crate::names::{AgentId, Key, NamespaceName};
 use crate::numbers::Version;
+use crate::space::batch::Moment;
 use crate::state;
+use crate::state::Entry;
 use crate::time::Timestamp;
 
 #[cfg(test)]

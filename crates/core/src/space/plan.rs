@@ -2,13 +2,13 @@
 
 use super::Space;
 use super::tables::Tasks;
-use crate::entry::Warning;
 use crate::event::Event;
 use crate::names::{
     AgentId, BarrierName, LockName, NamespaceName, ReactionName, RuleName, SemaphoreName,
 };
 use crate::numbers::Token;
 use crate::reply::Reply;
+use crate::state::Warning;
 use crate::{
     agent, artifact, barrier, checkpoint, handoff, join, lock, message, namespace, pipeline,
     reaction, rule, secret, semaphore, state, stream, task, topic,

@@ -14,7 +14,6 @@ use serde_json::Value;
 
 use super::tables::Undo;
 use super::{Done, Happened, Space};
-use crate::batch::Moment;
 use crate::event::Event;
 use crate::json::{Json, shortened};
 use crate::limits;
@@ -22,10 +21,11 @@ use crate::names::{AgentId, ReactionName};
 use crate::numbers::Token;
 use crate::policy::a_reaction_follows_its_event;
 use crate::reaction::{Event as Reacted, Limit, Rejection};
-use crate::reactions::{Unfillable, fill, seen};
+use crate::reaction::{Unfillable, fill, seen};
 use crate::refusal::{fits, has_room};
 use crate::rejection::Rejection as AnyRejection;
-use crate::stamp::Stamp;
+use crate::space::batch::Moment;
+use crate::space::stamp::Stamp;
 use crate::time::Timestamp;
 use crate::wire::{Fault, command_of};
 

@@ -4,21 +4,21 @@ use std::collections::BTreeSet;
 
 use super::plan::Plan;
 use super::{Happened, Space};
-use crate::batch::Moment;
 use crate::command::Command;
 use crate::event::Event;
 use crate::json::Json;
 use crate::limits;
 use crate::names::{AgentId, ArtifactId, GroupName, NamespaceName, TaskId};
+use crate::namespace::rules::Rules;
 use crate::numbers::Token;
 use crate::rejection::Rejection;
 use crate::reply::Reply;
-use crate::rules::Rules;
-use crate::stamp::Stamp;
+use crate::space::batch::Moment;
+use crate::space::stamp::Stamp;
 use crate::state::Surroundings;
 use crate::{
-    agent, artifact, barrier, bus, checkpoint, handoff, join, lock, message, namespace, pipeline,
-    reaction, rule, secret, semaphore, state, stream, task, topic, workspace,
+    agent, artifact, barrier, checkpoint, handoff, join, lock, message, namespace, pipeline,
+    reaction, rule, secret, semaphore, state, stream, task, topic, user_event, workspace,
 };
 
 /// How to take back one change.
@@ -212,8 +212,8 @@ impl Space {
             Command::Topic(command) => Self::decide_topic(command, events, live),
             Command::Stream(command) => self.decide_stream(command, stamp, events, live),
             Command::Rule(command) => self.decide_rule(command, events),
-            Command::Bus(bus::Command::Emit(emit)) => {
-                let (event, reply) = bus::emit(emit)?;
+            Command::Bus(user_event::Command::Emit(emit)) => {
+                let (event, reply) = user_event::emit(emit)?;
                 events.push(Event::Bus(event));
                 Ok(Plan::Reply(Reply::Bus(reply)))
             }

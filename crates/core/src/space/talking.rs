@@ -7,7 +7,7 @@ use crate::event::Event;
 use crate::message::Surroundings;
 use crate::names::AgentId;
 use crate::rejection::Rejection;
-use crate::stamp::Stamp;
+use crate::space::stamp::Stamp;
 use crate::time::Timestamp;
 use crate::{agent, message, stream, topic};
 

@@ -204,7 +204,7 @@ fn every_refusal_is_reached() {
         "request.bad_pattern",
         "request.bad_schema",
     ];
-    let source = include_str!("../rejection.rs");
+    let source = include_str!("../primitives/rejection.rs");
     check_coverage(source, "code", SCENARIOS, World::codes, &elsewhere);
 }
 
@@ -366,10 +366,10 @@ fn a_namespace_that_goes_concerns_whoever_watches_its_keys() {
 #[test]
 fn the_kinds_of_events_are_spelled_like_their_primitives() {
     let sources = [
-        ("state", include_str!("../state/vocabulary.rs")),
-        ("namespace", include_str!("../namespace/vocabulary.rs")),
-        ("agent", include_str!("../agent/vocabulary.rs")),
-        ("workspace", include_str!("../workspace/vocabulary.rs")),
+        ("state", include_str!("../primitives/state/vocabulary.rs")),
+        ("namespace", include_str!("../primitives/namespace/vocabulary.rs")),
+        ("agent", include_str!("../primitives/agent/vocabulary.rs")),
+        ("workspace", include_str!("../primitives/workspace/vocabulary.rs")),
     ];
     for (primitive, source) in sources {
         for word in literals(source, "kind").into_iter().chain(literals(source, "code")) {

@@ -1,7 +1,7 @@
 //! What came of hand-offs, as text.
 
 use super::told::brief;
-use crate::{handoff, handoffs};
+use crate::handoff;
 
 /// An event in one line.
 pub(super) fn told_of_handoff(event: &handoff::Event) -> String {
@@ -47,7 +47,7 @@ pub(super) fn told_of_handoff(event: &handoff::Event) -> String {
 
 /// A reply in one line.
 pub(super) fn shown_handoff(reply: &handoff::Reply) -> String {
-    let whole = |handoff: &handoffs::Handoff| {
+    let whole = |handoff: &handoff::Handoff| {
         format!("{} {} {} to {}", handoff.id, handoff.status.word(), handoff.from, handoff.to)
     };
     match reply {

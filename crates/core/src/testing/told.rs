@@ -10,10 +10,10 @@ use std::fmt::Write;
 use super::contents;
 use super::handing::{shown_handoff, told_of_handoff};
 use super::stages::{shown_pipeline, told_of_pipeline};
-use crate::entry::Entry;
 use crate::event::Event;
 use crate::json::Json;
 use crate::reply::{Answer, Reply};
+use crate::state::Entry;
 use crate::task::{self, Outcome};
 use crate::{
     agent, artifact, barrier, checkpoint, handoff, join, lock, message, namespace, pipeline,

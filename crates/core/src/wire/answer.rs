@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use crate::entry::Entry;
 use crate::reply::{Answer, Reply};
 use crate::state;
+use crate::state::Entry;
 
 /// Appends what JSON makes of a value.
 pub(super) fn write_json<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {

@@ -10,10 +10,10 @@ use super::fields::{FIELDS_MAX, Fields, Value};
 use super::operations::{Effect, Operation, operation};
 use super::usual;
 use crate::command::{Command, Query, Wish};
+use crate::history::At;
 use crate::json::scan::{blank_end, plain_end, value_end};
 use crate::limits;
 use crate::numbers::Token;
-use crate::travel::At;
 
 /// A request as it was written down, taken apart but not yet understood.
 #[derive(Clone, Debug, Default)]

@@ -28,6 +28,7 @@ mod call;
 mod fault;
 mod fields;
 mod frame;
+pub mod notice;
 mod operations;
 mod problem;
 #[cfg(test)]

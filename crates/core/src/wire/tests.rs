@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::batch::Batch;
-use crate::travel::At;
+use crate::history::At;
+use crate::space::batch::Batch;
 use crate::{
     AgentId, Answer, Command, Entry, Event, Json, Key, Kind, NamespaceName, Notice, Outcome, Query,
     Rejection, Reply, Revision, Space, TaskId, Timestamp, Version, Wish, WorkspaceName, agent,
-    merge, state, task, workspace,
+    state, state::merge, task, workspace,
 };
 
 fn call(text: &str) -> Result<Call, Fault> {

@@ -1,6 +1,6 @@
 //! Examples of what can be held: locks, semaphores and barriers.
 
-use baton_core::wait::Left;
+use baton_core::waiting::wait::Left;
 use baton_core::{
     BarrierName, Event, Generation, LockName, SemaphoreName, Timestamp, Token, WaitId, barrier,
     lock, semaphore,

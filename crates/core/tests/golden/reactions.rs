@@ -1,13 +1,13 @@
 //! Examples of what agents emit, and of reactions.
 
 use baton_core::reaction::{self, Condition, Limit, On, Secret, Webhook};
-use baton_core::{Event, EventType, Json, ReactionName, Timestamp, bus};
+use baton_core::{Event, EventType, Json, ReactionName, Timestamp, user_event};
 
 use crate::{ada, json};
 
 pub(crate) fn emitted() -> Vec<(&'static str, Event)> {
     let kind = || EventType::parse("deploy.finished").unwrap();
-    let event = |payload| Event::Bus(bus::Event::Emitted { kind: kind(), payload });
+    let event = |payload| Event::Bus(user_event::Event::Emitted { kind: kind(), payload });
     vec![
         ("deploy.finished", event(None)),
         ("deploy.finished with a payload", event(Some(json(r#"{"version":7}"#)))),

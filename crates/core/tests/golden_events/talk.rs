@@ -1,7 +1,7 @@
 //! Messages, topics and streams.
 
 use baton_core::message::{Address, Given, Requested, Sent};
-use baton_core::wait::Left;
+use baton_core::waiting::wait::Left;
 use baton_core::{
     AgentId, Event, HandlerName, IdempotencyKey, MessageId, StreamName, Timestamp, TopicName,
     Traceparent, WaitId, message, stream, task, topic,

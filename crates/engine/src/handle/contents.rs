@@ -4,8 +4,8 @@ use std::io::{ErrorKind, Read, Write};
 use std::sync::Arc;
 
 use baton_core::artifact::{self, Artifact};
+use baton_core::history::At;
 use baton_core::secret::{self, Secret};
-use baton_core::travel::At;
 use baton_core::workspace::{self, Forked};
 use baton_core::{ArtifactId, Command, Query, Rejection, Reply, SecretId, Wish};
 use baton_handle::{Caller, Carrier, ContentCarrier, Failure, PutWishes, SecretWishes, WasPut};

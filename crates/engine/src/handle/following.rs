@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use baton_core::travel::At;
+use baton_core::history::At;
 use baton_core::{Batch, Revision, Timestamp, WorkspaceName};
 
 use super::Baton;

@@ -1,8 +1,8 @@
 //! Rows about what is there already, about patches, and about whole requests.
 
 use baton::Error;
-use baton::core::merge::Patch;
 use baton::core::schema::Schema;
+use baton::core::state::merge::Patch;
 use baton::core::state::{Command, Delete, Diff, History, List, Query, Snapshot, Transfer};
 use baton::core::{Kind, Precondition, Revision, Rules, Token, Version, workspace as rules};
 use serde_json::{Value, json};

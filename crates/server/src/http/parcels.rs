@@ -17,7 +17,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::routing::{get, post};
 use baton_core::access::Deed;
-use baton_core::travel::At;
+use baton_core::history::At;
 use baton_handle::{Caller, ContentCarrier};
 use bytes::{Buf, Bytes};
 use futures_util::stream;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use baton_core::handoffs::{Handoff, Status};
+use baton_core::handoff::{Handoff, Status};
 use baton_core::task::Status as TaskStatus;
 use baton_core::{AgentId, Batch, HandoffId, Key, NamespaceName, Timestamp};
 

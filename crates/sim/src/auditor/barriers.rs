@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use baton_core::barrier::{
     Arrival, Arrive, Command as BarrierCommand, Event, Query, Rejection, Reply as BarrierReply,
 };
-use baton_core::wait::Left;
+use baton_core::waiting::wait::Left;
 use baton_core::{
     AgentId, Answer, BarrierName, Batch, Event as AnyEvent, Rejection as AnyRejection,
 };

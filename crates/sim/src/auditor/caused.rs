@@ -7,7 +7,7 @@ use baton_core::artifact::Event as ArtifactEvent;
 use baton_core::checkpoint::{Event as CheckpointEvent, Why};
 use baton_core::secret::Event as SecretEvent;
 use baton_core::state::{Event as StateEvent, Removal};
-use baton_core::wait::Step;
+use baton_core::waiting::wait::Step;
 use baton_core::{AgentId, Batch, Event};
 
 use super::ledger::Fact;

@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use baton_core::agent::{Command as AgentCommand, Event as AgentEvent};
-use baton_core::merge::{Merge, Patch};
 use baton_core::namespace::{Command as NamespaceCommand, Event as NamespaceEvent};
+use baton_core::state::merge::{Merge, Patch};
 use baton_core::state::{
     Command as StateCommand, Event as StateEvent, Operation, PatchEntry, Removal, Set, Transfer,
 };

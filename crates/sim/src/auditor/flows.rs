@@ -14,7 +14,7 @@ use std::sync::Arc;
 use baton_core::stream::{
     Command, Create, Event, Frame, Frames, Query, Receive, Rejection, Reply, Status,
 };
-use baton_core::wait::Left;
+use baton_core::waiting::wait::Left;
 use baton_core::{
     AgentId, Answer, Batch, Event as AnyEvent, Json, Rejection as AnyRejection, Reply as AnyReply,
     StreamName,

@@ -1,8 +1,8 @@
 //! Whether batches about hand-offs are what was asked for: all of it, with the keys and the task
 //! that go along, and nothing else.
 
+use baton_core::handoff::{Accept, Complete, Handoff, Offer, OnLoop};
 use baton_core::handoff::{Command as HandoffCommand, Event as HandoffEvent};
-use baton_core::handoffs::{Accept, Complete, Handoff, Offer, OnLoop};
 use baton_core::namespace::Event as NamespaceEvent;
 use baton_core::state::Transfer;
 use baton_core::task::{Cause, Event as TaskEvent};

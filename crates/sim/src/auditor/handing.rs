@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use baton_core::handoff::{self, Command as HandoffCommand, Rejection, Reply as HandoffReply};
-use baton_core::handoffs::{Handoff, List, Status};
+use baton_core::handoff::{Handoff, List, Status};
 use baton_core::refusal::BadField;
-use baton_core::wait::Left;
+use baton_core::waiting::wait::Left;
 use baton_core::{
     AgentId, Answer, Command, HandoffId, Json, Rejection as AnyRejection, Reply, TaskId, Timestamp,
 };

@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use baton_core::handoff::Event;
-use baton_core::handoffs::{Delivery, Handoff, Receipt, Receiver, Status};
+use baton_core::handoff::{Delivery, Handoff, Receipt, Receiver, Status};
 use baton_core::task::Status as TaskStatus;
 use baton_core::{AgentId, Batch, HandoffId, Json, NamespaceName, TaskId, Timestamp};
 

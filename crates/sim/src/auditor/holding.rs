@@ -6,7 +6,7 @@
 //! the log, and the caller must be told exactly what the log says.
 
 use baton_core::lock::{self, Command as LockCommand, Event as LockEvent, Reply as LockReply};
-use baton_core::wait::{Left, Step};
+use baton_core::waiting::wait::{Left, Step};
 use baton_core::{
     Answer, Command, Event, LockName, Rejection, Reply, WaitId, Wish, barrier, handoff, join,
     limits, message, semaphore, stream, task,
@@ -336,8 +336,8 @@ fn same_hold(there: &Held, shown: &lock::Hold) -> bool {
         && there.ttl_ms == shown.ttl_ms
 }
 
-pub(super) fn same_line(pool: &Pool, shown: &[baton_core::wait::Wait]) -> bool {
-    let same = |(there, shown): (&super::pools::InLine, &baton_core::wait::Wait)| {
+pub(super) fn same_line(pool: &Pool, shown: &[baton_core::waiting::wait::Wait]) -> bool {
+    let same = |(there, shown): (&super::pools::InLine, &baton_core::waiting::wait::Wait)| {
         there.agent == shown.agent
             && there.wait == shown.id.0
             && there.since == shown.since

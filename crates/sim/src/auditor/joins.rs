@@ -12,7 +12,7 @@ use baton_core::join::{
     Command as JoinCommand, Create, Event, Join, Need, Query, Rejection, Reply as JoinReply, Status,
 };
 use baton_core::task::Status as TaskStatus;
-use baton_core::wait::Left;
+use baton_core::waiting::wait::Left;
 use baton_core::{
     AgentId, Answer, Batch, Event as AnyEvent, GroupName, JoinId, Rejection as AnyRejection, Reply,
     TaskId, Timestamp,

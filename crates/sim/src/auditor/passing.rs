@@ -1,8 +1,8 @@
 //! How tasks pass from hand to hand, as the log tells it: never without the hand-off that says so.
 
-use baton_core::handoffs::Status as DealStatus;
+use baton_core::handoff::Status as DealStatus;
+use baton_core::task::Returns;
 use baton_core::task::{Event, Lease, Status};
-use baton_core::tasks::Returns;
 use baton_core::{AgentId, Batch, HandoffId, TaskId, Token};
 
 use super::handoffs::Deal;

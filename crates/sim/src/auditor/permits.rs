@@ -5,7 +5,7 @@ use baton_core::semaphore::{
     self, Acquire, Command as SemaphoreCommand, Event as SemaphoreEvent, Permit, Rejection,
     Reply as SemaphoreReply, Semaphore,
 };
-use baton_core::wait::Left;
+use baton_core::waiting::wait::Left;
 use baton_core::{Answer, Event, Rejection as AnyRejection, Reply, SemaphoreName, limits};
 
 use super::answers::Answered;

@@ -11,7 +11,7 @@
 
 use std::collections::BTreeSet;
 
-use baton_core::wait::Left;
+use baton_core::waiting::wait::Left;
 use baton_core::{
     AgentId, Batch, LockName, SemaphoreName, Timestamp, Token, WaitId, lock, semaphore,
 };

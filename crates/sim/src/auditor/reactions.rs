@@ -16,10 +16,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use baton_core::bus;
 use baton_core::reaction::{Command, Event, Rejection, Reply};
 use baton_core::state::Event as StateEvent;
 use baton_core::task::Event as TaskEvent;
+use baton_core::user_event;
 use baton_core::{AgentId, Batch, Event as AnyEvent, Key, NamespaceName, ReactionName};
 use serde_json::{Value, json};
 
@@ -367,10 +367,10 @@ fn check_done(name: &str, batch: &Batch, cause: usize, done: &[AnyEvent]) -> Aud
 
 impl Reading<'_> {
     /// One event is said to have happened.
-    pub(super) fn bus(&mut self, command: &bus::Command) -> Audit {
-        let bus::Command::Emit(emit) = command;
+    pub(super) fn bus(&mut self, command: &user_event::Command) -> Audit {
+        let user_event::Command::Emit(emit) = command;
         match self.take()? {
-            AnyEvent::Bus(bus::Event::Emitted { kind, payload }) => {
+            AnyEvent::Bus(user_event::Event::Emitted { kind, payload }) => {
                 let same = (kind, payload) == (&emit.kind, &emit.payload);
                 demand!(same, "something else was said");
                 Ok(())

@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use baton_core::handoffs::{Handoff, Receiver};
-use baton_core::judging::{Check, Wanted};
+use baton_core::handoff::{Handoff, Receiver};
+use baton_core::rule::{Check, Wanted};
 use baton_core::rule::{Command, Event, On, Query, Rejection, Reply, Rule, Severity};
 use baton_core::{Batch, Command as AnyCommand, Event as AnyEvent, RuleName, Wish};
 

@@ -4,7 +4,7 @@
 use baton_core::message::{
     Address, Command, Event, List, Message, Query, Rejection, Reply, Status,
 };
-use baton_core::wait::Left;
+use baton_core::waiting::wait::Left;
 use baton_core::{
     Answer, Event as AnyEvent, MessageId, Rejection as AnyRejection, Reply as AnyReply, Timestamp,
     topic,

@@ -17,8 +17,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use baton_core::message::Asked;
 use baton_core::message::{Address, Event, Given, Message, Requested, Sent, Status};
-use baton_core::messages::Asked;
 use baton_core::topic::{self, Topic};
 use baton_core::{AgentId, Batch, HandlerName, MessageId, Timestamp, TopicName, WaitId};
 

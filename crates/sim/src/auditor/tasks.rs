@@ -19,8 +19,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use baton_core::task::Returns;
 use baton_core::task::{Backoff, Created, Event, Lease, OnExhausted, Status, Verdict};
-use baton_core::tasks::Returns;
 use baton_core::{AgentId, Batch, GroupName, HandoffId, Json, TaskId, TaskType, Timestamp};
 
 use super::ledger::Ledger;

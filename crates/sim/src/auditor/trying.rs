@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use baton_core::handoffs::Status as DealStatus;
+use baton_core::handoff::Status as DealStatus;
+use baton_core::task::Returns;
 use baton_core::task::{Cause, OnExhausted, Outcome, Status};
-use baton_core::tasks::Returns;
 use baton_core::{AgentId, Batch};
 
 use super::ledger::Ledger;

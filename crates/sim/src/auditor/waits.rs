@@ -13,7 +13,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use baton_core::{AgentId, Batch, IdempotencyKey, Timestamp, Token, WaitId, wait};
+use baton_core::{AgentId, Batch, IdempotencyKey, Timestamp, Token, WaitId, waiting::wait};
 
 use super::timeline::Timeline;
 use super::{Audit, demand};

@@ -7,7 +7,7 @@ use baton_core::task::{
     self, Claim, Command as TaskCommand, Complete, Create, Event as TaskEvent, Rejection,
     Reply as TaskReply, Status, Task,
 };
-use baton_core::wait::Left;
+use baton_core::waiting::wait::Left;
 use baton_core::{
     AgentId, Answer, Event, Rejection as AnyRejection, Reply, TaskId, TaskType, Token,
 };

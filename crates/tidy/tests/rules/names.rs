@@ -50,7 +50,7 @@ fn a_file_that_could_hold_anything_is_caught() {
     let bad = [at("crates/core/src/utils.rs"), at("crates/log/tests/common/mod.rs")];
     assert_lines(&paths(&bad), &[1, 1]);
     assert_lines(&paths(&[at("docs/misc.md"), at("sdks/python/helpers.py")]), &[1, 1]);
-    assert_lines(&paths(&[at("crates/core/src/entries/common_prefix.rs")]), &[]);
+    assert_lines(&paths(&[at("crates/core/src/storage/common_prefix.rs")]), &[]);
 }
 
 #[test]

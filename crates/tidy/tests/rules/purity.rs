@@ -7,7 +7,7 @@
 //! | hash maps and sets | their order differs from run to run |
 //! | `_ =>` where our own words are matched | a new word must be thought about everywhere |
 //!
-//! Two hash tables are let in, in `crates/core/src/entries` and `crates/core/src/search`: they are
+//! Two hash tables are let in, in `crates/core/src/storage` and `crates/core/src/search`: they are
 //! never iterated.
 
 use crate::findings::{Finding, assert_lines, assert_none};
@@ -16,7 +16,7 @@ use crate::source::{Masked, is_word, words};
 
 const CORE: &str = "crates/core/src/";
 const HASHING: [&str; 3] =
-    ["crates/core/src/entries/", "crates/core/src/entries.rs", "crates/core/src/search/"];
+    ["crates/core/src/storage/", "crates/core/src/storage.rs", "crates/core/src/search/"];
 const POLICY: &str = "crates/core/src/policy/";
 
 /// Paths that reach outside, by import or written in full.
@@ -81,7 +81,7 @@ fn refused_words(file: &File, masked: &Masked) -> Vec<Finding> {
         object(word, advice);
     }
     if !HASHING.iter().any(|place| file.path.starts_with(place)) {
-        let advice = "only tables of `entries` and `search` may hash, use a `BTreeMap`";
+        let advice = "only tables of `storage` and `search` may hash, use a `BTreeMap`";
         object("hashbrown", advice);
         object("HashTable", advice);
     }
@@ -142,11 +142,11 @@ fn clocks_and_waiting_are_caught() {
 #[test]
 fn hashing_is_caught_outside_the_entries() {
     let maps = "use std::collections::HashMap;\nuse std::collections::hash_set::Iter;\n";
-    check("crates/core/src/entries/slab.rs", maps, &[1, 2]);
+    check("crates/core/src/storage/slab.rs", maps, &[1, 2]);
     let table = "use hashbrown::HashTable;\n";
     check("crates/core/src/lock/table.rs", table, &[1, 1]);
-    check("crates/core/src/entries/mod.rs", table, &[]);
-    check("crates/core/src/entries/mod.rs", "use hashbrown::HashMap;\n", &[1]);
+    check("crates/core/src/storage/mod.rs", table, &[]);
+    check("crates/core/src/storage/mod.rs", "use hashbrown::HashMap;\n", &[1]);
 }
 
 #[test]

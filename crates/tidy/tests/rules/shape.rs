@@ -1,56 +1,149 @@
-//! Who knows one primitive knows all: every primitive folder of the core has the same files.
+//! Every primitive folder of the core has the same five files, and primitives stay apart.
 //!
-//! A folder is a primitive when it has a `vocabulary.rs`.
+//! Further files are parts of the primitive that owns the folder. What follows from one primitive
+//! in another is a policy; a primitive that reads another's types is listed in [`IMPORTS`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::findings::{Finding, assert_lines, assert_none};
 use crate::repository::{File, files};
 
-const CORE: &str = "crates/core/src/";
+const PRIMITIVES: &str = "crates/core/src/primitives/";
 const PARTS: [&str; 5] = ["decide.rs", "mod.rs", "table.rs", "tests.rs", "vocabulary.rs"];
 
-fn primitives(files: &[File]) -> Vec<Finding> {
-    let mut folders: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for path in files.iter().filter_map(|file| file.path.strip_prefix(CORE)) {
-        // A folder inside a folder is a part of the outer one too.
-        for (index, _) in path.match_indices('/') {
-            let part = path[index + 1..].split('/').next().expect("a path has a last part");
-            folders.entry(&path[..index]).or_default().insert(part);
+/// Primitives that record nothing, so that they have no table: events are what they are about.
+const WITHOUT_TABLE: [&str; 1] = ["user_event"];
+
+/// Which primitive imports which, and why it may.
+const IMPORTS: [(&str, &str); 10] = [
+    // A checkpoint belongs to the task whose token saves it.
+    ("checkpoint", "task"),
+    // A hand-off moves a task and keys, after rules have judged it.
+    ("handoff", "rule"),
+    ("handoff", "state"),
+    ("handoff", "task"),
+    // A join ends by the statuses of its tasks.
+    ("join", "task"),
+    // A message may name artifacts.
+    ("message", "artifact"),
+    // The rules of a namespace say how its values merge, and a write obeys them.
+    ("namespace", "state"),
+    ("state", "namespace"),
+    // A stage is a task.
+    ("pipeline", "task"),
+    // A result may carry warnings about the keys that it wrote.
+    ("task", "state"),
+];
+
+fn folders(files: &[File]) -> BTreeMap<&str, Vec<(&str, &File)>> {
+    let mut folders: BTreeMap<&str, Vec<(&str, &File)>> = BTreeMap::new();
+    for file in files {
+        let inside = file.path.strip_prefix(PRIMITIVES).and_then(|path| path.split_once('/'));
+        if let Some((folder, part)) = inside {
+            folders.entry(folder).or_default().push((part, file));
         }
     }
+    folders
+}
+
+fn shapes(files: &[File]) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (folder, parts) in folders.iter().filter(|(_, parts)| parts.contains("vocabulary.rs")) {
-        let place = format!("{CORE}{folder}/vocabulary.rs");
-        for missing in PARTS.iter().filter(|part| !parts.contains(*part)) {
+    for (folder, parts) in folders(files) {
+        let names: BTreeSet<&str> = parts.iter().map(|(part, _)| *part).collect();
+        for missing in PARTS.iter().filter(|part| !names.contains(*part)) {
+            if WITHOUT_TABLE.contains(&folder) {
+                continue;
+            }
             let message = format!("primitive `{folder}` has no `{missing}`, add it");
-            findings.push(Finding::new(&place, 1, message));
+            findings.push(Finding::new(&format!("{PRIMITIVES}{folder}/mod.rs"), 1, message));
         }
-        for extra in parts.iter().filter(|part| !PARTS.contains(part)) {
-            let message = format!(
-                "primitive `{folder}` has an extra `{extra}`, move it out or fold it into: {}",
-                PARTS.join(" ")
-            );
-            findings.push(Finding::new(&place, 1, message));
+    }
+    findings
+}
+
+/// The names that follow `crate::`, one or a list of them, each with its line. Comments are passed
+/// over.
+fn imported(file: &File) -> Vec<(usize, &str)> {
+    let mut names = Vec::new();
+    for (index, found) in file.text.match_indices("crate::") {
+        let start = file.text[..index].rfind('\n').map_or(0, |end| end + 1);
+        if file.text[start..].trim_start().starts_with("//") {
+            continue;
         }
+        let line = file.text[..index].lines().count().max(1);
+        let rest = &file.text[index + found.len()..];
+        let paths = match rest.strip_prefix('{').and_then(|rest| rest.split_once('}')) {
+            Some((list, _)) => list.split(',').collect(),
+            None => vec![rest],
+        };
+        for path in paths {
+            let path = path.trim_start();
+            let end = path.find(|letter: char| !letter.is_alphanumeric() && letter != '_');
+            names.push((line, &path[..end.unwrap_or(path.len())]));
+        }
+    }
+    names
+}
+
+fn imports(files: &[File], allowed: &[(&str, &str)]) -> Vec<Finding> {
+    let folders = folders(files);
+    let mut findings = Vec::new();
+    let mut used = BTreeSet::new();
+    for (folder, parts) in &folders {
+        for (_, file) in parts.iter().filter(|(_, file)| !file.is_test()) {
+            for (line, name) in imported(file) {
+                if name == *folder || !folders.contains_key(name) {
+                    continue;
+                }
+                if allowed.contains(&(*folder, name)) {
+                    used.insert((*folder, name));
+                } else {
+                    let what = format!("`{folder}` imports `{name}`: use a trait or a policy");
+                    findings.push(Finding::new(&file.path, line, what));
+                }
+            }
+        }
+    }
+    for (folder, name) in allowed.iter().filter(|pair| !used.contains(*pair)) {
+        let what = format!("`{folder}` no longer imports `{name}`, take it off the list");
+        findings.push(Finding::new(PRIMITIVES, 1, what));
     }
     findings
 }
 
 #[test]
 fn primitives_have_the_same_shape() {
-    assert_none(primitives(&files()));
+    let files = files();
+    assert!(folders(&files).len() > 15, "the primitives were not found");
+    assert_none(shapes(&files));
+}
+
+#[test]
+fn primitives_do_not_import_each_other() {
+    assert_none(imports(&files(), &IMPORTS));
 }
 
 fn folder(names: &[&str]) -> Vec<File> {
-    names.iter().map(|name| File::new(&format!("crates/core/src/lock/{name}"), "")).collect()
+    names.iter().map(|name| File::new(&format!("{PRIMITIVES}lock/{name}"), "")).collect()
 }
 
 #[test]
 fn a_misshapen_primitive_is_caught() {
-    assert_lines(&primitives(&folder(&PARTS)), &[]);
-    assert_lines(&primitives(&folder(&["mod.rs", "vocabulary.rs"])), &[1, 1, 1]);
-    let extra = [&PARTS[..], &["waiters.rs", "table/index.rs"]].concat();
-    assert_lines(&primitives(&folder(&extra)), &[1, 1]);
-    assert_lines(&primitives(&folder(&["mod.rs", "slab.rs"])), &[]);
+    assert_lines(&shapes(&folder(&PARTS)), &[]);
+    assert_lines(&shapes(&folder(&["mod.rs", "vocabulary.rs"])), &[1, 1, 1]);
+    let more = [&PARTS[..], &["waiters.rs", "table/index.rs"]].concat();
+    assert_lines(&shapes(&folder(&more)), &[]);
+}
+
+#[test]
+fn an_import_of_a_sibling_is_caught() {
+    let lock = "use crate::json::Json;\nuse crate::task::Task;\n// use crate::task::Task;\n";
+    let files = [
+        File::new(&format!("{PRIMITIVES}lock/table.rs"), lock),
+        File::new(&format!("{PRIMITIVES}lock/tests.rs"), lock),
+        File::new(&format!("{PRIMITIVES}task/table.rs"), "use crate::{json, lock, words};\n"),
+    ];
+    assert_lines(&imports(&files, &[]), &[2, 1]);
+    assert_lines(&imports(&files, &[("lock", "task"), ("task", "lock")]), &[]);
+    assert_lines(&imports(&files[..1], &[("lock", "rule")]), &[1]);
 }

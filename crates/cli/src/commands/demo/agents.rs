@@ -15,7 +15,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use baton_client::core::handoffs::{Accept, Handoff};
+use baton_client::core::handoff::{Accept, Handoff};
 use baton_client::core::task::{Backoff, Task};
 use baton_client::core::{Event, Json, Kind, Revision, Token, handoff};
 use baton_client::{Client, Error, Item, Job, Service, Setback, Worker, Workspace, keep};

@@ -13,7 +13,7 @@
 
 use std::collections::BTreeMap;
 
-use baton_core::handoffs::{Handoff, Receiver};
+use baton_core::handoff::{Handoff, Receiver};
 use baton_core::task::{Cause, Outcome};
 use baton_core::{Event, Json, Notice};
 use baton_core::{agent, checkpoint, handoff, lock, message, task, topic};

@@ -11,7 +11,7 @@ use crate::output::{Colour, Output};
 pub(super) struct Before {
     pub(super) revision: Revision,
     tasks: Statistics,
-    handoffs: baton_core::handoffs::Statistics,
+    handoffs: baton_core::handoff::Statistics,
 }
 
 impl Before {

@@ -5,7 +5,7 @@
 
 use baton_client::{Error, Workspace};
 use baton_core::agent::{self, Agent, Status as AgentStatus};
-use baton_core::handoffs::{Handoff, List as HandoffList, Receiver, Status as HandoffStatus};
+use baton_core::handoff::{Handoff, List as HandoffList, Receiver, Status as HandoffStatus};
 use baton_core::lock::{self, Lock};
 use baton_core::task::{List, Status, Task, Verdict};
 use baton_core::{Json, Notice, Query, Reply, Token};

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::PathBuf;
 
-use baton_core::travel::{At, Origin};
+use baton_core::history::{At, Origin};
 use baton_core::workspace::Forked;
 use clap::Args;
 

@@ -70,7 +70,7 @@ fn json(value: impl serde::Serialize) -> String {
 }
 
 fn tasks(world: &World) -> impl Iterator<Item = Thing> {
-    let task = |it: &crate::tasks::Record| {
+    let task = |it: &crate::task::Record| {
         let task = world.space.task.shown(&it.id, Vec::new()).unwrap();
         let worker = it.lease.as_ref().map(|lease| &lease.holder);
         let worker = worker.or(it.course.as_ref().and_then(|course| course.worked_by.as_ref()));

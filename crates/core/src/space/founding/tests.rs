@@ -1,14 +1,14 @@
 //! Nothing is held in a workspace that began with the content of another.
 
 use crate::command::Request;
-use crate::entries::Entries;
+use crate::history::{Manner, Origin};
 use crate::names::{AgentId, WorkspaceName};
 use crate::numbers::Revision;
 use crate::space::Space;
-use crate::tasks::{List, Status};
+use crate::storage::Entries;
+use crate::task::{List, Status};
 use crate::testing::{Picture, read_command};
 use crate::time::Timestamp;
-use crate::travel::{Manner, Origin};
 
 const HELD: &[(&str, &str)] = &[
     ("ada", "agent.register ada"),

@@ -1,11 +1,11 @@
 //! What is told of the event bus and of reactions.
 
 use super::brief;
-use crate::bus;
 use crate::reaction::{Event, Reaction, Reply};
+use crate::user_event;
 
-pub(super) fn told_of_bus(event: &bus::Event) -> String {
-    let bus::Event::Emitted { kind, payload } = event;
+pub(super) fn told_of_bus(event: &user_event::Event) -> String {
+    let user_event::Event::Emitted { kind, payload } = event;
     format!("{kind}{}", payload.as_ref().map_or(String::new(), |it| format!(" {}", brief(it))))
 }
 

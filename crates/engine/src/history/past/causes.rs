@@ -13,9 +13,9 @@
 
 use std::collections::BTreeSet;
 
+use baton_core::history::{At, Cause, Explanation};
 use baton_core::refusal::bad;
 use baton_core::state::{self, Source};
-use baton_core::travel::{At, Cause, Explanation};
 use baton_core::{
     AgentId, Batch, Event, HandoffId, Key, NamespaceName, Revision, TaskId, handoff, task,
     workspace,

@@ -8,9 +8,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
+use baton_core::history::{Change, Difference, Happened};
 use baton_core::refusal::{bad, within};
 use baton_core::state::List;
-use baton_core::travel::{Change, Difference, Happened};
 use baton_core::workspace::Differences;
 use baton_core::{Event, Key, NamespaceName, Revision, limits, workspace};
 use baton_log::Log;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use baton_core::bus::{History, Order, Page, Place, Rejection};
 use baton_core::limits;
 use baton_core::point::Point;
+use baton_core::user_event::{History, Order, Page, Place, Rejection};
 use baton_core::{Batch, Json, Notice, Pattern, Revision, Timestamp};
 use baton_log::Log;
 

@@ -17,8 +17,8 @@ use std::cell::{Cell, Ref, RefCell};
 use std::ops::Range;
 use std::sync::Arc;
 
-use baton_core::entries::{Entry as Packed, Head};
-use baton_core::travel::Origin;
+use baton_core::history::Origin;
+use baton_core::storage::{Entry as Packed, Head};
 use baton_core::{
     Batch, Entry, Event, Key, NamespaceName, Rejection, Revision, WorkspaceName, namespace, state,
 };

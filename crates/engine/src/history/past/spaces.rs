@@ -17,7 +17,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use baton_core::travel::At;
+use baton_core::history::At;
 use baton_core::{Revision, Space, Timestamp, WorkspaceName};
 use baton_log::Log;
 

@@ -1,7 +1,7 @@
 //! The life of a hand-off: from the offer until what was handed over is done, or nobody took it.
 
 use baton_core::handoff::Event;
-use baton_core::handoffs::{Handoff as Record, Receiver};
+use baton_core::handoff::{Handoff as Record, Receiver};
 use baton_core::{HandoffId, Timestamp};
 
 use super::Seen;

@@ -1,7 +1,7 @@
 //! The life of a request: from when it was asked until it is answered, or nobody will.
 
 use baton_core::message::Event;
-use baton_core::messages::Message;
+use baton_core::message::Message;
 use baton_core::{MessageId, Timestamp, Traceparent, WorkspaceName};
 
 use super::Seen;

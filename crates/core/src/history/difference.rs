@@ -1,0 +1,174 @@
+//! What happened to one subject between two moments.
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::Event;
+use crate::json::{Json, given};
+use crate::names::AgentId;
+use crate::numbers::Revision;
+use crate::space::batch::Batch;
+use crate::time::Timestamp;
+
+/// Events that begin something: what is there after the first of them was not there before.
+const BEGIN: &[&str] = &[
+    "agent.joined",
+    "artifact.put",
+    "checkpoint.forked",
+    "checkpoint.saved",
+    "handoff.offered",
+    "join.created",
+    "lock.acquired",
+    "message.sent",
+    "namespace.created",
+    "pipeline.created",
+    "reaction.added",
+    "rule.added",
+    "secret.put",
+    "semaphore.created",
+    "stream.created",
+    "task.created",
+];
+
+/// Events that end something.
+const END: &[&str] = &[
+    "agent.forgotten",
+    "agent.left",
+    "agent.lost",
+    "artifact.deleted",
+    "artifact.expired",
+    "barrier.forgotten",
+    "checkpoint.pruned",
+    "handoff.cancelled",
+    "handoff.completed",
+    "handoff.expired",
+    "handoff.failed",
+    "handoff.rejected",
+    "join.settled",
+    "lock.dropped",
+    "lock.expired",
+    "lock.released",
+    "message.acked",
+    "message.expired",
+    "message.lost",
+    "message.replied",
+    "message.timed_out",
+    "namespace.deleted",
+    "pipeline.aborted",
+    "pipeline.completed",
+    "pipeline.deleted",
+    "pipeline.failed",
+    "reaction.removed",
+    "rule.removed",
+    "secret.deleted",
+    "secret.expired",
+    "semaphore.forgotten",
+    "stream.closed",
+    "stream.deleted",
+    "task.cancelled",
+    "task.completed",
+];
+
+/// The types of events that begin or end something.
+pub fn deciding() -> impl Iterator<Item = &'static str> {
+    BEGIN.iter().chain(END).copied()
+}
+
+/// What became of a subject.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ChangeOfSubject"))]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// It began, and goes on.
+    Created,
+    /// It was there before and still is, otherwise than it was.
+    Changed,
+    /// It was there before, and is over.
+    Ended,
+    /// It began and is over already.
+    Passed,
+}
+
+impl Change {
+    /// What became of something that was there before or not, and is there after or not.
+    pub fn between(before: bool, after: bool) -> Self {
+        match (before, after) {
+            (false, true) => Self::Created,
+            (true, true) => Self::Changed,
+            (true, false) => Self::Ended,
+            (false, false) => Self::Passed,
+        }
+    }
+
+    /// What these types of events, in order, say about their subject.
+    pub fn of<'a>(kinds: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut kinds = kinds.into_iter().peekable();
+        let before = !kinds.peek().is_some_and(|first| BEGIN.contains(first));
+        let decisive = kinds.filter(|kind| BEGIN.contains(kind) || END.contains(kind)).last();
+        Self::between(before, !decisive.is_some_and(|kind| END.contains(&kind)))
+    }
+}
+
+/// One event, in short.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Happened {
+    /// When in the order of things.
+    pub revision: Revision,
+    /// When by the clock.
+    pub time: Timestamp,
+    /// Who did it.
+    pub agent: AgentId,
+    /// What happened, such as `task.claimed`.
+    #[serde(rename = "type")]
+    pub kind: String,
+}
+
+impl Happened {
+    /// An event of a batch.
+    pub fn of(batch: &Batch, event: &Event) -> Self {
+        let Batch { revision, time, agent, .. } = batch;
+        let (revision, time, agent) = (*revision, *time, agent.clone());
+        Self { revision, time, agent, kind: event.kind().to_owned() }
+    }
+}
+
+/// What happened to one subject between two moments.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Difference {
+    /// What it is about, such as `tasks/t-7` or `state/shared/plan`.
+    pub subject: String,
+    /// What became of it.
+    pub change: Change,
+    /// How many events it was.
+    pub count: u64,
+    /// The last of them, oldest first.
+    pub events: Vec<Happened>,
+    /// Of an entry: the value before; none if there was no entry.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    pub old_value: Option<Json>,
+    /// Of an entry: the value after; none if the entry is gone.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    pub new_value: Option<Json>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_event_tells_what_was_before_and_the_last_decisive_one_what_is_after() {
+        for (kinds, change) in [
+            (&["task.created"][..], Change::Created),
+            (&["task.created", "task.claimed"], Change::Created),
+            (&["task.claimed", "task.progressed"], Change::Changed),
+            (&["task.claimed", "task.completed"], Change::Ended),
+            (&["task.created", "task.claimed", "task.completed"], Change::Passed),
+            (&["lock.released", "lock.acquired"], Change::Changed),
+            (&["lock.acquired", "lock.released", "lock.acquired"], Change::Created),
+            (&["agent.seen"], Change::Changed),
+        ] {
+            assert_eq!(Change::of(kinds.iter().copied()), change, "{kinds:?}");
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Events as sentences, for whoever asks why.
+
+use crate::event::Event;
+use crate::handoff::{Handoff, Receiver};
+use crate::space::batch::Batch;
+use crate::state::{self, Operation};
+use crate::task::Created;
+use crate::{handoff, task};
+
+/// How much is quoted of what somebody has written.
+const QUOTED: usize = 120;
+
+/// What an event says, as a sentence without its full stop. What agents have written stands in
+/// quotation marks, cut to a readable length.
+pub(super) fn sentence(batch: &Batch, event: &Event) -> String {
+    let agent = &batch.agent;
+    match event {
+        Event::State(event) => of_state(batch, event),
+        Event::Task(task::Event::Created(created)) => of_created(batch, created),
+        Event::Task(task::Event::Claimed { holder, task, .. }) => {
+            format!("`{holder}` took up the task `{task}`")
+        }
+        Event::Task(task::Event::HandedOver { holder, task, handoff, .. }) => {
+            format!("`{holder}` took over the task `{task}` by the hand-off `{handoff}`")
+        }
+        Event::Task(task::Event::HandedOff { to, task, handoff, .. }) => {
+            format!("the task `{task}` was handed to `{to}` by the hand-off `{handoff}`")
+        }
+        Event::Task(task::Event::Completed { task, .. }) => {
+            format!("`{agent}` completed the task `{task}`")
+        }
+        Event::Task(task::Event::Failed { task, error, .. }) => {
+            format!("a try at the task `{task}` failed with {}", quoted(error.as_str()))
+        }
+        Event::Task(task::Event::Cancelled { task, reason }) => {
+            format!("`{agent}` cancelled the task `{task}`{}", because(reason.as_ref()))
+        }
+        Event::Task(task::Event::Released { task, reason }) => {
+            format!("`{agent}` let go of the task `{task}`{}", because(reason.as_ref()))
+        }
+        Event::Handoff(handoff::Event::Offered(offer)) => of_offer(offer, "offered"),
+        Event::Handoff(handoff::Event::Executed(offer)) => of_offer(offer, "handed"),
+        Event::Handoff(handoff::Event::Accepted { handoff, receiver, .. }) => {
+            format!("`{receiver}` accepted the hand-off `{handoff}`")
+        }
+        event => format!("`{}` of `{}` by `{agent}`", event.kind(), event.subject()),
+    }
+}
+
+fn of_state(batch: &Batch, event: &state::Event) -> String {
+    let (namespace, key) = event.place();
+    let (agent, place) = (&batch.agent, format!("`{namespace}/{key}`"));
+    match event {
+        state::Event::Set { source: Some(source), .. } => format!(
+            "`{agent}` moved {place} here from `{}`, where `{}` had written it",
+            source.namespace, source.agent
+        ),
+        state::Event::Set {
+            operation: Operation::Set | Operation::Transferred, version, ..
+        } => {
+            format!("`{agent}` wrote version {version} of {place}")
+        }
+        state::Event::Set { operation: Operation::Patched, version, .. } => {
+            format!("`{agent}` changed {place}, which made version {version}")
+        }
+        state::Event::Deleted { .. } => format!("{place} went: `{}` by `{agent}`", event.kind()),
+    }
+}
+
+fn of_created(batch: &Batch, created: &Created) -> String {
+    let Created { task, task_type, description, parent, .. } = created;
+    let mut sentence = format!("`{}` wanted `{task_type}` done as task `{task}`", batch.agent);
+    if let Some(parent) = parent {
+        sentence.extend([", a part of `", parent.as_str(), "`"]);
+    }
+    if let Some(description) = description {
+        sentence.extend([": ", &quoted(description)]);
+    }
+    sentence
+}
+
+fn of_offer(offer: &Handoff, verb: &str) -> String {
+    let Handoff { id, from, to, task, reason, .. } = offer;
+    let to = match to {
+        Receiver::Agent(agent) => format!("`{agent}`"),
+        Receiver::Capability(name) => format!("whoever can do `{name}`"),
+    };
+    let what = task.as_ref().map_or("work".to_owned(), |task| format!("the task `{task}`"));
+    format!("`{from}` {verb} {what} to {to} with the hand-off `{id}`{}", because(reason.as_ref()))
+}
+
+fn because(reason: Option<&String>) -> String {
+    reason.map(|reason| format!(", because {}", quoted(reason))).unwrap_or_default()
+}
+
+fn quoted(text: &str) -> String {
+    let mut shown: String = text.chars().take(QUOTED).flat_map(printable).collect();
+    if text.chars().count() > QUOTED {
+        shown.push('…');
+    }
+    format!("“{shown}”")
+}
+
+fn printable(sign: char) -> impl Iterator<Item = char> {
+    let escaped = sign.is_control().then(|| sign.escape_default());
+    let plain = escaped.is_none().then_some(sign);
+    escaped.into_iter().flatten().chain(plain)
+}

@@ -1,0 +1,234 @@
+//! How much there is of everything in a workspace, for whoever watches over a server.
+//!
+//! | counted | by |
+//! |---|---|
+//! | tasks, messages, hand-offs, agents | how they stand |
+//! | locks, semaphores, barriers, joins, streams | what is held, and who waits |
+//! | reactions | how often they ran and failed, and how many are stopped |
+//! | the rest | how many there are |
+//!
+//! 1. A line has a name and at most one label, and the labels are those below: no id, name or text
+//!    of a caller ever becomes one, so that nobody can make them many.
+//! 2. Every workspace tells the same lines in the same order, so that they can be added up.
+//!
+//! Deliberately absent: numbers by workspace. Whoever wants those asks the workspace.
+
+use crate::agent;
+use crate::handoff::{self, List};
+use crate::message;
+use crate::space::Space;
+
+/// What is counted under one name.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Family {
+    /// Its name.
+    pub name: &'static str,
+    /// What its label is called; none if it has none.
+    pub label: Option<&'static str>,
+    /// What it says, in a sentence.
+    pub help: &'static str,
+}
+
+/// A number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// Which.
+    pub family: &'static Family,
+    /// The value of its label; empty if it has none.
+    pub label: &'static str,
+    /// How many.
+    pub value: u64,
+}
+
+const fn family(name: &'static str, label: Option<&'static str>, help: &'static str) -> Family {
+    Family { name, label, help }
+}
+
+static ENTRIES: Family = family("baton_state_entries", None, "Keys of shared state.");
+static STATE_BYTES: Family = family("baton_state_bytes", None, "Bytes of shared state in memory.");
+static NAMESPACES: Family = family("baton_namespaces", None, "Namespaces.");
+static AGENTS: Family =
+    family("baton_agents", Some("status"), "Agents by how their session stands.");
+static TASKS: Family = family("baton_tasks", Some("status"), "Tasks by how they stand.");
+static CLAIMS: Family = family("baton_task_claims_waiting", None, "Claims that wait for a task.");
+static HANDOFFS: Family = family("baton_handoffs", Some("status"), "Hand-offs by how they stand.");
+static MESSAGES: Family = family("baton_messages", Some("status"), "Messages by how they stand.");
+static HELD: Family = family("baton_held", Some("kind"), "Locks and permits that are held.");
+static WAITING: Family = family("baton_waiting", Some("kind"), "Calls that wait, by what for.");
+static THINGS: Family = family("baton_things", Some("kind"), "How many there are of other things.");
+static ARTIFACT_BYTES: Family = family("baton_artifact_bytes", None, "Bytes of artifacts.");
+static REACTIONS: Family =
+    family("baton_reactions", Some("state"), "Reactions that run or do not.");
+static REACTION_RUNS: Family = family(
+    "baton_reaction_runs",
+    Some("outcome"),
+    "How often present reactions have run, and failed.",
+);
+static CALLS: Family = family("baton_webhook_calls_waiting", None, "Calls that webhooks wait for.");
+
+impl Space {
+    /// How much there is of everything.
+    pub fn census(&self) -> Vec<Line> {
+        let mut lines = Vec::with_capacity(64);
+        let mut tell = |family: &'static Family, label: &'static str, value: u64| {
+            lines.push(Line { family, label, value });
+        };
+        let entries: usize = self.state.namespaces().map(|(_, entries)| entries.len()).sum();
+        tell(&ENTRIES, "", entries as u64);
+        tell(&STATE_BYTES, "", self.state.bytes() as u64);
+        tell(&NAMESPACES, "", self.namespace.len() as u64);
+        self.count_work(&mut tell);
+        self.count_talk(&mut tell);
+        self.count_waits(&mut tell);
+        self.count_reactions(&mut tell);
+        for (kind, count) in [
+            ("streams", self.stream.len()),
+            ("semaphores", self.semaphore.len()),
+            ("barriers", self.barrier.len()),
+            ("checkpoints", self.checkpoint.len()),
+            ("artifacts", self.artifact.len()),
+            ("secrets", self.secret.len()),
+            ("rules", self.rule.len()),
+        ] {
+            tell(&THINGS, kind, count as u64);
+        }
+        tell(&ARTIFACT_BYTES, "", self.artifact.bytes());
+        lines
+    }
+
+    fn count_work(&self, tell: &mut impl FnMut(&'static Family, &'static str, u64)) {
+        let statistics = self.task.statistics(None);
+        let counts = &statistics.tasks;
+        for (status, count) in [
+            ("ready", counts.ready),
+            ("delayed", counts.delayed),
+            ("blocked", counts.blocked),
+            ("in_progress", counts.in_progress),
+            ("handed_off", counts.handed_off),
+            ("waiting_review", counts.waiting_review),
+            ("completed", counts.completed),
+            ("failed", counts.failed),
+            ("cancelled", counts.cancelled),
+        ] {
+            tell(&TASKS, status, count);
+        }
+        tell(&CLAIMS, "", statistics.claims_waiting);
+        let mut by_status = [0; HANDOFF_STATUSES.len()];
+        for handoff in self.handoff.after(&List::default()) {
+            by_status[handoff_place(handoff.status)] += 1;
+        }
+        for (status, count) in HANDOFF_STATUSES.into_iter().zip(by_status) {
+            tell(&HANDOFFS, status, count);
+        }
+    }
+
+    fn count_talk(&self, tell: &mut impl FnMut(&'static Family, &'static str, u64)) {
+        let [mut active, mut left, mut lost] = [0; 3];
+        for agent in self.agent.after(None) {
+            match agent.status {
+                agent::Status::Active => active += 1,
+                agent::Status::Left => left += 1,
+                agent::Status::Lost => lost += 1,
+            }
+        }
+        for (status, count) in [("active", active), ("left", left), ("lost", lost)] {
+            tell(&AGENTS, status, count);
+        }
+        let [mut waiting, mut delivered, mut dead, mut ended] = [0; 4];
+        for message in self.message.shelf().all() {
+            match message.status {
+                message::Status::Waiting => waiting += 1,
+                message::Status::Delivered => delivered += 1,
+                message::Status::Dead => dead += 1,
+                message::Status::Acked
+                | message::Status::Replied
+                | message::Status::Expired
+                | message::Status::TimedOut
+                | message::Status::Lost => ended += 1,
+            }
+        }
+        let counts =
+            [("waiting", waiting), ("delivered", delivered), ("dead", dead), ("ended", ended)];
+        for (status, count) in counts {
+            tell(&MESSAGES, status, count);
+        }
+    }
+
+    fn count_waits(&self, tell: &mut impl FnMut(&'static Family, &'static str, u64)) {
+        tell(&HELD, "locks", self.lock.held() as u64);
+        tell(&HELD, "permits", self.semaphore.held() as u64);
+        for (kind, count) in [
+            ("lock", self.lock.waits().len()),
+            ("semaphore", self.semaphore.waits().len()),
+            ("barrier", self.barrier.waits().len()),
+            ("join", self.join.waits().len()),
+            ("handoff", self.handoff.waits().len()),
+            ("message", self.message.waits().count()),
+        ] {
+            tell(&WAITING, kind, count as u64);
+        }
+    }
+
+    fn count_reactions(&self, tell: &mut impl FnMut(&'static Family, &'static str, u64)) {
+        let [mut enabled, mut stopped, mut runs, mut failures] = [0; 4];
+        for record in self.reaction.after(None) {
+            if record.enabled {
+                enabled += 1;
+            } else {
+                stopped += 1;
+            }
+            runs += record.runs;
+            failures += record.failures;
+        }
+        tell(&REACTIONS, "enabled", enabled);
+        tell(&REACTIONS, "stopped", stopped);
+        tell(&REACTION_RUNS, "run", runs);
+        tell(&REACTION_RUNS, "failed", failures);
+        tell(&CALLS, "", self.reaction.waiting().0 as u64);
+    }
+}
+
+const HANDOFF_STATUSES: [&str; 9] = [
+    "offered",
+    "approved",
+    "delivered",
+    "accepted",
+    "rejected",
+    "expired",
+    "cancelled",
+    "completed",
+    "failed",
+];
+
+fn handoff_place(status: handoff::Status) -> usize {
+    match status {
+        handoff::Status::Offered => 0,
+        handoff::Status::Approved => 1,
+        handoff::Status::Delivered => 2,
+        handoff::Status::Accepted => 3,
+        handoff::Status::Rejected => 4,
+        handoff::Status::Expired => 5,
+        handoff::Status::Cancelled => 6,
+        handoff::Status::Completed => 7,
+        handoff::Status::Failed => 8,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_is_told_once_and_always() {
+        let lines = Space::default().census();
+        let mut names: Vec<_> = lines.iter().map(|line| (line.family.name, line.label)).collect();
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+        for line in lines {
+            assert_eq!(line.label.is_empty(), line.family.label.is_none(), "{line:?}");
+            assert!(line.family.help.ends_with('.'), "{line:?}");
+        }
+    }
+}

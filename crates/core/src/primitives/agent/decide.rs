@@ -1,0 +1,140 @@
+//! The rules of agents, one function per command.
+
+use super::table::Table;
+use super::vocabulary::{Agent, Command, Event, Query, Register, Rejection, Reply, Status};
+use crate::limits;
+use crate::names::AgentId;
+use crate::numbers::Token;
+use crate::refusal::TooMany;
+use crate::space::stamp::Stamp;
+
+/// Events that must happen, and the agent that the answer is about.
+pub struct Decided {
+    /// What happens. Empty means that nothing changes.
+    pub events: Vec<Event>,
+    /// The agent to answer with, as it is after the events.
+    pub about: Option<AgentId>,
+}
+
+/// Decides a command against the table as it is.
+pub fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided, Rejection> {
+    match command {
+        Command::Register(command) => register(table, command, stamp),
+        Command::Heartbeat { agent, token } => heartbeat(table, agent, token, stamp),
+        Command::Leave { agent, token } => leave(table, agent, token),
+        Command::Expire => Ok(expire(table, stamp)),
+    }
+}
+
+fn register(table: &Table, command: Register, stamp: &Stamp) -> Result<Decided, Rejection> {
+    let Register { agent, capabilities, metadata, ttl_ms } = command;
+    let (min, max) = (limits::AGENT_TTL_MS_MIN, limits::AGENT_TTL_MS_MAX);
+    let ttl_ms = ttl_ms.unwrap_or(limits::AGENT_TTL_MS_DEFAULT);
+    if !(min..=max).contains(&ttl_ms) {
+        return Err(Rejection::TtlOutOfRange { given: ttl_ms, min, max });
+    }
+    if capabilities.len() > limits::CAPABILITIES_MAX {
+        let reason = format!("there are more than {}", limits::CAPABILITIES_MAX);
+        return Err(Rejection::BadCapabilities { reason });
+    }
+    let is_odd = |name: &&String| {
+        name.is_empty()
+            || name.len() > limits::CAPABILITY_BYTES_MAX
+            || name.chars().any(char::is_control)
+    };
+    if let Some(odd) = capabilities.iter().find(is_odd) {
+        let shown: String = odd.chars().take(40).flat_map(char::escape_default).collect();
+        let reason = format!(
+            "`{shown}` must have 1 to {} bytes without control characters",
+            limits::CAPABILITY_BYTES_MAX
+        );
+        return Err(Rejection::BadCapabilities { reason });
+    }
+    let bytes = metadata.as_ref().map_or(0, |metadata| metadata.as_bytes().len());
+    if bytes > limits::METADATA_BYTES_MAX {
+        let bytes_max = limits::METADATA_BYTES_MAX;
+        return Err(Rejection::MetadataTooLarge { bytes, bytes_max });
+    }
+    let mut events = Vec::new();
+    if table.get(&agent).is_none() && table.len() >= limits::AGENTS_MAX {
+        match table.longest_ended() {
+            Some(agent) => events.push(Event::Forgotten { agent: agent.clone() }),
+            None => return Err(TooMany { what: "active agents", max: limits::AGENTS_MAX }.into()),
+        }
+    }
+    let token = stamp.token();
+    events.push(Event::Joined { agent: agent.clone(), capabilities, metadata, ttl_ms, token });
+    Ok(Decided { events, about: Some(agent) })
+}
+
+fn heartbeat(
+    table: &Table,
+    agent: AgentId,
+    token: Option<Token>,
+    stamp: &Stamp,
+) -> Result<Decided, Rejection> {
+    let record = session(table, &agent, token)?;
+    let silence = stamp.now.since(record.last_seen_at);
+    let events = if silence >= record.ttl_ms / limits::HEARTBEAT_FRACTION {
+        vec![Event::Seen { agent: agent.clone() }]
+    } else {
+        Vec::new()
+    };
+    Ok(Decided { events, about: Some(agent) })
+}
+
+fn leave(table: &Table, agent: AgentId, token: Option<Token>) -> Result<Decided, Rejection> {
+    session(table, &agent, token)?;
+    Ok(Decided { events: vec![Event::Left { agent: agent.clone() }], about: Some(agent) })
+}
+
+fn expire(table: &Table, stamp: &Stamp) -> Decided {
+    let silent = table.silent(stamp.now).take(limits::LOST_PER_BATCH_MAX);
+    let events = silent.map(|agent| Event::Lost { agent: agent.clone() }).collect();
+    Decided { events, about: None }
+}
+
+/// The present session, if the caller may speak for it.
+fn session<'a>(
+    table: &'a Table,
+    agent: &AgentId,
+    token: Option<Token>,
+) -> Result<&'a Agent, Rejection> {
+    let Some(record) = table.get(agent) else {
+        return Err(Rejection::NotFound { agent: agent.clone() });
+    };
+    if let Some(given) = token.filter(|given| *given != record.token) {
+        let current = record.token;
+        return Err(Rejection::StaleToken { agent: agent.clone(), given, current });
+    }
+    if record.status != Status::Active {
+        return Err(Rejection::Ended { agent: agent.clone(), status: record.status });
+    }
+    Ok(record)
+}
+
+/// Answers a question.
+pub fn query(table: &Table, query: &Query) -> Result<Reply, Rejection> {
+    match query {
+        Query::Get { agent } => match table.get(agent) {
+            Some(record) => Ok(Reply::Agent(record.clone())),
+            None => Err(Rejection::NotFound { agent: agent.clone() }),
+        },
+        Query::List { capability, status, limit, cursor } => {
+            let limit = limit.unwrap_or(limits::PAGE_DEFAULT);
+            if !(1..=limits::PAGE_MAX).contains(&limit) {
+                return Err(Rejection::LimitOutOfRange { given: limit, max: limits::PAGE_MAX });
+            }
+            let wanted = |agent: &&Agent| {
+                status.is_none_or(|status| status == agent.status)
+                    && capability.as_ref().is_none_or(|name| agent.capabilities.contains(name))
+            };
+            let mut agents: Vec<_> =
+                table.after(cursor.as_ref()).filter(wanted).take(limit + 1).cloned().collect();
+            let more = agents.len() > limit;
+            agents.truncate(limit);
+            let cursor = agents.last().filter(|_| more).map(|last| last.id.clone());
+            Ok(Reply::Agents { agents, cursor })
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! The facts about agents.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+
+use super::vocabulary::{Agent, Event, Status};
+use crate::limits;
+use crate::names::AgentId;
+use crate::numbers::Token;
+use crate::space::batch::Moment;
+use crate::time::Timestamp;
+
+/// Every agent a workspace knows. Changes only by [`Table::evolve`] and [`Table::undo`].
+#[derive(Default)]
+pub struct Table {
+    by_id: BTreeMap<AgentId, Agent>,
+    // When each active agent's silence becomes too long.
+    deadlines: BTreeSet<(Timestamp, AgentId)>,
+    // Active agents by the token of their session.
+    sessions: BTreeSet<(Token, AgentId)>,
+    // Not a fact of the log: since when there has been a server to hear a heartbeat.
+    awake_since: Timestamp,
+    // Ended agents by the end of their session: the first to be forgotten stands first.
+    ended: BTreeSet<(Timestamp, AgentId)>,
+}
+
+/// How to take back one change: the agent as it was.
+pub struct Undo {
+    agent: AgentId,
+    before: Option<Agent>,
+}
+
+impl Table {
+    /// Applies a fact. Total: whatever `decide` can produce applies.
+    pub fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Undo {
+        let id = event.agent();
+        let before = self.by_id.get(id).cloned();
+        let after = match event {
+            Event::Joined { agent, capabilities, metadata, ttl_ms, token } => {
+                assert!(
+                    before.as_ref().is_none_or(|before| before.token < *token),
+                    "tokens only grow"
+                );
+                Some(Agent {
+                    id: agent.clone(),
+                    status: Status::Active,
+                    capabilities: capabilities.clone(),
+                    metadata: metadata.clone(),
+                    ttl_ms: *ttl_ms,
+                    token: *token,
+                    registered_at: moment.time,
+                    last_seen_at: moment.time,
+                    ended_at: None,
+                })
+            }
+            Event::Seen { .. } => {
+                before.clone().map(|agent| Agent { last_seen_at: moment.time, ..agent })
+            }
+            Event::Left { .. } => before.clone().map(|agent| agent.end(Status::Left, moment)),
+            Event::Lost { .. } => before.clone().map(|agent| agent.end(Status::Lost, moment)),
+            Event::Forgotten { .. } => None,
+        };
+        self.replace(id, after);
+        Undo { agent: id.clone(), before }
+    }
+
+    /// Takes back one change; the latest must be taken back first.
+    pub fn undo(&mut self, undo: Undo) {
+        self.replace(&undo.agent, undo.before);
+    }
+
+    fn replace(&mut self, id: &AgentId, after: Option<Agent>) {
+        if let Some(before) = self.by_id.get(id) {
+            if let Some(moment) = before.ended_at {
+                self.ended.remove(&(moment, id.clone()));
+            } else {
+                let (moment, token) = (self.deadline(before), before.token);
+                self.deadlines.remove(&(moment, id.clone()));
+                self.sessions.remove(&(token, id.clone()));
+            }
+        }
+        let Some(after) = after else {
+            self.by_id.remove(id);
+            return;
+        };
+        if let Some(moment) = after.ended_at {
+            self.ended.insert((moment, id.clone()));
+        } else {
+            self.deadlines.insert((self.deadline(&after), id.clone()));
+            self.sessions.insert((after.token, id.clone()));
+        }
+        self.by_id.insert(id.clone(), after);
+    }
+
+    /// An agent.
+    pub fn get(&self, id: &AgentId) -> Option<&Agent> {
+        self.by_id.get(id)
+    }
+
+    /// How many are known.
+    pub fn len(&self) -> usize {
+        self.by_id.len()
+    }
+
+    /// Whether none is known.
+    pub fn is_empty(&self) -> bool {
+        self.by_id.is_empty()
+    }
+
+    /// Whether an agent has a session.
+    pub fn is_active(&self, id: &AgentId) -> bool {
+        self.get(id).is_some_and(|agent| agent.status == Status::Active)
+    }
+
+    /// Whether a session has this token.
+    pub fn holds(&self, token: Token) -> bool {
+        let mut from = self.sessions.range((token, AgentId::least())..);
+        from.next().is_some_and(|(found, _)| *found == token)
+    }
+
+    /// Agents by id, after one of them.
+    pub fn after(&self, cursor: Option<&AgentId>) -> impl Iterator<Item = &Agent> {
+        let from = cursor.map_or(Bound::Unbounded, Bound::Excluded);
+        self.by_id.range::<AgentId, _>((from, Bound::Unbounded)).map(|(_, agent)| agent)
+    }
+
+    /// The agent whose session ended first.
+    pub fn longest_ended(&self) -> Option<&AgentId> {
+        self.ended.first().map(|(_, agent)| agent)
+    }
+
+    /// Agents whose silence has become too long.
+    pub fn silent(&self, now: Timestamp) -> impl Iterator<Item = &AgentId> {
+        self.deadlines.iter().take_while(move |(moment, _)| *moment <= now).map(|(_, id)| id)
+    }
+
+    /// When the engine should next send [`Command::Expire`](super::Command::Expire).
+    pub fn next_deadline(&self) -> Option<Timestamp> {
+        self.deadlines.first().map(|(moment, _)| *moment)
+    }
+
+    /// The workspace is served again from this moment on. Nobody is called lost for a silence
+    /// during which there was no server to hear a heartbeat.
+    pub fn wake(&mut self, moment: Timestamp) {
+        self.awake_since = moment;
+        self.deadlines = self
+            .by_id
+            .values()
+            .filter(|agent| agent.status == Status::Active)
+            .map(|agent| (self.deadline(agent), agent.id.clone()))
+            .collect();
+    }
+
+    /// When silence since the last sign of life becomes too long. Beats are written down only
+    /// every so often, so the unwritten part is added: nobody is called lost before its time.
+    fn deadline(&self, agent: &Agent) -> Timestamp {
+        let since = agent.last_seen_at.max(self.awake_since);
+        #[cfg(feature = "planted")]
+        if crate::planted::is("agent.lost_early") {
+            return since.after(agent.ttl_ms / 2);
+        }
+        since.after(agent.ttl_ms + agent.ttl_ms / limits::HEARTBEAT_FRACTION)
+    }
+
+    /// Puts together what a snapshot holds.
+    pub fn restore(agents: Vec<Agent>) -> Self {
+        let mut table = Self::default();
+        for agent in agents {
+            table.replace(&agent.id.clone(), Some(agent));
+        }
+        table
+    }
+
+    /// Asserts the invariants of the module's story.
+    pub fn check(&self) {
+        let active = self.by_id.values().filter(|agent| agent.status == Status::Active).count();
+        assert_eq!(active, self.deadlines.len(), "exactly the active agents have a deadline");
+        assert_eq!(active, self.sessions.len(), "every session has a token");
+        assert_eq!(self.by_id.len() - active, self.ended.len(), "all others have ended");
+        for (_, id) in &self.deadlines {
+            assert!(self.is_active(id), "whoever has a deadline is active");
+        }
+    }
+}
+
+impl Agent {
+    fn end(self, status: Status, moment: &Moment<'_>) -> Self {
+        Self { status, ended_at: Some(moment.time), ..self }
+    }
+}

@@ -1,0 +1,138 @@
+//! The rules of artifacts, one function per command.
+
+use super::table::Table;
+use super::vocabulary::{Artifact, Command, Event, List, Put, Query, Rejection, Reply};
+use crate::limits;
+use crate::names::{ArtifactId, MediaType};
+use crate::refusal::{fits, has_room, within};
+use crate::space::stamp::Stamp;
+
+/// Events that must happen, and what the answer is about.
+pub struct Decided {
+    /// What happens. Empty means that nothing changes.
+    pub events: Vec<Event>,
+    /// What to answer with, as it is after the events.
+    pub about: About,
+}
+
+/// What an answer is about.
+pub enum About {
+    /// The artifact that was put, and whether it was there before.
+    Put(ArtifactId, bool),
+    /// The artifact as it was.
+    Gone(Box<Artifact>),
+    /// Nobody asked.
+    Done,
+}
+
+impl About {
+    /// The answer, as things are now.
+    pub(crate) fn reply(self, table: &Table) -> Reply {
+        match self {
+            Self::Put(artifact, known) => {
+                let shown = table.shown(&artifact).expect("it was just put");
+                Reply::Put { artifact: Box::new(shown), known }
+            }
+            Self::Gone(artifact) => Reply::Artifact(artifact),
+            Self::Done => Reply::Done,
+        }
+    }
+}
+
+/// Decides a command against the table as it is.
+pub fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided, Rejection> {
+    match command {
+        Command::Put(command) => put(table, *command),
+        Command::Delete { artifact } => delete(table, &artifact),
+        Command::Expire => Ok(expire(table, stamp)),
+    }
+}
+
+/// Whether one artifact may have so many bytes. Asked while they arrive, so that what is refused
+/// anyhow need not arrive to its end.
+pub fn check_bytes(bytes: u64) -> Result<(), Rejection> {
+    let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+    Ok(fits("artifact", bytes, limits::ARTIFACT_BYTES_MAX)?)
+}
+
+fn put(table: &Table, command: Put) -> Result<Decided, Rejection> {
+    let Put { artifact, place, bytes, expected, media_type, name, keep_ms } = command;
+    check_bytes(bytes)?;
+    if let Some(expected) = expected.filter(|expected| *expected != artifact) {
+        return Err(Rejection::Mismatch { artifact, expected });
+    }
+    let range = (limits::ARTIFACT_KEEP_MS_MIN, limits::TTL_MS_MAX);
+    let known = table.get(&artifact);
+    let usual = known.map_or(limits::ARTIFACT_KEEP_MS_DEFAULT, |record| record.keep_ms);
+    let keep_ms = within("keep_ms", keep_ms, usual, range)?;
+    if known.is_none() {
+        // As many bytes as there may be are not yet too many.
+        let all = usize::try_from(table.bytes() + bytes).unwrap_or(usize::MAX).saturating_sub(1);
+        has_room([
+            ("artifacts", table.len(), limits::ARTIFACTS_MAX),
+            ("bytes of artifacts", all, limits::ARTIFACTS_BYTES_MAX),
+        ])?;
+    }
+    let event = Event::Put {
+        artifact: artifact.clone(),
+        place: known.is_none().then_some(place),
+        bytes,
+        media_type: media_type
+            .or_else(|| known.map(|record| record.media_type.clone()))
+            .unwrap_or_else(MediaType::any),
+        name: name.or_else(|| known.and_then(|record| record.name.clone())),
+        keep_ms,
+    };
+    Ok(Decided { events: vec![event], about: About::Put(artifact, known.is_some()) })
+}
+
+fn shown(table: &Table, artifact: &ArtifactId) -> Result<Artifact, Rejection> {
+    table.shown(artifact).ok_or_else(|| Rejection::NotFound { artifact: artifact.clone() })
+}
+
+fn delete(table: &Table, artifact: &ArtifactId) -> Result<Decided, Rejection> {
+    let gone = shown(table, artifact)?;
+    if let Some(holder) = gone.holders.into_iter().next() {
+        let (artifact, references) = (artifact.clone(), gone.references);
+        return Err(Rejection::InUse { artifact, references, holder });
+    }
+    let about = About::Gone(Box::new(Artifact { holders: Vec::new(), ..gone }));
+    Ok(Decided { events: vec![Event::Deleted { artifact: artifact.clone() }], about })
+}
+
+fn expire(table: &Table, stamp: &Stamp) -> Decided {
+    let overdue = table.overdue(stamp.now).take(limits::EXPIRIES_PER_BATCH_MAX);
+    let events = overdue.map(|artifact| Event::Expired { artifact: artifact.clone() });
+    Decided { events: events.collect(), about: About::Done }
+}
+
+/// Answers a question.
+pub fn query(table: &Table, query: &Query) -> Result<Reply, Rejection> {
+    match query {
+        Query::Get { artifact } => Ok(Reply::Artifact(Box::new(shown(table, artifact)?))),
+        Query::List(query) => list(table, query),
+    }
+}
+
+fn list(table: &Table, query: &List) -> Result<Reply, Rejection> {
+    let usual = limits::PAGE_DEFAULT as u64;
+    let limit = within("limit", query.limit, usual, (1, limits::PAGE_MAX as u64))?;
+    let mut artifacts: Vec<Artifact> = Vec::new();
+    let mut cursor = None;
+    for (examined, record) in table.after(query.cursor.as_ref()).enumerate() {
+        let is_wanted = (!query.free || !table.is_held(&record.artifact))
+            && (query.name.is_none() || query.name == record.name);
+        if is_wanted && artifacts.len() as u64 == limit {
+            cursor = artifacts.last().map(|last| last.artifact.clone());
+            break;
+        }
+        if is_wanted {
+            artifacts.extend(table.shown(&record.artifact));
+        }
+        if examined == limits::TASKS_EXAMINED_MAX {
+            cursor = Some(record.artifact.clone());
+            break;
+        }
+    }
+    Ok(Reply::Artifacts { artifacts, bytes: table.bytes(), cursor })
+}

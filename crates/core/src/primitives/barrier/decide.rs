@@ -1,0 +1,193 @@
+//! The rules of barriers, one function per command.
+
+use super::table::{Record, Table};
+use super::vocabulary::{Arrival, Arrive, Command, Event, Query, Rejection, Reply};
+use crate::limits;
+use crate::names::{AgentId, BarrierName};
+use crate::numbers::WaitId;
+use crate::refusal::{TooMany, has_room, within};
+use crate::space::stamp::Stamp;
+use crate::waiting::wait::Left;
+
+/// Events that must happen, and what the answer is about.
+pub struct Decided {
+    /// What happens. Empty means that nothing changes.
+    pub events: Vec<Event>,
+    /// What to answer with, as it is after the events.
+    pub about: About,
+}
+
+/// What an answer is about.
+pub enum About {
+    /// What came of an arrival.
+    Arrival(Arrival),
+    /// The barrier.
+    Barrier(BarrierName),
+    /// The call waits: it is answered later.
+    Later,
+    /// Nobody asked.
+    Done,
+}
+
+fn done(events: Vec<Event>) -> Decided {
+    Decided { events, about: About::Done }
+}
+
+/// Decides a command against the table as it is.
+pub fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided, Rejection> {
+    match command {
+        Command::Arrive(command) => arrive(table, command, stamp),
+        Command::Reset { name } => Ok(reset(table, name)),
+        Command::LetGo { agent } => Ok(let_go(table, &agent)),
+        Command::GiveUp { wait } => Ok(give_up(table, wait)),
+        Command::Expire => Ok(expire(table, stamp)),
+    }
+}
+
+fn arrive(table: &Table, command: Arrive, stamp: &Stamp) -> Result<Decided, Rejection> {
+    let Arrive { name, count, wait_ms } = command;
+    let count = within("count", Some(count), count, (1, limits::BARRIER_COUNT_MAX))?;
+    let wait_ms = within("wait_ms", wait_ms, 0, (0, limits::WAIT_MS_MAX))?;
+    let (party, generation) = (stamp.agent.clone(), table.generation(&name));
+    let record = table.get(&name);
+    if let Some(record) = record.filter(|record| !record.parties.is_empty()) {
+        if record.count != count {
+            let (given, count) = (count, record.count);
+            return Err(Rejection::CountDiffers { name, generation, given, count });
+        }
+        if record.parties.contains_key(&party) {
+            return Err(Rejection::AlreadyArrived { name, generation, party });
+        }
+    }
+    let arrived = record.map_or(0, |record| record.parties.len() as u64) + 1;
+    let opened = arrived == count;
+    #[cfg(feature = "planted")]
+    let opened = opened || (crate::planted::is("barrier.one_too_few") && arrived + 1 == count);
+    let waits = !opened && wait_ms > 0;
+    let mut events = Vec::new();
+    if record.is_none() && table.len() >= limits::BARRIERS_MAX {
+        events.push(make_room(table)?);
+    }
+    if !opened {
+        check_counts(table, &party, waits)?;
+    }
+    let wait = waits.then(|| stamp.wait());
+    let until = waits.then(|| stamp.now.after(wait_ms));
+    events.push(Event::Arrived { name: name.clone(), party, generation, count, wait, until });
+    if waits {
+        return Ok(Decided { events, about: About::Later });
+    }
+    if opened {
+        events.push(Event::Opened { name: name.clone(), generation });
+        #[cfg(feature = "planted")]
+        if crate::planted::is("barrier.opens_twice") {
+            events.push(Event::Opened { name: name.clone(), generation });
+        }
+        events.extend(record.into_iter().flat_map(passed));
+    }
+    let arrival = Arrival { name, generation, opened, arrived, count };
+    Ok(Decided { events, about: About::Arrival(arrival) })
+}
+
+fn make_room(table: &Table) -> Result<Event, Rejection> {
+    let idle = table.longest_idle().ok_or(TooMany {
+        what: "barriers at which somebody has arrived",
+        max: limits::BARRIERS_MAX,
+    })?;
+    Ok(Event::Forgotten { name: idle.clone(), generation: table.generation(idle) })
+}
+
+/// Whether one more may arrive and stay, and perhaps wait. The last to arrive always may.
+fn check_counts(table: &Table, party: &AgentId, waits: bool) -> Result<(), Rejection> {
+    let (own, all) = (table.arrivals_of(party).count(), table.arrivals());
+    let counts = [
+        ("barriers at which this agent has arrived", own, limits::HOLDS_PER_AGENT_MAX),
+        ("arrivals in this workspace", all, limits::ARRIVALS_MAX),
+    ];
+    let waiting = ("calls that wait at a barrier", table.waits().len(), limits::BARRIER_WAITS_MAX);
+    Ok(has_room(counts.into_iter().chain(waits.then_some(waiting)))?)
+}
+
+/// Everybody who waits behind a barrier that opens.
+fn passed(record: &Record) -> impl Iterator<Item = Event> {
+    let waits =
+        record.parties.iter().filter_map(|(party, there)| Some((party, there.wait.as_ref()?)));
+    waits.map(|(party, wait)| Event::Passed {
+        name: record.name.clone(),
+        party: party.clone(),
+        generation: record.generation,
+        count: record.count,
+        wait: wait.id,
+    })
+}
+
+/// Somebody is no longer there; nothing if they were not.
+fn withdrawn(record: &Record, party: &AgentId, left: Option<Left>) -> Option<Event> {
+    let there = record.parties.get(party)?;
+    Some(Event::Withdrawn {
+        name: record.name.clone(),
+        party: party.clone(),
+        generation: record.generation,
+        count: record.count,
+        wait: there.wait.as_ref().map(|wait| wait.id),
+        left,
+    })
+}
+
+fn reset(table: &Table, name: BarrierName) -> Decided {
+    let mut events = Vec::new();
+    if let Some(record) = table.get(&name).filter(|record| !record.parties.is_empty()) {
+        // Each call that waits is told by an event of its own; the others have nobody to tell.
+        let waiting = record.parties.iter().filter(|(_, there)| there.wait.is_some());
+        events.extend(waiting.filter_map(|(party, _)| withdrawn(record, party, None)));
+        events.push(Event::Reset { name: name.clone(), generation: record.generation });
+    }
+    Decided { events, about: About::Barrier(name) }
+}
+
+fn let_go(table: &Table, agent: &AgentId) -> Decided {
+    let there = table.arrivals_of(agent);
+    #[cfg(feature = "planted")]
+    let there = there.filter(|_| !crate::planted::is("barrier.the_dead_count"));
+    let events = there.filter_map(|record| withdrawn(record, agent, Some(Left::SessionEnded)));
+    done(events.collect())
+}
+
+fn give_up(table: &Table, wait: WaitId) -> Decided {
+    let waiting = table.waiting(wait);
+    let event = waiting.and_then(|(record, party)| withdrawn(record, party, Some(Left::Gone)));
+    done(event.into_iter().collect())
+}
+
+fn expire(table: &Table, stamp: &Stamp) -> Decided {
+    let overdue = table.overdue(stamp.now).take(limits::EXPIRIES_PER_BATCH_MAX);
+    let left = Some(Left::Timeout);
+    done(overdue.filter_map(|(record, party)| withdrawn(record, party, left)).collect())
+}
+
+/// What to tell a caller whose wait this event has ended.
+pub fn ending(table: &Table, event: &Event) -> Result<Reply, Rejection> {
+    let (opened, generation, count, arrived) = match event {
+        Event::Withdrawn { name, party, left: Some(Left::SessionEnded), .. } => {
+            return Err(Rejection::SessionEnded { name: name.clone(), agent: party.clone() });
+        }
+        Event::Withdrawn { name, generation, count, .. }
+        | Event::Arrived { name, generation, count, .. } => {
+            let there = table.get(name).map_or(0, |record| record.parties.len());
+            (false, *generation, *count, there as u64)
+        }
+        Event::Passed { generation, count, .. } => (true, *generation, *count, *count),
+        Event::Opened { .. } | Event::Reset { .. } | Event::Forgotten { .. } => {
+            return Ok(Reply::Done);
+        }
+    };
+    let name = event.name().clone();
+    Ok(Reply::Arrival(Arrival { name, generation, opened, arrived, count }))
+}
+
+/// Answers a question.
+pub fn query(table: &Table, query: &Query) -> Reply {
+    match query {
+        Query::Get { name } => Reply::Barrier(table.barrier(name)),
+    }
+}

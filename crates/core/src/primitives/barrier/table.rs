@@ -1,0 +1,295 @@
+//! The facts about barriers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::vocabulary::{Barrier, Event};
+use crate::names::{AgentId, BarrierName};
+use crate::numbers::{Generation, WaitId};
+use crate::space::batch::Moment;
+use crate::time::Timestamp;
+use crate::waiting::wait::Wait;
+
+/// Every barrier at which somebody has arrived. Changes only by [`Table::evolve`] and
+/// [`Table::undo`].
+#[derive(Default)]
+pub struct Table {
+    records: BTreeMap<BarrierName, Record>,
+    // Those at which nobody is: the first to be forgotten stands first.
+    idle: BTreeSet<(Timestamp, BarrierName)>,
+    // The largest generation of a barrier that was forgotten.
+    forgotten: Generation,
+    by_agent: BTreeSet<(AgentId, BarrierName)>,
+    waits: BTreeMap<WaitId, (BarrierName, AgentId)>,
+    wait_ends: BTreeSet<(Timestamp, WaitId)>,
+}
+
+/// What is known of a barrier.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// Which barrier.
+    pub name: BarrierName,
+    /// The generation that gathers now.
+    pub generation: Generation,
+    /// How many it takes. What the last to be there said, if nobody is.
+    pub count: u64,
+    /// Who is there.
+    pub parties: BTreeMap<AgentId, Party>,
+    /// When the last left, or it opened.
+    pub idle_since: Timestamp,
+}
+
+/// Somebody who has arrived.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Party {
+    /// The call that waits, if one does.
+    pub wait: Option<Wait>,
+}
+
+/// How to take back one change.
+pub enum Undo {
+    /// All of a barrier has changed: how it was.
+    Barrier {
+        /// Which.
+        name: BarrierName,
+        /// What was known of it.
+        record: Option<Box<Record>>,
+        /// The largest generation that had been forgotten.
+        forgotten: Generation,
+    },
+    /// Somebody came or went: how it was.
+    Party {
+        /// At which barrier.
+        name: BarrierName,
+        /// Who.
+        party: AgentId,
+        /// Whether they were there.
+        there: Option<Party>,
+        /// How many it took.
+        count: u64,
+        /// When the last had left.
+        idle_since: Timestamp,
+    },
+    /// Nothing has changed.
+    Nothing,
+}
+
+impl Table {
+    /// Applies a fact. Total: whatever `decide` can produce applies.
+    pub fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Undo {
+        let (name, idle_since) = (event.name().clone(), moment.time);
+        let forgotten = self.forgotten;
+        match event {
+            Event::Arrived { party, generation, count, wait, until, .. } => {
+                let since = moment.time;
+                let wait = wait.zip(*until);
+                let wait = wait.map(|(id, until)| Wait { id, agent: party.clone(), since, until });
+                let (party, there, count) = (party.clone(), Some(Party { wait }), *count);
+                if self.records.contains_key(&name) {
+                    return self.change(Undo::Party { name, party, there, count, idle_since });
+                }
+                let parties = there.map(|there| (party, there)).into_iter().collect();
+                let (generation, known) = (*generation, name.clone());
+                let record = Record { name: known, generation, count, parties, idle_since };
+                self.change(Undo::Barrier { name, record: Some(Box::new(record)), forgotten })
+            }
+            Event::Withdrawn { party, count, .. } => {
+                let (party, there, count) = (party.clone(), None, *count);
+                self.change(Undo::Party { name, party, there, count, idle_since })
+            }
+            Event::Opened { generation, .. } | Event::Reset { generation, .. } => {
+                let record = Record {
+                    name: name.clone(),
+                    generation: generation.next(),
+                    count: self.records.get(&name).map_or(0, |record| record.count),
+                    parties: BTreeMap::new(),
+                    idle_since,
+                };
+                self.change(Undo::Barrier { name, record: Some(Box::new(record)), forgotten })
+            }
+            Event::Forgotten { generation, .. } => {
+                let forgotten = forgotten.max(*generation);
+                self.change(Undo::Barrier { name, record: None, forgotten })
+            }
+            // Nobody is there any more since it opened.
+            Event::Passed { .. } => Undo::Nothing,
+        }
+    }
+
+    /// Takes back one change; the latest must be taken back first.
+    pub fn undo(&mut self, undo: Undo) {
+        self.change(undo);
+    }
+
+    /// Puts everything in its place; what was there before.
+    fn change(&mut self, after: Undo) -> Undo {
+        match after {
+            Undo::Barrier { name, record, forgotten } => {
+                let before = self.take_out(&name);
+                if let Some(record) = record {
+                    self.put_in(*record);
+                }
+                let forgotten = std::mem::replace(&mut self.forgotten, forgotten);
+                Undo::Barrier { name, record: before.map(Box::new), forgotten }
+            }
+            Undo::Party { name, party, there, count, idle_since } => {
+                let mut record = self.records.remove(&name).expect("nobody is at no barrier");
+                self.idle.remove(&(record.idle_since, name.clone()));
+                let before = record.parties.remove(&party);
+                if let Some(there) = &before {
+                    self.leave(&name, &party, there);
+                }
+                if let Some(there) = there {
+                    self.enter(&name, &party, &there);
+                    record.parties.insert(party.clone(), there);
+                }
+                let (count_before, idle_before) = (record.count, record.idle_since);
+                (record.count, record.idle_since) = (count, idle_since);
+                self.list(record);
+                let (there, count, idle_since) = (before, count_before, idle_before);
+                Undo::Party { name, party, there, count, idle_since }
+            }
+            Undo::Nothing => Undo::Nothing,
+        }
+    }
+
+    fn take_out(&mut self, name: &BarrierName) -> Option<Record> {
+        let record = self.records.remove(name)?;
+        self.idle.remove(&(record.idle_since, name.clone()));
+        for (party, there) in &record.parties {
+            self.leave(name, party, there);
+        }
+        Some(record)
+    }
+
+    fn put_in(&mut self, record: Record) {
+        for (party, there) in &record.parties {
+            self.enter(&record.name, party, there);
+        }
+        self.list(record);
+    }
+
+    fn list(&mut self, record: Record) {
+        if record.parties.is_empty() {
+            self.idle.insert((record.idle_since, record.name.clone()));
+        }
+        self.records.insert(record.name.clone(), record);
+    }
+
+    fn leave(&mut self, name: &BarrierName, party: &AgentId, there: &Party) {
+        self.by_agent.remove(&(party.clone(), name.clone()));
+        if let Some(wait) = &there.wait {
+            self.waits.remove(&wait.id);
+            self.wait_ends.remove(&(wait.until, wait.id));
+        }
+    }
+
+    fn enter(&mut self, name: &BarrierName, party: &AgentId, there: &Party) {
+        self.by_agent.insert((party.clone(), name.clone()));
+        if let Some(wait) = &there.wait {
+            self.waits.insert(wait.id, (name.clone(), party.clone()));
+            self.wait_ends.insert((wait.until, wait.id));
+        }
+    }
+
+    /// What is known of a barrier, if anything is.
+    pub fn get(&self, name: &BarrierName) -> Option<&Record> {
+        self.records.get(name)
+    }
+
+    /// The generation of a barrier that gathers now.
+    pub fn generation(&self, name: &BarrierName) -> Generation {
+        self.records.get(name).map_or(self.forgotten.next(), |record| record.generation)
+    }
+
+    /// How many barriers are known.
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Whether none is known.
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// The barrier at which nobody has been for longest.
+    pub fn longest_idle(&self) -> Option<&BarrierName> {
+        self.idle.first().map(|(_, name)| name)
+    }
+
+    /// How many are at barriers.
+    pub fn arrivals(&self) -> usize {
+        self.by_agent.len()
+    }
+
+    /// The barriers at which an agent is, by name.
+    pub fn arrivals_of(&self, agent: &AgentId) -> impl Iterator<Item = &Record> {
+        let names = self.by_agent.range((agent.clone(), BarrierName::least())..);
+        names.take_while(move |(there, _)| there == agent).map(|(_, name)| &self.records[name])
+    }
+
+    /// A barrier as callers see it.
+    pub fn barrier(&self, name: &BarrierName) -> Barrier {
+        let record = self.records.get(name).filter(|record| !record.parties.is_empty());
+        let parties = record.into_iter().flat_map(|record| &record.parties);
+        Barrier {
+            name: name.clone(),
+            generation: self.generation(name),
+            count: record.map(|record| record.count),
+            arrived: parties.clone().map(|(party, _)| party.clone()).collect(),
+            waiting: parties.filter(|(_, there)| there.wait.is_some()).count() as u64,
+        }
+    }
+
+    /// Where and who a call waits for.
+    pub fn waiting(&self, wait: WaitId) -> Option<(&Record, &AgentId)> {
+        let (name, party) = self.waits.get(&wait)?;
+        Some((&self.records[name], party))
+    }
+
+    /// Every call that waits, in order of arrival.
+    pub fn waits(&self) -> impl ExactSizeIterator<Item = WaitId> {
+        self.waits.keys().copied()
+    }
+
+    /// Where and who the calls wait for whose time is over.
+    pub fn overdue(&self, now: Timestamp) -> impl Iterator<Item = (&Record, &AgentId)> {
+        let over = self.wait_ends.iter().take_while(move |(moment, _)| *moment <= now);
+        over.filter_map(|(_, wait)| self.waiting(*wait))
+    }
+
+    /// When the engine should next send [`Command::Expire`](super::Command::Expire).
+    pub fn next_deadline(&self) -> Option<Timestamp> {
+        self.wait_ends.first().map(|(moment, _)| *moment)
+    }
+
+    /// Everything, for a snapshot.
+    pub fn facts(&self) -> (Generation, Vec<Record>) {
+        (self.forgotten, self.records.values().cloned().collect())
+    }
+
+    /// Puts together what a snapshot holds.
+    pub fn restore((forgotten, records): (Generation, Vec<Record>)) -> Self {
+        let mut table = Self { forgotten, ..Self::default() };
+        for record in records {
+            table.put_in(record);
+        }
+        table
+    }
+
+    /// Asserts the invariants of the module's story.
+    pub fn check(&self) {
+        let (mut arrivals, mut waits, mut idle) = (0, 0, 0);
+        for record in self.records.values() {
+            let there = record.parties.len();
+            assert!((there as u64) < record.count, "the last to arrive opens it");
+            arrivals += there;
+            waits += record.parties.values().filter(|there| there.wait.is_some()).count();
+            idle += usize::from(there == 0);
+        }
+        assert_eq!(arrivals, self.by_agent.len(), "whoever has arrived is an agent");
+        assert_eq!([waits; 2], [self.waits.len(), self.wait_ends.len()], "every wait has an end");
+        assert_eq!(idle, self.idle.len(), "exactly those at which nobody is are idle");
+    }
+}

@@ -1,0 +1,379 @@
+//! The rules of checkpoints, one function per command.
+
+use super::table::Table;
+use super::vocabulary::{
+    Command, Event, List, Prune, Query, Rejection, Reply, Retain, Save, Saved, Why,
+};
+use crate::checkpoint::{Checkpoint, Checksum, Record, Rule, Thread, contains, ranges};
+use crate::json::Json;
+use crate::limits;
+use crate::names::{ArtifactId, CheckpointId, CheckpointLabel, TaskId};
+use crate::numbers::Token;
+use crate::pattern::Pattern;
+use crate::refusal::{TooMany, fits, has_room, within};
+use crate::space::stamp::Stamp;
+use crate::task::Lease;
+use crate::time::Timestamp;
+
+/// What checkpoints may know of the other tables.
+pub trait Surroundings {
+    /// Who works on a task.
+    fn work(&self, task: &TaskId) -> Work<'_>;
+    /// Whether whoever has this token, of whatever it is, may still act under it.
+    fn is_live(&self, token: Token) -> bool;
+    /// The artifacts that some values name, each once and in order.
+    fn named<'a>(&self, values: impl Iterator<Item = &'a Json>) -> Vec<ArtifactId>;
+}
+
+/// Who works on a task.
+#[derive(Clone, Copy)]
+pub enum Work<'a> {
+    /// There is no such task.
+    Unknown,
+    /// Nobody does.
+    Free,
+    /// Whoever has this lease.
+    Leased(&'a Lease),
+}
+
+/// Events that must happen, and what the answer is about.
+pub struct Decided {
+    /// What happens. Empty means that nothing changes.
+    pub events: Vec<Event>,
+    /// What to answer with, as it is after the events.
+    pub about: About,
+}
+
+/// What an answer is about.
+pub enum About {
+    /// The checkpoint.
+    Checkpoint(CheckpointId),
+    /// The checkpoint that was restored, with its state.
+    Restored(CheckpointId),
+    /// How many are gone, and how many bytes with them.
+    Pruned(u64, u64),
+    /// The rules.
+    Rules,
+    /// Nobody asked.
+    Done,
+}
+
+/// Decides a command against the table as it is.
+pub fn decide(
+    table: &Table,
+    around: &impl Surroundings,
+    command: Command,
+    stamp: &Stamp,
+) -> Result<Decided, Rejection> {
+    match command {
+        Command::Save(command) => save(table, around, command),
+        Command::Restore { checkpoint, token } => restore(table, around, checkpoint, token),
+        Command::Fork { checkpoint, task, token } => fork(table, around, checkpoint, task, token),
+        Command::Label { checkpoint, label } => label_one(table, checkpoint, label),
+        Command::Prune(command) => prune(table, command, stamp),
+        Command::Retain(command) => retain(table, command),
+        Command::Expire => Ok(expire(table, stamp)),
+    }
+}
+
+fn known<'a>(table: &'a Table, checkpoint: &CheckpointId) -> Result<&'a Record, Rejection> {
+    table.get(checkpoint).ok_or_else(|| Rejection::NotFound { checkpoint: checkpoint.clone() })
+}
+
+/// Whether the caller may change the checkpoints of a task. Whoever works on it may, and nobody
+/// else; while nobody does, only what needs no lease is allowed.
+fn check_token(
+    around: &impl Surroundings,
+    task: &TaskId,
+    given: Option<Token>,
+    needs_lease: bool,
+) -> Result<(), Rejection> {
+    let (may, lease) = match around.work(task) {
+        Work::Leased(lease) => (given == Some(lease.token), Some(lease)),
+        Work::Free => (given.is_none() && !needs_lease, None),
+        // Other threads of work may be guarded by a lock, a permit or a session.
+        Work::Unknown => (given.is_none_or(|token| around.is_live(token)), None),
+    };
+    #[cfg(feature = "planted")]
+    let may = may || (crate::planted::is("checkpoint.stale_saves") && given.is_some());
+    if may {
+        return Ok(());
+    }
+    Err(Rejection::StaleToken { task: task.clone(), given, lease: lease.cloned() })
+}
+
+fn check_words(description: Option<&String>, metadata: Option<&Json>) -> Result<(), Rejection> {
+    let description = description.map_or(0, String::len);
+    fits("description", description, limits::DESCRIPTION_BYTES_MAX)?;
+    let Some(metadata) = metadata else { return Ok(()) };
+    fits("metadata", metadata.as_bytes().len(), limits::METADATA_BYTES_MAX)?;
+    if metadata.as_bytes().first() == Some(&b'{') { Ok(()) } else { Err(Rejection::BadMetadata {}) }
+}
+
+fn save(table: &Table, around: &impl Surroundings, command: Save) -> Result<Decided, Rejection> {
+    let Save { task, state, description, parent, label, metadata, token } = command;
+    check_token(around, &task, token, true)?;
+    fits("state", state.as_bytes().len(), limits::CHECKPOINT_BYTES_MAX)?;
+    check_words(description.as_ref(), metadata.as_ref())?;
+    let thread = table.thread(&task);
+    let parent = match parent {
+        Some(parent) => Some(parent_of(table, &task, thread, &parent)?),
+        None => thread.map(|thread| known(table, thread.head_id())).transpose()?,
+    };
+    let surplus = surplus(table, &task, thread, label.is_some());
+    check_counts(table, thread.map_or(0, |thread| thread.kept.len() - surplus.len()))?;
+    let text = state.as_str();
+    let recipe = table.content().recipe(parent.map_or(&[], |parent| &parent.pages), text);
+    let words = description.as_ref().map_or(0, String::len)
+        + metadata.as_ref().map_or(0, |metadata| metadata.as_bytes().len());
+    check_bytes(table, recipe.growth() + words)?;
+    let checkpoint = table.next_id();
+    let saved = Saved {
+        checkpoint: checkpoint.clone(),
+        task: task.clone(),
+        parent: parent.map(|parent| parent.id.clone()),
+        description,
+        label,
+        artifacts: around.named(std::iter::once(&state).chain(&metadata)),
+        metadata,
+        bytes: text.len() as u64,
+        checksum: Checksum::of(text),
+        recipe,
+    };
+    let mut events = vec![Event::Saved(Box::new(saved))];
+    if let Some(thread) = thread.filter(|_| !surplus.is_empty()) {
+        let bytes = freed(table, thread, &surplus);
+        let numbers = ranges(surplus.into_iter());
+        events.push(Event::Pruned { task, numbers, bytes, why: Why::Count });
+    }
+    Ok(Decided { events, about: About::Checkpoint(checkpoint) })
+}
+
+/// The checkpoint that one of this task goes on from: one of its own, or that which it was forked
+/// from.
+fn parent_of<'a>(
+    table: &'a Table,
+    task: &TaskId,
+    thread: Option<&Thread>,
+    parent: &CheckpointId,
+) -> Result<&'a Record, Rejection> {
+    let record = known(table, parent)?;
+    let first = thread.and_then(|thread| thread.kept.get(&1));
+    let first = first.and_then(|(first, _)| table.get(first));
+    let is_source = first.is_some_and(|first| first.parent.as_ref() == Some(parent));
+    if record.task == *task || is_source {
+        return Ok(record);
+    }
+    let (parent, parent_task) = (parent.clone(), record.task.clone());
+    Err(Rejection::WrongParent { parent, parent_task, task: task.clone() })
+}
+
+/// Those that are too many by the rule for their task, once another is saved.
+fn surplus(table: &Table, task: &TaskId, thread: Option<&Thread>, has_label: bool) -> Vec<u64> {
+    let keep = table.rules().of(task).and_then(|rule| rule.keep);
+    let (Some(keep), Some(thread)) = (keep, thread) else { return Vec::new() };
+    let keep = usize::try_from(keep).unwrap_or(usize::MAX);
+    #[cfg(feature = "planted")]
+    let keep = if crate::planted::is("checkpoint.rule_prunes_one_more") { keep - 1 } else { keep };
+    // The new one is the head then, and one of those that stay.
+    let others = if has_label { keep } else { keep.saturating_sub(1) };
+    thread.beyond(others, 0, false).collect()
+}
+
+/// Whether there may be one more checkpoint, of a task that has so many.
+fn check_counts(table: &Table, of_task: usize) -> Result<(), Rejection> {
+    let counts = [
+        ("checkpoints of this task", of_task, limits::CHECKPOINTS_PER_TASK_MAX),
+        ("checkpoints", table.len(), limits::CHECKPOINTS_MAX),
+    ];
+    Ok(has_room(counts)?)
+}
+
+/// Whether there may be so many bytes more.
+fn check_bytes(table: &Table, growth: usize) -> Result<(), Rejection> {
+    let max = limits::CHECKPOINTS_BYTES_MAX;
+    if table.bytes() + growth > max {
+        return Err(TooMany { what: "bytes of checkpoints", max }.into());
+    }
+    Ok(())
+}
+
+fn restore(
+    table: &Table,
+    around: &impl Surroundings,
+    checkpoint: CheckpointId,
+    token: Option<Token>,
+) -> Result<Decided, Rejection> {
+    let record = known(table, &checkpoint)?;
+    let task = record.task.clone();
+    check_token(around, &task, token, false)?;
+    let is_head = table.thread(&task).is_some_and(|thread| thread.head == record.number);
+    let restored = Event::Restored { checkpoint: checkpoint.clone(), task };
+    let events = if is_head { Vec::new() } else { vec![restored] };
+    Ok(Decided { events, about: About::Restored(checkpoint) })
+}
+
+fn fork(
+    table: &Table,
+    around: &impl Surroundings,
+    source: CheckpointId,
+    task: TaskId,
+    token: Option<Token>,
+) -> Result<Decided, Rejection> {
+    let record = known(table, &source)?;
+    check_token(around, &task, token, false)?;
+    if let Some(thread) = table.thread(&task) {
+        return Err(Rejection::Exists { task, checkpoint: thread.head_id().clone() });
+    }
+    check_counts(table, 0)?;
+    check_bytes(table, record.footprint())?;
+    let checkpoint = table.next_id();
+    let forked = Event::Forked { checkpoint: checkpoint.clone(), task, source };
+    Ok(Decided { events: vec![forked], about: About::Checkpoint(checkpoint) })
+}
+
+fn label_one(
+    table: &Table,
+    checkpoint: CheckpointId,
+    label: Option<CheckpointLabel>,
+) -> Result<Decided, Rejection> {
+    let record = known(table, &checkpoint)?;
+    let mut events = Vec::new();
+    if record.label != label {
+        let task = record.task.clone();
+        events.push(Event::Labelled { checkpoint: checkpoint.clone(), task, label });
+    }
+    Ok(Decided { events, about: About::Checkpoint(checkpoint) })
+}
+
+/// How many bytes go with these checkpoints of a task.
+fn freed(table: &Table, thread: &Thread, numbers: &[u64]) -> u64 {
+    let gone = numbers.iter().filter_map(|number| table.get(&thread.kept.get(number)?.0));
+    table.content().only_in(gone.map(|record| &*record.pages)) as u64
+}
+
+fn prune(table: &Table, command: Prune, stamp: &Stamp) -> Result<Decided, Rejection> {
+    let Prune { task, keep, older_than_ms, all } = command;
+    if keep.is_none() && older_than_ms.is_none() && !all {
+        return Err(Rejection::NoBound {});
+    }
+    let keep = usize::try_from(keep.unwrap_or(0)).unwrap_or(usize::MAX);
+    let before = older_than_ms.map(|age_ms| Timestamp(stamp.now.0.saturating_sub(age_ms)));
+    let nothing = Decided { events: Vec::new(), about: About::Pruned(0, 0) };
+    let Some(thread) = table.thread(&task) else { return Ok(nothing) };
+    let beyond = thread.beyond(keep, thread.head, all);
+    let numbers: Vec<u64> = beyond
+        .filter(|number| before.is_none_or(|before| thread.is_older(*number, before)))
+        .collect();
+    if numbers.is_empty() {
+        return Ok(nothing);
+    }
+    let bytes = freed(table, thread, &numbers);
+    let about = About::Pruned(numbers.len() as u64, bytes);
+    let numbers = ranges(numbers.into_iter());
+    Ok(Decided { events: vec![Event::Pruned { task, numbers, bytes, why: Why::Asked }], about })
+}
+
+fn retain(table: &Table, command: Retain) -> Result<Decided, Rejection> {
+    let Retain { task, keep, max_age_ms } = command;
+    let keep = keep.map(|keep| within("keep", Some(keep), keep, (1, u64::MAX))).transpose()?;
+    let max_age_ms = max_age_ms
+        .map(|age| within("max_age_ms", Some(age), age, (1, limits::TTL_MS_MAX)))
+        .transpose()?;
+    let task = task.unwrap_or_else(|| Pattern::parse("**").expect("it is a pattern"));
+    let rule = Rule { task, keep, max_age_ms };
+    let before = table.rules().get(&rule.task);
+    let is_bound = keep.is_some() || max_age_ms.is_some();
+    let max = limits::CHECKPOINT_RULES_MAX;
+    if before.is_none() && is_bound && table.rules().all().len() >= max {
+        return Err(TooMany { what: "rules about checkpoints", max }.into());
+    }
+    let is_same = before.map_or(!is_bound, |before| *before == rule);
+    let events = if is_same { Vec::new() } else { vec![Event::Retained { rule }] };
+    Ok(Decided { events, about: About::Rules })
+}
+
+fn expire(table: &Table, stamp: &Stamp) -> Decided {
+    let mut room = limits::EXPIRIES_PER_BATCH_MAX;
+    let mut events = Vec::new();
+    for (task, thread, age_ms) in table.overdue(stamp.now) {
+        let over = thread.beyond(0, thread.head, false);
+        let over = over.take_while(|number| thread.kept[number].1.after(age_ms) <= stamp.now);
+        let numbers: Vec<u64> = over.take(room).collect();
+        room -= numbers.len();
+        if !numbers.is_empty() {
+            let (task, bytes) = (task.clone(), freed(table, thread, &numbers));
+            let numbers = ranges(numbers.into_iter());
+            events.push(Event::Pruned { task, numbers, bytes, why: Why::Age });
+        }
+        if room == 0 {
+            break;
+        }
+    }
+    Decided { events, about: About::Done }
+}
+
+/// What to answer with.
+pub fn answer(table: &Table, about: About) -> Reply {
+    let found = |checkpoint: &CheckpointId| {
+        table.get(checkpoint).expect("only known checkpoints are answered with")
+    };
+    match about {
+        About::Checkpoint(checkpoint) => {
+            Reply::Checkpoint(Box::new(found(&checkpoint).shown(None)))
+        }
+        About::Restored(checkpoint) => Reply::Restored(Box::new(table.shown(found(&checkpoint)))),
+        About::Pruned(pruned, bytes) => Reply::Pruned { pruned, bytes },
+        About::Rules => rules(table),
+        About::Done => Reply::Done,
+    }
+}
+
+fn rules(table: &Table) -> Reply {
+    Reply::Rules { rules: table.rules().all().cloned().collect() }
+}
+
+/// Answers a question.
+pub fn query(table: &Table, query: &Query) -> Result<Reply, Rejection> {
+    match query {
+        Query::Latest { task } => {
+            let head = table.thread(task).and_then(|thread| table.get(thread.head_id()));
+            Ok(Reply::Latest(head.map(|record| Box::new(table.shown(record)))))
+        }
+        Query::Get { checkpoint } => {
+            Ok(Reply::Checkpoint(Box::new(table.shown(known(table, checkpoint)?))))
+        }
+        Query::List(query) => list(table, query),
+        Query::Retention => Ok(rules(table)),
+    }
+}
+
+fn list(table: &Table, query: &List) -> Result<Reply, Rejection> {
+    let List { task, label, metadata, before, limit, cursor } = query;
+    let usual = limits::PAGE_DEFAULT as u64;
+    let limit = within("limit", *limit, usual, (1, limits::PAGE_MAX as u64))?;
+    let wanted_metadata = metadata.as_ref().map(Json::to_value);
+    let wanted = |record: &Record| {
+        label.as_ref().is_none_or(|label| record.label.as_ref() == Some(label))
+            && wanted_metadata.as_ref().is_none_or(|wanted| {
+                record.metadata.as_ref().is_some_and(|it| contains(&it.to_value(), wanted))
+            })
+    };
+    // Where the page before ended is also a bound on how new one may be.
+    let before = before.iter().chain(cursor).min();
+    let mut checkpoints: Vec<Checkpoint> = Vec::new();
+    let (mut last, mut cursor, mut bytes) = (None, None, 0);
+    for (examined, record) in table.newest(task.as_ref(), before).enumerate() {
+        let is_full = checkpoints.len() as u64 == limit || bytes > limits::PAGE_BYTES_MAX;
+        if examined == limits::TASKS_EXAMINED_MAX || (is_full && wanted(record)) {
+            cursor = last;
+            break;
+        }
+        last = Some(record.id.clone());
+        if wanted(record) {
+            bytes += record.footprint();
+            checkpoints.push(record.shown(None));
+        }
+    }
+    Ok(Reply::Checkpoints { checkpoints, cursor })
+}

@@ -1,0 +1,519 @@
+//! The rules of hand-offs, one function per command.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::table::{Table, Waiter};
+use super::vocabulary::{Command, Event, Followed, Query, Rejection, Reply};
+use crate::event::Event as AnyEvent;
+use crate::handoff::offer_checks::{self, Passed};
+use crate::handoff::transfer;
+use crate::handoff::{Accept, Complete, Handoff, List, Offer, Receiver, Selected, Status};
+use crate::json::Json;
+use crate::limits;
+use crate::names::{AgentId, HandoffId, Key, TaskId};
+use crate::numbers::WaitId;
+use crate::refusal::{fits, has_room, json_fits, text_fits, within};
+use crate::rule::{Judgement, Proposal, Receiver as Known};
+use crate::space::stamp::Stamp;
+use crate::state;
+use crate::state::Entry;
+use crate::task::Record;
+use crate::task::{Table as Tasks, Task};
+use crate::time::Timestamp;
+use crate::waiting::wait::Left;
+
+/// What hand-offs have to know of their neighbours.
+pub trait Surroundings {
+    /// A task.
+    fn task(&self, task: &TaskId) -> Option<&Record>;
+    /// A task as callers see it.
+    fn shown(&self, task: &TaskId) -> Option<Task>;
+    /// What is known of an agent.
+    fn agent(&self, agent: &AgentId) -> Option<Known<'_>>;
+    /// Whether any agent with a session can do this.
+    fn has_capable(&self, capability: &str) -> bool;
+    /// What is under these keys, in order.
+    fn entries(&self, keys: &[Selected]) -> Vec<Option<Entry>>;
+    /// Whether there are any rules.
+    fn has_rules(&self) -> bool;
+    /// What the rules say.
+    fn judge(&self, proposal: &Proposal<'_>) -> Judgement;
+    /// What happens when keys of one agent's own namespace move to another's.
+    fn transfer(
+        &self,
+        from: &AgentId,
+        to: &AgentId,
+        keys: Vec<Key>,
+        overwrite: bool,
+        stamp: &Stamp,
+    ) -> Result<Moved, state::Rejection>;
+}
+
+/// What happens to shared state along with a hand-off: the receiver gets a namespace if it had
+/// none, and the entries move.
+pub type Moved = Vec<AnyEvent>;
+
+/// Events that must happen, and what the answer is about.
+pub struct Decided {
+    /// What happens. Empty means that nothing changes.
+    pub events: Vec<Event>,
+    /// What happens to shared state along with it.
+    pub moved: Moved,
+    /// What to answer with, as it is after the events.
+    pub about: About,
+}
+
+/// What an answer is about.
+pub enum About {
+    /// A hand-off.
+    Handoff(HandoffId),
+    /// What was received, if anything.
+    Received(Option<HandoffId>),
+    /// What was accepted, and the values that went along.
+    Accepted(HandoffId, BTreeMap<String, Json>),
+    /// What speaks against an offer, and what should be known about it.
+    Verdict(Judgement),
+    /// The call waits: it is answered later.
+    Later,
+    /// Nobody asked.
+    Done,
+}
+
+impl About {
+    /// What to tell the caller; nothing yet if the call waits.
+    pub fn reply(self, table: &Table, tasks: &Tasks) -> Option<Reply> {
+        let shown = |id: &HandoffId| -> Arc<Handoff> {
+            Arc::clone(table.get(id).expect("only known hand-offs are answered with"))
+        };
+        Some(match self {
+            Self::Handoff(id) => Reply::Handoff(shown(&id)),
+            Self::Received(id) => Reply::Received(id.map(|id| shown(&id))),
+            Self::Accepted(id, values) => {
+                let handoff = shown(&id);
+                let task = handoff.task.as_ref().and_then(|task| tasks.shown(task, Vec::new()));
+                Reply::Accepted { handoff, task: task.map(Box::new), values }
+            }
+            Self::Verdict(Judgement { errors, warnings }) => {
+                Reply::Verdict { valid: errors.is_empty(), errors, warnings }
+            }
+            Self::Later => return None,
+            Self::Done => Reply::Done,
+        })
+    }
+}
+
+/// One event, and the hand-off it is about.
+pub fn about(handoff: HandoffId, event: Event) -> Decided {
+    Decided { events: vec![event], moved: Moved::new(), about: About::Handoff(handoff) }
+}
+
+fn done(events: Vec<Event>) -> Decided {
+    Decided { events, moved: Moved::new(), about: About::Done }
+}
+
+/// Decides a command against the table as it is.
+pub fn decide(
+    table: &Table,
+    around: &impl Surroundings,
+    command: Command,
+    stamp: &Stamp,
+) -> Result<Decided, Rejection> {
+    match command {
+        Command::Offer(offer) => self::offer(table, around, *offer, stamp),
+        Command::Execute(offer) => transfer::execute(table, around, *offer, stamp),
+        Command::Validate(offer) => validate(table, around, *offer, stamp),
+        Command::Receive { wait_ms } => receive(table, around, wait_ms, stamp),
+        Command::Accept(accept) => self::accept(table, around, accept, stamp),
+        Command::Reject { handoff, reason } => reject(table, around, handoff, reason, stamp),
+        Command::Complete(complete) => self::complete(table, *complete, stamp),
+        Command::Cancel { handoff, reason } => cancel(table, handoff, reason, stamp),
+        Command::Approve { handoff, digest, reason } => {
+            approve(table, handoff, digest, reason, stamp)
+        }
+        Command::Deliver { handoff } => Ok(deliver(table, around, &handoff, stamp)),
+        Command::Follow { task, what } => Ok(follow(table, &task, &what)),
+        Command::LetGo { agent } => Ok(let_go(table, &agent)),
+        Command::GiveUp { wait } => Ok(give_up(table, wait)),
+        Command::Expire => Ok(expire(table, stamp)),
+    }
+}
+
+fn offer(
+    table: &Table,
+    around: &impl Surroundings,
+    offer: Offer,
+    stamp: &Stamp,
+) -> Result<Decided, Rejection> {
+    let prepared = offer_checks::prepare(table, around, offer, stamp)?;
+    let Passed { mut handoff, entries } = prepared.passed().map_err(|opposed| opposed.rejection)?;
+    offer_checks::check_versions(&handoff, &entries)?;
+    let id = handoff.id.clone();
+    if handoff.status == Status::Failed {
+        return Ok(about(id, Event::Refused(Arc::new(handoff))));
+    }
+    offer_checks::check_room(table, &handoff)?;
+    let giver = handoff.from.clone();
+    handoff.step("offered", stamp.now, Some(&giver), None);
+    Ok(about(id, Event::Offered(Arc::new(handoff))))
+}
+
+/// What would become of an offer.
+fn validate(
+    table: &Table,
+    around: &impl Surroundings,
+    offer: Offer,
+    stamp: &Stamp,
+) -> Result<Decided, Rejection> {
+    let judgement = offer_checks::prepare(table, around, offer, stamp)?.judgement();
+    Ok(Decided { about: About::Verdict(judgement), ..done(Vec::new()) })
+}
+
+fn known<'a>(table: &'a Table, id: &HandoffId) -> Result<&'a Arc<Handoff>, Rejection> {
+    table.get(id).ok_or_else(|| Rejection::NotFound { handoff: id.clone() })
+}
+
+fn wrong_status(handoff: &Handoff, what: &'static str) -> Rejection {
+    Rejection::WrongStatus {
+        handoff: handoff.id.clone(),
+        status: handoff.status,
+        what,
+        receiver: handoff.receiver.clone(),
+    }
+}
+
+/// Whether an agent is one of those a hand-off is for.
+fn is_for(around: &impl Surroundings, handoff: &Handoff, agent: &AgentId) -> bool {
+    match &handoff.to {
+        Receiver::Agent(to) => to == agent,
+        // What one gave away oneself is for the others.
+        Receiver::Capability(_) if handoff.from == *agent => false,
+        Receiver::Capability(name) => around
+            .agent(agent)
+            .is_some_and(|known| known.is_active && known.capabilities.contains(name)),
+    }
+}
+
+fn receive(
+    table: &Table,
+    around: &impl Surroundings,
+    wait_ms: Option<u64>,
+    stamp: &Stamp,
+) -> Result<Decided, Rejection> {
+    let wait_ms = within("wait_ms", wait_ms, 0, (0, limits::WAIT_MS_MAX))?;
+    let receiver = stamp.agent.clone();
+    let busy = table.delivered_to(&receiver).count() + table.waits_of(&receiver).count();
+    let what = "hand-offs that the agent has not answered or waits for";
+    has_room([(what, busy, limits::HANDOFFS_PER_AGENT_MAX)])?;
+    let known = around.agent(&receiver).filter(|known| known.is_active);
+    let capabilities = known.into_iter().flat_map(|known| known.capabilities);
+    if let Some(handoff) = table.next_for(&receiver, capabilities, stamp.now) {
+        let id = handoff.id.clone();
+        let event = delivered(handoff, receiver, None, stamp.now);
+        return Ok(Decided { about: About::Received(Some(id.clone())), ..about(id, event) });
+    }
+    if wait_ms == 0 {
+        return Ok(Decided { about: About::Received(None), ..done(Vec::new()) });
+    }
+    has_room([("calls that wait for hand-offs", table.waits().len(), limits::WAITS_MAX)])?;
+    let (wait, until) = (stamp.wait(), stamp.now.after(wait_ms));
+    let queued = Event::Queued { wait, receiver, until };
+    Ok(Decided { about: About::Later, ..done(vec![queued]) })
+}
+
+fn delivered(handoff: &Handoff, receiver: AgentId, wait: Option<WaitId>, now: Timestamp) -> Event {
+    let until = now.after(handoff.redeliver_ms);
+    Event::Delivered { handoff: handoff.id.clone(), receiver, until, wait }
+}
+
+/// Gives a hand-off to whoever has waited longest for one like it.
+fn deliver(table: &Table, around: &impl Surroundings, id: &HandoffId, stamp: &Stamp) -> Decided {
+    let ready = table.get(id).filter(|handoff| {
+        handoff.status.is_open() && handoff.delivery.is_none() && handoff.is_approved(stamp.now)
+    });
+    let Some(handoff) = ready else { return done(Vec::new()) };
+    let suits = |waiter: &&Waiter| is_for(around, handoff, &waiter.wait.agent);
+    let first = match &handoff.to {
+        Receiver::Agent(agent) => table.waits_of(agent).next(),
+        Receiver::Capability(_) => table.waits().find(suits),
+    };
+    let event = first.map(|waiter| {
+        delivered(handoff, waiter.wait.agent.clone(), Some(waiter.wait.id), stamp.now)
+    });
+    done(event.into_iter().collect())
+}
+
+fn accept(
+    table: &Table,
+    around: &impl Surroundings,
+    command: Accept,
+    stamp: &Stamp,
+) -> Result<Decided, Rejection> {
+    let Accept { handoff: id, lease_ms, overwrite } = command;
+    let handoff = known(table, &id)?;
+    let caller = &stamp.agent;
+    if !is_for(around, handoff, caller) {
+        let (to, caller) = (handoff.to.clone(), caller.clone());
+        return Err(Rejection::NotReceiver { handoff: id, to, caller });
+    }
+    if !handoff.status.is_open() || table.deadline_of(handoff) <= stamp.now {
+        return Err(wrong_status(handoff, "accepted"));
+    }
+    let range = (limits::LEASE_MS_MIN, limits::LEASE_MS_MAX);
+    within("lease_ms", lease_ms, range.0, range)?;
+    let entries = around.entries(&handoff.keys);
+    offer_checks::check_versions(handoff, &entries)?;
+    check_approval(around, handoff, &entries, stamp.now)?;
+    if handoff.task.is_none() {
+        let (count, max) = (table.accepted_by(caller).count(), limits::HANDOFFS_PER_AGENT_MAX);
+        has_room([("accepted hand-offs of the agent", count, max)])?;
+    }
+    let moved = transfer::transfer(around, handoff, &entries, caller, overwrite, stamp)?;
+    let receipt = transfer::receipt(handoff, &entries);
+    let values = transfer::values(handoff, &entries);
+    let receiver = caller.clone();
+    let event = Event::Accepted { handoff: id.clone(), receiver, receipt, lease_ms };
+    Ok(Decided { moved, about: About::Accepted(id.clone(), values), ..about(id, event) })
+}
+
+/// An approval holds for a while, and only for what was seen when it was given.
+fn check_approval(
+    around: &impl Surroundings,
+    handoff: &Handoff,
+    entries: &[Option<Entry>],
+    now: Timestamp,
+) -> Result<(), Rejection> {
+    let Some(approval) = &handoff.approval else { return Ok(()) };
+    #[cfg(feature = "planted")]
+    if crate::planted::is("handoff.approval_skipped") {
+        return Ok(());
+    }
+    let id = || handoff.id.clone();
+    if approval.approved_by.is_none() {
+        let reason = "nobody has approved it yet".to_owned();
+        return Err(Rejection::NotApproved { handoff: id(), reason });
+    }
+    if !handoff.is_approved(now) {
+        let reason = "the approval held only for a while".to_owned();
+        return Err(Rejection::NotApproved { handoff: id(), reason });
+    }
+    let record = handoff.task.as_ref().and_then(|task| around.task(task));
+    let content = offer_checks::content_of(handoff, entries, record);
+    if content == handoff.content {
+        return Ok(());
+    }
+    let digest = crate::handoff::fingerprint(&Handoff { content, ..handoff.clone() });
+    Err(Rejection::DigestMismatch { handoff: id(), digest, given: handoff.digest.clone() })
+}
+
+fn reject(
+    table: &Table,
+    around: &impl Surroundings,
+    id: HandoffId,
+    reason: Option<String>,
+    stamp: &Stamp,
+) -> Result<Decided, Rejection> {
+    text_fits("reason", reason.as_ref(), limits::NOTE_BYTES_MAX)?;
+    let handoff = known(table, &id)?;
+    let by = stamp.agent.clone();
+    if !is_for(around, handoff, &by) && !may_approve(handoff, &by) {
+        let (to, caller) = (handoff.to.clone(), by);
+        return Err(Rejection::NotReceiver { handoff: id, to, caller });
+    }
+    if !handoff.status.is_open() {
+        return Err(wrong_status(handoff, "rejected"));
+    }
+    Ok(about(id.clone(), Event::Rejected { handoff: id, by, reason }))
+}
+
+fn complete(table: &Table, command: Complete, stamp: &Stamp) -> Result<Decided, Rejection> {
+    let Complete { handoff: id, result, changes } = command;
+    let handoff = known(table, &id)?;
+    json_fits("result", result.as_ref(), limits::VALUE_BYTES_MAX)?;
+    let changed = changes.iter().map(|(name, value)| name.len() + value.as_bytes().len()).sum();
+    fits("changes", changed, limits::HANDOFF_CONTEXT_BYTES_MAX)?;
+    if handoff.receiver.as_ref().is_some_and(|receiver| *receiver != stamp.agent) {
+        let (to, caller) = (handoff.to.clone(), stamp.agent.clone());
+        return Err(Rejection::NotReceiver { handoff: id, to, caller });
+    }
+    if handoff.status != Status::Accepted {
+        return Err(wrong_status(handoff, "completed"));
+    }
+    Ok(about(id.clone(), Event::Completed { handoff: id, result, changes }))
+}
+
+fn cancel(
+    table: &Table,
+    id: HandoffId,
+    reason: Option<String>,
+    stamp: &Stamp,
+) -> Result<Decided, Rejection> {
+    text_fits("reason", reason.as_ref(), limits::NOTE_BYTES_MAX)?;
+    let handoff = known(table, &id)?;
+    if handoff.from != stamp.agent {
+        let (caller, what) = (stamp.agent.clone(), "withdraw");
+        return Err(Rejection::NotAllowed { handoff: id, caller, what });
+    }
+    if !handoff.status.is_open() {
+        return Err(wrong_status(handoff, "withdrawn"));
+    }
+    Ok(about(id.clone(), Event::Cancelled { handoff: id, reason }))
+}
+
+/// Whether an agent is one of those who may let a hand-off pass.
+fn may_approve(handoff: &Handoff, agent: &AgentId) -> bool {
+    handoff.approval.as_ref().is_some_and(|approval| {
+        if approval.by.is_empty() {
+            return *agent != handoff.from && handoff.to.agent() != Some(agent);
+        }
+        approval.by.contains(agent)
+    })
+}
+
+fn approve(
+    table: &Table,
+    id: HandoffId,
+    digest: Option<String>,
+    reason: Option<String>,
+    stamp: &Stamp,
+) -> Result<Decided, Rejection> {
+    text_fits("reason", reason.as_ref(), limits::NOTE_BYTES_MAX)?;
+    let handoff = known(table, &id)?;
+    let by = stamp.agent.clone();
+    let Some(approval) = handoff.approval.as_ref().filter(|_| handoff.status.is_open()) else {
+        return Err(wrong_status(handoff, "approved"));
+    };
+    if !may_approve(handoff, &by) {
+        return Err(Rejection::NotAllowed { handoff: id, caller: by, what: "approve" });
+    }
+    if let Some(by) = approval.approved_by.clone().filter(|_| handoff.is_approved(stamp.now)) {
+        return Err(Rejection::AlreadyApproved { handoff: id, by });
+    }
+    if let Some(given) = digest.filter(|given| *given != handoff.digest) {
+        let digest = handoff.digest.clone();
+        return Err(Rejection::DigestMismatch { handoff: id, digest, given });
+    }
+    let until = approval.expires_ms.map(|expires_ms| stamp.now.after(expires_ms));
+    let digest = handoff.digest.clone();
+    Ok(about(id.clone(), Event::Approved { handoff: id, by, digest, until, reason }))
+}
+
+/// What becomes of the hand-offs of a task when something has happened to it.
+fn follow(table: &Table, task: &TaskId, what: &Followed) -> Decided {
+    let concerned = table.unfinished_of(task).filter(|handoff| match what {
+        Followed::HandedOn { handoff: by } => handoff.id != *by,
+        Followed::Done { .. } | Followed::Lost { .. } => true,
+    });
+    let events = concerned.map(|handoff| {
+        let id = handoff.id.clone();
+        match (handoff.status.is_open(), what) {
+            (true, what) => {
+                let reason = match what {
+                    Followed::Done { .. } => "the task is done".to_owned(),
+                    Followed::Lost { reason } => reason.clone(),
+                    Followed::HandedOn { handoff } => format!("it went on by `{handoff}`"),
+                };
+                Event::Cancelled { handoff: id, reason: Some(reason) }
+            }
+            (false, Followed::Done { result }) => {
+                let (result, changes) = (result.clone(), BTreeMap::new());
+                Event::Completed { handoff: id, result, changes }
+            }
+            (false, Followed::HandedOn { handoff }) => {
+                let result = Json::of(&json!({ "handed_on": handoff })).expect("a name is JSON");
+                Event::Completed { handoff: id, result: Some(result), changes: BTreeMap::new() }
+            }
+            (false, Followed::Lost { reason }) => {
+                let error = Json::of(&json!({ "reason": reason })).expect("a text is JSON");
+                Event::Failed { handoff: id, error }
+            }
+        }
+    });
+    done(events.collect())
+}
+
+fn left(waiter: &Waiter, left: Left) -> Event {
+    Event::GaveUp { wait: waiter.wait.id, receiver: waiter.wait.agent.clone(), left }
+}
+
+fn let_go(table: &Table, agent: &AgentId) -> Decided {
+    let undelivered = table.delivered_to(agent);
+    let undelivered = undelivered.map(|handoff| Event::Undelivered { handoff: handoff.id.clone() });
+    let failed = table.accepted_by(agent).map(|handoff| {
+        let error = Json::of(&json!({ "reason": "agent_gone" })).expect("a name is JSON");
+        Event::Failed { handoff: handoff.id.clone(), error }
+    });
+    let waits = table.waits_of(agent).map(|waiter| left(waiter, Left::SessionEnded));
+    done(undelivered.chain(failed).chain(waits).collect())
+}
+
+fn give_up(table: &Table, wait: WaitId) -> Decided {
+    let waiter = table.waiter(wait);
+    done(waiter.map(|waiter| left(waiter, Left::Gone)).into_iter().collect())
+}
+
+fn expire(table: &Table, stamp: &Stamp) -> Decided {
+    let waits = table.overdue_waits(stamp.now).map(|waiter| left(waiter, Left::Timeout));
+    let open = table.due(stamp.now).map(|handoff| {
+        let id = handoff.id.clone();
+        if table.deadline_of(handoff) <= stamp.now {
+            return Event::Expired { handoff: id, reason: "deadline".to_owned() };
+        }
+        if handoff.deliveries >= limits::DELIVERIES_MAX {
+            return Event::Expired { handoff: id, reason: "not_answered".to_owned() };
+        }
+        Event::Undelivered { handoff: id }
+    });
+    done(waits.chain(open).take(limits::EXPIRIES_PER_BATCH_MAX).collect())
+}
+
+/// Answers a question about the present.
+pub fn query(table: &Table, around: &impl Surroundings, query: &Query) -> Result<Reply, Rejection> {
+    match query {
+        Query::Get { handoff } => Ok(Reply::Handoff(Arc::clone(known(table, handoff)?))),
+        Query::List(query) => list(table, around, query),
+        Query::History { task } => {
+            let handoffs = table.of_task(task).take(limits::PAGE_MAX);
+            let handoffs = handoffs.map(|handoff| Handoff::clone(handoff)).collect();
+            Ok(Reply::Handoffs { handoffs, cursor: None })
+        }
+        Query::Export { handoff } => {
+            Ok(Reply::Context(Box::new(known(table, handoff)?.as_ref().into())))
+        }
+        Query::Stats {} => Ok(Reply::Stats(Box::new(table.statistics()))),
+    }
+}
+
+fn list(table: &Table, around: &impl Surroundings, query: &List) -> Result<Reply, Rejection> {
+    let usual = limits::PAGE_DEFAULT as u64;
+    let limit = within("limit", query.limit, usual, (1, limits::PAGE_MAX as u64))?;
+    let List { to, from, task, status, .. } = query;
+    let wanted = |handoff: &Handoff| {
+        let is_to = |agent: &AgentId| match &handoff.receiver {
+            Some(receiver) => receiver == agent,
+            None => is_for(around, handoff, agent),
+        };
+        to.as_ref().is_none_or(is_to)
+            && from.as_ref().is_none_or(|from| handoff.from == *from)
+            && task.as_ref().is_none_or(|task| handoff.task.as_ref() == Some(task))
+            && status.is_none_or(|status| handoff.status == status)
+    };
+    let mut handoffs: Vec<Handoff> = Vec::new();
+    let mut cursor = None;
+    for (examined, handoff) in table.after(query).enumerate() {
+        if handoffs.len() as u64 == limit && wanted(handoff) {
+            cursor = handoffs.last().map(|handoff| handoff.id.clone());
+            break;
+        }
+        if wanted(handoff) {
+            handoffs.push(handoff.clone());
+        }
+        if examined == limits::TASKS_EXAMINED_MAX {
+            cursor = Some(handoff.id.clone());
+            break;
+        }
+    }
+    Ok(Reply::Handoffs { handoffs, cursor })
+}

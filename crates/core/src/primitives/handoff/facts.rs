@@ -1,0 +1,20 @@
+//! Everything about hand-offs that a snapshot holds.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Handoff, Tally};
+use crate::names::AgentId;
+use crate::waiting::wait_queue::Waiter;
+
+/// Everything about hand-offs that a snapshot holds. It shares the records with the table.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Facts {
+    /// Every known hand-off, by id.
+    pub records: Vec<Arc<Handoff>>,
+    /// Who waits for one, in order of arrival.
+    pub waits: Vec<Waiter<AgentId>>,
+    /// What was counted.
+    pub tally: Tally,
+}

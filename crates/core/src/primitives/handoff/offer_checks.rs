@@ -1,0 +1,272 @@
+//! What must be true before anything is handed over.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use super::{Handoff, Offer, OnLoop, Receiver, Status, content, fingerprint, loop_guard};
+use crate::handoff::{Rejection, Surroundings, Table};
+use crate::json::Json;
+use crate::limits;
+use crate::names::RuleName;
+use crate::numbers::Version;
+use crate::refusal::{TooMany, bad, fits, has_room, is_list, within};
+use crate::rule::{Finding, Judgement, Proposal};
+use crate::space::stamp::Stamp;
+use crate::state::Entry;
+use crate::task::Record;
+
+/// An offer, looked at from all sides.
+pub struct Prepared {
+    /// The hand-off it would become.
+    pub handoff: Handoff,
+    /// The selected keys as they are, in order.
+    pub entries: Vec<Option<Entry>>,
+    /// What rules say.
+    pub judgement: Judgement,
+    /// Whether the task goes round in circles.
+    pub braked: Option<loop_guard::Loop>,
+}
+
+/// Looks at an offer: whether it makes sense, whether the giver may make it, and what speaks
+/// against it.
+pub fn prepare(
+    table: &Table,
+    around: &impl Surroundings,
+    offer: Offer,
+    stamp: &Stamp,
+) -> Result<Prepared, Rejection> {
+    check(&offer)?;
+    if offer.to.agent() == Some(&stamp.agent) {
+        return Err(bad("to", "it is the giver").into());
+    }
+    let record = held(around, &offer, stamp)?;
+    let deadline = (limits::HANDOFF_DEADLINE_MS_MIN, limits::HANDOFF_DEADLINE_MS_MAX);
+    let usual = limits::HANDOFF_DEADLINE_MS_DEFAULT;
+    let deadline_ms = within("deadline_ms", offer.deadline_ms, usual, deadline)?;
+    let redeliver = (limits::REDELIVER_MS_MIN, limits::HANDOFF_DEADLINE_MS_MAX);
+    let usual = limits::REDELIVER_MS_DEFAULT;
+    let redeliver_ms = within("redeliver_ms", offer.redeliver_ms, usual, redeliver)?;
+    let id = table.fresh_id(stamp.revision);
+    let mut handoff = Handoff::new(id, stamp.agent.clone(), offer, stamp.now);
+    (handoff.deadline, handoff.redeliver_ms) = (stamp.now.after(deadline_ms), redeliver_ms);
+    let task = handoff.task.clone();
+    let moved = task.iter().flat_map(|task| table.moved(task));
+    let moved: Vec<&Handoff> = moved.take(limits::HOPS_EXAMINED_MAX).collect();
+    handoff.hops = moved.first().map_or(0, |latest| latest.hops + 1);
+    let entries = around.entries(&handoff.keys);
+    handoff.content = content_of(&handoff, &entries, record);
+    handoff.digest = fingerprint(&handoff);
+    let braked = loop_guard::look(&handoff, &moved, stamp.now);
+    let judgement = judge(around, &handoff, &entries, record);
+    Ok(Prepared { handoff, entries, judgement, braked })
+}
+
+impl Prepared {
+    /// Everything that speaks against it, as findings.
+    pub fn judgement(mut self) -> Judgement {
+        if let Some(found) = self.braked {
+            let rule = RuleName::parse("loop").expect("a plain word is a name");
+            self.judgement.errors.push(Finding { rule, detail: found.detail, broken: false });
+        }
+        self.judgement
+    }
+
+    /// The hand-off, if nothing speaks against it; else why not, or what is to be written down
+    /// instead.
+    pub fn passed(self) -> Result<Passed, Box<Opposed>> {
+        let Self { mut handoff, entries, judgement, braked } = self;
+        let at = handoff.created_at;
+        if let Some(found) = braked {
+            if handoff.on_loop != Some(OnLoop::Review) {
+                return Err(Box::new(Opposed { handoff, rejection: Rejection::Loop { found } }));
+            }
+            let error =
+                json!({ "reason": "handoff_loop", "brake": found.brake, "detail": found.detail });
+            handoff.fail("brakes", at, Json::of(&error).expect("texts are JSON"), found.detail);
+            return Ok(Passed { handoff, entries });
+        }
+        if !judgement.errors.is_empty() {
+            let Judgement { errors, warnings } = judgement;
+            let rejection = Rejection::Invalid { errors, warnings };
+            return Err(Box::new(Opposed { handoff, rejection }));
+        }
+        handoff.warnings = judgement.warnings;
+        handoff.step("validate", at, None, None);
+        Ok(Passed { handoff, entries })
+    }
+}
+
+/// A hand-off that nothing speaks against, or that has failed in a way that is written down.
+pub struct Passed {
+    /// It.
+    pub handoff: Handoff,
+    /// The selected keys as they are, in order.
+    pub entries: Vec<Option<Entry>>,
+}
+
+/// A hand-off that something speaks against.
+pub struct Opposed {
+    /// As it was proposed.
+    pub handoff: Handoff,
+    /// What does.
+    pub rejection: Rejection,
+}
+
+fn check(offer: &Offer) -> Result<(), Rejection> {
+    let json = |json: &Option<Json>| json.as_ref().map_or(0, |json| json.as_bytes().len());
+    let told = [&offer.work_completed, &offer.remaining_work, &offer.notes, &offer.output_keys];
+    let told: usize = told.into_iter().map(json).sum();
+    let state: usize =
+        offer.state.iter().map(|(name, value)| name.len() + value.as_bytes().len()).sum();
+    let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+    let sizes = [
+        ("context", told + state, limits::HANDOFF_CONTEXT_BYTES_MAX),
+        ("reason", text(&offer.reason), limits::NOTE_BYTES_MAX),
+        ("artifacts", json(&offer.artifacts), limits::ERROR_BYTES_MAX),
+    ];
+    for (field, bytes, bytes_max) in sizes {
+        fits(field, bytes, bytes_max)?;
+    }
+    is_list("artifacts", offer.artifacts.as_ref())?;
+    let (count, max) = (offer.keys.len(), limits::HANDOFF_KEYS_MAX);
+    if count > max {
+        return Err(bad("keys", format!("there are {count}, at most {max}")).into());
+    }
+    let mut names: Vec<&str> = offer.keys.iter().map(|key| key.name.as_str()).collect();
+    names.sort_unstable();
+    if let Some([name, _]) = names.array_windows().find(|[name, next]| name == next) {
+        return Err(bad("keys", format!("`{name}` is there twice")).into());
+    }
+    let odd = |name: &&String| {
+        !(1..=limits::KEY_BYTES_MAX).contains(&name.len()) || name.bytes().any(|byte| byte < 0x20)
+    };
+    if let Some(name) = offer.state.keys().find(odd) {
+        let shown: String = name.chars().take(40).flat_map(char::escape_default).collect();
+        return Err(bad("state", format!("`{shown}` is no name for a value")).into());
+    }
+    if let Some(approval) = &offer.approval {
+        let (count, max) = (approval.by.len(), limits::APPROVERS_MAX);
+        if count > max {
+            let reason = format!("there are {count} who may approve, at most {max}");
+            return Err(bad("approval", reason).into());
+        }
+        let span = (1, limits::HANDOFF_DEADLINE_MS_MAX);
+        within("approval.expires_ms", approval.expires_ms, span.1, span)?;
+    }
+    Ok(())
+}
+
+/// The task, if the giver holds it and has not offered it to somebody else.
+fn held<'a>(
+    around: &'a impl Surroundings,
+    offer: &Offer,
+    stamp: &Stamp,
+) -> Result<Option<&'a Record>, Rejection> {
+    let Some(task) = &offer.task else {
+        if offer.token.is_some() {
+            return Err(bad("token", "it is that of a task, and no task is given").into());
+        }
+        return Ok(None);
+    };
+    let unknown = || Rejection::UnknownTask { task: task.clone() };
+    let record = around.task(task).ok_or_else(unknown)?;
+    let Some(given) = offer.token else {
+        let reason = "whoever hands over a task shows the token of its lease";
+        return Err(bad("token", reason).into());
+    };
+    let lease = record.lease.as_deref();
+    let (task, giver) = (task.clone(), stamp.agent.clone());
+    match lease {
+        Some(lease) if lease.token == given && lease.holder != giver => {
+            Err(Rejection::NotHolder { task, giver, lease: Some(lease.clone()) })
+        }
+        #[cfg(feature = "planted")]
+        Some(_) if crate::planted::is("handoff.any_token_will_do") => Ok(Some(record)),
+        Some(lease) if lease.token == given => match &lease.handoff {
+            Some(open) => Err(Rejection::AlreadyOffered { task, open: open.clone() }),
+            None => Ok(Some(record)),
+        },
+        Some(_) => Err(Rejection::StaleToken { task, given, lease: lease.cloned() }),
+        None => Err(Rejection::NotHolder { task, giver, lease: None }),
+    }
+}
+
+/// Refuses keys that are not the version they must be.
+pub fn check_versions(handoff: &Handoff, entries: &[Option<Entry>]) -> Result<(), Rejection> {
+    for (selected, entry) in handoff.keys.iter().zip(entries) {
+        let version = entry.as_ref().map_or(Version(0), Entry::version);
+        if let Some(wanted) = selected.version.filter(|wanted| *wanted != version) {
+            let reason = format!("its version is {version}, not {wanted}");
+            let (key, entry) = (selected.name.to_string(), entry.clone().map(Box::new));
+            return Err(Rejection::StateConflict { key, reason, entry });
+        }
+    }
+    Ok(())
+}
+
+/// Fingerprint of what the receiver would be told now.
+pub fn content_of(handoff: &Handoff, entries: &[Option<Entry>], record: Option<&Record>) -> String {
+    let versions: Vec<_> = entries.iter().map(|entry| entry.as_ref().map(Entry::version)).collect();
+    let course = record.and_then(|record| record.course.as_ref());
+    let result = course.and_then(|course| course.result.as_ref());
+    let definition = record.and_then(|record| record.definition.as_ref());
+    content(handoff, &versions, &[result, definition])
+}
+
+fn judge(
+    around: &impl Surroundings,
+    handoff: &Handoff,
+    entries: &[Option<Entry>],
+    record: Option<&Record>,
+) -> Judgement {
+    let mut judgement = Judgement::default();
+    if around.has_rules() {
+        let task = handoff.task.as_ref().and_then(|task| around.shown(task));
+        let task = task.map(|task| Json::of(&task).expect("a task is JSON"));
+        let mut state: BTreeMap<String, Json> = handoff.state.clone();
+        for (selected, entry) in handoff.keys.iter().zip(entries) {
+            state.extend(entry.as_ref().map(|entry| (selected.name.to_string(), entry.json())));
+        }
+        judgement = around.judge(&Proposal {
+            from: &handoff.from,
+            to: handoff.to.agent(),
+            capability: handoff.to.capability(),
+            task: task.as_ref(),
+            task_type: record.map(|record| &record.task_type),
+            state: &state,
+            receiver: handoff.to.agent().and_then(|agent| around.agent(agent)),
+            hops: handoff.hops + 1,
+            reason: handoff.reason.as_deref(),
+        });
+    }
+    judgement.warnings.extend(unlikely(around, &handoff.to));
+    judgement
+}
+
+/// Nobody is there to take it: that may change, but should be known.
+fn unlikely(around: &impl Surroundings, to: &Receiver) -> Option<Finding> {
+    let detail = match to {
+        Receiver::Agent(agent) => match around.agent(agent) {
+            Some(there) if there.is_active => return None,
+            Some(_) => format!("`{agent}` is not there now"),
+            None => format!("nobody has ever registered as `{agent}`"),
+        },
+        Receiver::Capability(name) if around.has_capable(name) => return None,
+        Receiver::Capability(name) => format!("nobody who is there can do `{name}`"),
+    };
+    let rule = RuleName::parse("receiver").expect("a plain word is a name");
+    Some(Finding { rule, detail, broken: false })
+}
+
+/// Refuses more hand-offs than a workspace may have open.
+pub fn check_room(table: &Table, handoff: &Handoff) -> Result<(), Rejection> {
+    let (count, bytes) = table.unfinished();
+    has_room([("hand-offs that have not ended", count, limits::HANDOFFS_MAX)])?;
+    if bytes + handoff.bytes() > limits::HANDOFFS_BYTES_MAX {
+        let (what, max) = ("bytes of hand-offs that have not ended", limits::HANDOFFS_BYTES_MAX);
+        return Err(TooMany { what, max }.into());
+    }
+    assert_eq!(handoff.status, Status::Offered, "only what is offered takes room");
+    Ok(())
+}

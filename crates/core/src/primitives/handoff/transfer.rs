@@ -1,0 +1,170 @@
+//! How state and task move together.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::offer_checks::{self, Opposed, Passed};
+use super::{Handoff, LeftOut, Offer, Receipt, Receiver, Selected, Status, Taken};
+use crate::handoff::{Decided, Event, Moved, Rejection, Surroundings, Table, about};
+use crate::json::{Json, Shape};
+use crate::limits;
+use crate::names::{AgentId, Key, NamespaceName};
+use crate::refusal::bad;
+use crate::space::stamp::Stamp;
+use crate::state;
+use crate::state::Entry;
+
+/// All that can be wrong with what is proposed is written down; what is wrong with the request, or
+/// with who makes it, is refused.
+pub fn execute(
+    table: &Table,
+    around: &impl Surroundings,
+    offer: Offer,
+    stamp: &Stamp,
+) -> Result<Decided, Rejection> {
+    let refuse = |field: &'static str, reason: &str| Err(bad(field, reason).into());
+    if offer.task.is_none() {
+        return refuse("task", "there is nothing to hand over without one");
+    }
+    let Receiver::Agent(to) = offer.to.clone() else {
+        return refuse("to", "it must be an agent: nobody is asked whether they want it");
+    };
+    if offer.approval.is_some() {
+        return refuse("approval", "nobody is asked: make an offer instead");
+    }
+    let prepared = offer_checks::prepare(table, around, offer, stamp)?;
+    let refused = |mut handoff: Handoff, step: &str, rejection: &Rejection| {
+        handoff.fail(step, stamp.now, facts(rejection), rejection.to_string());
+        Ok(about(handoff.id.clone(), Event::Refused(Arc::new(handoff))))
+    };
+    let Passed { mut handoff, entries } = match prepared.passed() {
+        Ok(passed) => passed,
+        Err(opposed) => {
+            let Opposed { handoff, rejection } = *opposed;
+            return refused(handoff, "validate", &rejection);
+        }
+    };
+    if handoff.status == Status::Failed {
+        return Ok(about(handoff.id.clone(), Event::Refused(Arc::new(handoff))));
+    }
+    let there = offer_checks::check_versions(&handoff, &entries);
+    if let Err(rejection) = there.and_then(|()| all_there(&handoff, &entries)) {
+        return refused(handoff, "transfer_state", &rejection);
+    }
+    let moved = match transfer(around, &handoff, &entries, &to, false, stamp) {
+        Ok(moved) => moved,
+        Err(rejection) => return refused(handoff, "transfer_state", &rejection),
+    };
+    handoff.receipt = Some(receipt(&handoff, &entries));
+    handoff.step("transfer_state", stamp.now, None, None);
+    handoff.step("transfer_task", stamp.now, None, None);
+    handoff.receiver = Some(to);
+    handoff.end(Status::Completed, stamp.now);
+    let id = handoff.id.clone();
+    Ok(Decided { moved, ..about(id, Event::Executed(Arc::new(handoff))) })
+}
+
+/// Why a step failed, as it is written down.
+fn facts(rejection: &Rejection) -> Json {
+    let mut facts = serde_json::to_value(rejection).unwrap_or_default();
+    if let Some(facts) = facts.as_object_mut() {
+        facts.insert("code".to_owned(), json!(rejection.code()));
+        facts.insert("detail".to_owned(), json!(rejection.to_string()));
+    }
+    Json::of(&facts).expect("facts are JSON")
+}
+
+fn all_there(handoff: &Handoff, entries: &[Option<Entry>]) -> Result<(), Rejection> {
+    let missing = handoff.keys.iter().zip(entries).find(|(_, entry)| entry.is_none());
+    missing.map_or(Ok(()), |(selected, _)| {
+        let (key, reason) = (selected.name.to_string(), "there is no such key".to_owned());
+        Err(Rejection::StateConflict { key, reason, entry: None })
+    })
+}
+
+/// Moves the giver's own keys among the selected ones to the receiver.
+pub fn transfer(
+    around: &impl Surroundings,
+    handoff: &Handoff,
+    entries: &[Option<Entry>],
+    to: &AgentId,
+    overwrite: bool,
+    stamp: &Stamp,
+) -> Result<Moved, Rejection> {
+    let own = NamespaceName::of_agent(&handoff.from);
+    let there = entries.iter().flatten().filter(|entry| *entry.namespace() == own);
+    let key = |entry: &Entry| Key::parse(entry.key()).expect("keys are checked before");
+    let keys: Vec<Key> = there.map(key).collect();
+    if keys.is_empty() || handoff.from == *to {
+        return Ok(Moved::new());
+    }
+    around.transfer(&handoff.from, to, keys, overwrite, stamp).map_err(|rejection| {
+        let reason = rejection.to_string();
+        match rejection {
+            state::Rejection::Exists { entry } => Rejection::StateConflict {
+                key: format!("{}/{}", entry.namespace(), entry.key()),
+                reason,
+                entry: Some(entry),
+            },
+            other => {
+                let key = format!("{own}/ ({})", other.code());
+                Rejection::StateConflict { key, reason, entry: None }
+            }
+        }
+    })
+}
+
+/// What the receiver gets of the selected keys.
+pub fn receipt(handoff: &Handoff, entries: &[Option<Entry>]) -> Receipt {
+    let state_bytes: usize =
+        handoff.state.iter().map(|(name, value)| name.len() + value.as_bytes().len()).sum();
+    let mut receipt = Receipt {
+        keys: Vec::with_capacity(entries.len()),
+        state_bytes: state_bytes as u64,
+        left_out: Vec::new(),
+    };
+    let own = NamespaceName::of_agent(&handoff.from);
+    for (selected, entry, fits) in as_far_as_it_fits(handoff, entries) {
+        let mut leave_out = |reason: &str| {
+            let (key, reason) = (selected.name.clone(), reason.to_owned());
+            receipt.left_out.push(LeftOut { key, reason });
+        };
+        let Some(entry) = entry else {
+            leave_out("missing");
+            continue;
+        };
+        if !fits {
+            leave_out("too_large");
+        }
+        receipt.keys.push(Taken {
+            key: selected.name.clone(),
+            version: entry.version(),
+            bytes: entry.value().len() as u64,
+            kind: Shape::of(entry.value()),
+            moved: *entry.namespace() == own,
+        });
+    }
+    receipt
+}
+
+/// The values of the selected keys, as far as they fit into an answer.
+pub fn values(handoff: &Handoff, entries: &[Option<Entry>]) -> BTreeMap<String, Json> {
+    let told = as_far_as_it_fits(handoff, entries).filter(|(.., fits)| *fits);
+    told.filter_map(|(selected, entry, _)| Some((selected.name.to_string(), entry?.json())))
+        .collect()
+}
+
+/// The selected keys, what is under them, and whether that fits into an answer after those before.
+fn as_far_as_it_fits<'a>(
+    handoff: &'a Handoff,
+    entries: &'a [Option<Entry>],
+) -> impl Iterator<Item = (&'a Selected, Option<&'a Entry>, bool)> {
+    let mut room = limits::HANDOFF_VALUES_BYTES_MAX;
+    handoff.keys.iter().zip(entries).map(move |(selected, entry)| {
+        let left = room.checked_sub(entry.as_ref().map_or(0, |entry| entry.value().len()));
+        room = left.unwrap_or(room);
+        (selected, entry.as_ref(), left.is_some())
+    })
+}

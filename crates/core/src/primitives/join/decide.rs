@@ -1,0 +1,283 @@
+//! The rules of joins, one function per command.
+
+use std::collections::BTreeSet;
+
+use super::table::{Table, Waiter};
+use super::vocabulary::{Command, Create, Event, Join, Need, Query, Rejection, Reply, Status};
+use crate::join::{Outcome, Record};
+use crate::limits;
+use crate::names::{AgentId, GroupName, JoinId, TaskId};
+use crate::numbers::WaitId;
+use crate::refusal::{TooMany, has_room, within};
+use crate::space::stamp::Stamp;
+use crate::task;
+use crate::waiting::wait::Left;
+
+/// What joins may know of tasks.
+pub trait Surroundings {
+    /// Where a task is in its life; none if it is unknown.
+    fn status(&self, task: &TaskId) -> Option<task::Status>;
+    /// What became of a task; none if it is unknown or has not finished.
+    fn outcome(&self, task: &TaskId) -> Option<Outcome>;
+    /// The known tasks of a group, in the order they were created, or at most one more than a join
+    /// may have.
+    fn group(&self, group: &GroupName) -> Vec<TaskId>;
+}
+
+/// Events that must happen, and what the answer is about.
+pub struct Decided {
+    /// What happens. Empty means that nothing changes.
+    pub events: Vec<Event>,
+    /// What to answer with, as it is after the events.
+    pub about: About,
+}
+
+/// What an answer is about.
+pub enum About {
+    /// The join.
+    Join(JoinId),
+    /// The join, which has settled.
+    Settled(JoinId),
+    /// It has not settled.
+    Nothing,
+    /// The call waits: it is answered later.
+    Later,
+    /// Nobody asked.
+    Done,
+}
+
+fn done(events: Vec<Event>) -> Decided {
+    Decided { events, about: About::Done }
+}
+
+/// Decides a command against the table as it is.
+pub fn decide(
+    table: &Table,
+    around: &impl Surroundings,
+    command: Command,
+    stamp: &Stamp,
+) -> Result<Decided, Rejection> {
+    match command {
+        Command::Create(command) => create(table, around, command, stamp),
+        Command::Wait { join, wait_ms } => wait(table, join, wait_ms, stamp),
+        Command::Settle => Ok(settle(table)),
+        Command::LetGo { agent } => Ok(let_go(table, &agent)),
+        Command::GiveUp { wait } => Ok(give_up(table, wait)),
+        Command::Expire => Ok(expire(table, stamp)),
+    }
+}
+
+fn create(
+    table: &Table,
+    around: &impl Surroundings,
+    command: Create,
+    stamp: &Stamp,
+) -> Result<Decided, Rejection> {
+    let Create { id, group, tasks, need, deadline_ms } = command;
+    if let Some(join) = id.as_ref().filter(|join| table.get(join).is_some()) {
+        return Err(Rejection::Exists { join: join.clone() });
+    }
+    let (members, most) = match (&group, tasks) {
+        (Some(group), None) => {
+            let members = around.group(group);
+            check_length(members.len(), "the group has")?;
+            (members, limits::JOIN_MEMBERS_MAX)
+        }
+        (None, Some(tasks)) => {
+            check_tasks(around, &tasks)?;
+            let most = tasks.len();
+            (tasks, most)
+        }
+        (Some(_), Some(_)) => return bad("it names both a group and tasks"),
+        (None, None) => return bad("it names neither a group nor tasks"),
+    };
+    let need = need.unwrap_or_default();
+    if let Need::Number(number) = need {
+        within("need", Some(number), number, (1, most as u64))?;
+    }
+    let deadline_ms = deadline_ms
+        .map(|given| within("deadline_ms", Some(given), given, (1, limits::TTL_MS_MAX)))
+        .transpose()?;
+    check_counts(table, group.as_ref(), &members)?;
+    let join = id.unwrap_or_else(|| table.fresh_id(stamp.revision));
+    let deadline = deadline_ms.map(|deadline_ms| stamp.now.after(deadline_ms));
+    // Whoever is in a group is known from the tasks themselves.
+    let tasks = if group.is_some() { Vec::new() } else { members };
+    let event = Event::Created { join: join.clone(), need, group, tasks, deadline };
+    Ok(Decided { events: vec![event], about: About::Join(join) })
+}
+
+fn bad<T>(reason: &str) -> Result<T, Rejection> {
+    Err(Rejection::BadMembers { reason: reason.to_owned() })
+}
+
+fn check_length(count: usize, who: &str) -> Result<(), Rejection> {
+    let max = limits::JOIN_MEMBERS_MAX;
+    if count > max { bad(&format!("{who} more than {max} tasks")) } else { Ok(()) }
+}
+
+fn check_tasks(around: &impl Surroundings, tasks: &[TaskId]) -> Result<(), Rejection> {
+    check_length(tasks.len(), "it names")?;
+    if tasks.is_empty() {
+        return bad("it names no task");
+    }
+    let mut named = BTreeSet::new();
+    if let Some(twice) = tasks.iter().find(|task| !named.insert(*task)) {
+        return bad(&format!("it names `{twice}` twice"));
+    }
+    match tasks.iter().find(|task| around.status(task).is_none()) {
+        Some(task) => Err(Rejection::UnknownTask { task: task.clone() }),
+        None => Ok(()),
+    }
+}
+
+/// Whether there may be one more join, over these tasks.
+fn check_counts(
+    table: &Table,
+    group: Option<&GroupName>,
+    members: &[TaskId],
+) -> Result<(), Rejection> {
+    let of_group = group.map_or(0, |group| table.of_group(group).count());
+    let of_task = members.iter().map(|task| table.of_task(task).count()).max().unwrap_or_default();
+    // A group can grow to the largest size without asking again.
+    let fresh = if group.is_some() { limits::JOIN_MEMBERS_MAX } else { members.len() };
+    let counts = [
+        ("joins that wait", table.waiting(), limits::JOINS_MAX),
+        ("joins of this group", of_group, limits::JOINS_PER_TASK_MAX),
+        ("joins of one of these tasks", of_task, limits::JOINS_PER_TASK_MAX),
+    ];
+    has_room(counts)?;
+    if table.members() + fresh > limits::JOINED_TASKS_MAX {
+        let max = limits::JOINED_TASKS_MAX;
+        return Err(TooMany { what: "tasks in joins that wait", max }.into());
+    }
+    Ok(())
+}
+
+fn wait(
+    table: &Table,
+    join: JoinId,
+    wait_ms: Option<u64>,
+    stamp: &Stamp,
+) -> Result<Decided, Rejection> {
+    let wait_ms = within("wait_ms", wait_ms, 0, (0, limits::WAIT_MS_MAX))?;
+    let Some(record) = table.get(&join) else {
+        return Err(Rejection::NotFound { join });
+    };
+    if record.settled_at.is_some() {
+        return Ok(Decided { events: Vec::new(), about: About::Settled(join) });
+    }
+    if wait_ms == 0 {
+        return Ok(Decided { events: Vec::new(), about: About::Nothing });
+    }
+    let waiter = stamp.agent.clone();
+    let counts = [
+        ("calls that wait for this join", table.line(&join).count(), limits::JOIN_WAITS_MAX),
+        ("calls of this agent that wait", table.waits_of(&waiter).count(), limits::JOIN_WAITS_MAX),
+        ("calls that wait for a join", table.waits().len(), limits::WAITS_MAX),
+    ];
+    has_room(counts)?;
+    let until = stamp.now.after(wait_ms);
+    let event = Event::Queued { join, waiter, wait: stamp.wait(), until };
+    Ok(Decided { events: vec![event], about: About::Later })
+}
+
+fn settle(table: &Table) -> Decided {
+    let ripe = table.ripe().take(limits::JOINS_SETTLED_AT_ONCE_MAX);
+    let verdicts = ripe.filter_map(|join| Some((join, table.get(join)?.verdict()?)));
+    done(verdicts.flat_map(|(join, verdict)| settled(table, join, verdict)).collect())
+}
+
+/// A join settles, and whoever waits for it is told.
+fn settled(table: &Table, join: &JoinId, (status, reason): (Status, Option<String>)) -> Vec<Event> {
+    let settled = Event::Settled { join: join.clone(), status, reason };
+    let answered = table.line(join).map(|waiter| Event::Answered {
+        join: join.clone(),
+        waiter: waiter.wait.agent.clone(),
+        wait: waiter.wait.id,
+    });
+    [settled].into_iter().chain(answered).collect()
+}
+
+fn let_go(table: &Table, agent: &AgentId) -> Decided {
+    let waits = table.waits_of(agent);
+    done(waits.map(|waiter| gave_up(waiter, Left::SessionEnded)).collect())
+}
+
+fn gave_up(waiter: &Waiter, left: Left) -> Event {
+    let wait = &waiter.wait;
+    Event::GaveUp { join: waiter.name.clone(), waiter: wait.agent.clone(), wait: wait.id, left }
+}
+
+fn give_up(table: &Table, wait: WaitId) -> Decided {
+    let waiter = table.waiter(wait);
+    done(waiter.map(|waiter| gave_up(waiter, Left::Gone)).into_iter().collect())
+}
+
+fn expire(table: &Table, stamp: &Stamp) -> Decided {
+    let most = limits::EXPIRIES_PER_BATCH_MAX;
+    let (mut events, mut over) = (Vec::new(), BTreeSet::new());
+    // What has turned out comes before what did not in time.
+    for join in table.ripe().chain(table.overdue(stamp.now)) {
+        let Some(record) = table.get(join).filter(|_| events.len() < most) else { break };
+        if over.insert(join) {
+            let verdict = record.verdict().unwrap_or((Status::Expired, None));
+            events.extend(settled(table, join, verdict));
+        }
+    }
+    // Whoever is told how a join has settled does not give up as well.
+    let waits = table.overdue_waits(stamp.now).filter(|waiter| !over.contains(&waiter.name));
+    let room = most.saturating_sub(events.len());
+    events.extend(waits.take(room).map(|waiter| gave_up(waiter, Left::Timeout)));
+    done(events)
+}
+
+/// A join as callers see it.
+fn shown(record: &Record, around: &impl Surroundings) -> Box<Join> {
+    Box::new(record.shown(|task| around.status(task)))
+}
+
+/// What to answer with.
+pub fn answer(table: &Table, around: &impl Surroundings, about: &About) -> Reply {
+    let found = |join: &JoinId| {
+        let record = table.get(join).expect("only known joins are answered with");
+        shown(record, around)
+    };
+    match about {
+        About::Join(join) => Reply::Join(found(join)),
+        About::Settled(join) => Reply::Settled(Some(found(join))),
+        About::Nothing => Reply::Settled(None),
+        About::Later => unreachable!("a call that waits is answered later"),
+        About::Done => Reply::Done,
+    }
+}
+
+/// What to tell a caller whose wait this event has ended.
+pub fn ending(
+    table: &Table,
+    around: &impl Surroundings,
+    event: &Event,
+) -> Result<Reply, Rejection> {
+    match event {
+        Event::Answered { join, .. } => {
+            Ok(Reply::Settled(table.get(join).map(|record| shown(record, around))))
+        }
+        Event::GaveUp { join, waiter, left: Left::SessionEnded, .. } => {
+            Err(Rejection::SessionEnded { join: join.clone(), agent: waiter.clone() })
+        }
+        Event::GaveUp { .. }
+        | Event::Created { .. }
+        | Event::Settled { .. }
+        | Event::Queued { .. } => Ok(Reply::Settled(None)),
+    }
+}
+
+/// Answers a question.
+pub fn query(table: &Table, around: &impl Surroundings, query: &Query) -> Result<Reply, Rejection> {
+    match query {
+        Query::Get { join } => match table.get(join) {
+            Some(record) => Ok(Reply::Join(shown(record, around))),
+            None => Err(Rejection::NotFound { join: join.clone() }),
+        },
+    }
+}

@@ -1,0 +1,194 @@
+//! A join as the table keeps it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::join::{Join, Need, Part, Status};
+use crate::json::{Json, given};
+use crate::limits;
+use crate::names::{AgentId, GroupName, JoinId, TaskId};
+use crate::task;
+use crate::time::Timestamp;
+
+/// What is known of a join.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// Which join.
+    pub id: JoinId,
+    /// How many were created before it.
+    pub number: u64,
+    /// What it waits for.
+    pub need: Need,
+    /// The group it is about.
+    pub group: Option<GroupName>,
+    /// The tasks, in order.
+    pub members: Vec<Member>,
+    /// Whether its group has more tasks than a join may have.
+    pub outgrown: bool,
+    /// What has become of it.
+    pub status: Status,
+    /// Why it failed, in words.
+    pub reason: Option<String>,
+    /// Who created it.
+    pub created_by: AgentId,
+    /// When.
+    pub created_at: Timestamp,
+    /// How long it waits at most.
+    pub deadline: Option<Timestamp>,
+    /// When it ceased to wait.
+    pub settled_at: Option<Timestamp>,
+    /// How many members are completed.
+    pub completed: usize,
+    /// How many members have not finished.
+    pub unfinished: usize,
+    /// Bytes of what is copied of them.
+    pub bytes: usize,
+}
+
+/// A task in a join.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Member {
+    /// Which task.
+    pub task: TaskId,
+    /// What became of it, once it has finished.
+    pub outcome: Option<Outcome>,
+    /// Whether that was after the join had settled.
+    pub late: bool,
+}
+
+/// What became of a task.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// How it finished.
+    pub status: task::Status,
+    /// What came of it.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    pub result: Option<Json>,
+    /// Why it failed.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    pub error: Option<Json>,
+    /// Whether these are left out because they are too large.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub omitted: bool,
+}
+
+impl Outcome {
+    /// How much there is to copy.
+    pub fn bytes(&self) -> usize {
+        let parts = [&self.result, &self.error].into_iter().flatten();
+        parts.map(|json| json.as_bytes().len()).sum()
+    }
+
+    /// The same without what is large.
+    #[must_use]
+    pub fn bare(&self) -> Self {
+        Self { status: self.status, result: None, error: None, omitted: true }
+    }
+}
+
+impl Record {
+    /// What becomes of the join, if that has turned out and is not yet told.
+    pub fn verdict(&self) -> Option<(Status, Option<String>)> {
+        if self.settled_at.is_some() {
+            return None;
+        }
+        if let Some(group) = self.group.as_ref().filter(|_| self.outgrown) {
+            let max = limits::JOIN_MEMBERS_MAX;
+            return Some((
+                Status::Failed,
+                Some(format!("group `{group}` has more than {max} tasks")),
+            ));
+        }
+        match self.need {
+            Need::Every(_) => {
+                let is_open = self.unfinished == 0 && !self.members.is_empty();
+                is_open.then_some((Status::Open, None))
+            }
+            #[cfg(feature = "planted")]
+            Need::Number(need)
+                if crate::planted::is("join.one_fewer_will_do")
+                    && self.completed as u64 + 1 == need
+                    && need > 1 =>
+            {
+                Some((Status::Open, None))
+            }
+            Need::Number(need) if self.completed as u64 >= need => Some((Status::Open, None)),
+            Need::Number(need) => {
+                let possible = self.completed + self.unfinished;
+                let is_lost = self.group.is_none() && (possible as u64) < need;
+                is_lost.then(|| {
+                    let reason = format!("{need} must be completed, only {possible} can still be");
+                    (Status::Failed, Some(reason))
+                })
+            }
+        }
+    }
+
+    /// How many members it has, or may yet have: a group grows without asking.
+    pub fn size(&self) -> usize {
+        if self.group.is_some() { limits::JOIN_MEMBERS_MAX } else { self.members.len() }
+    }
+
+    /// Adds a task at the end; not if there are too many.
+    pub fn grow(&mut self, task: TaskId) {
+        if self.members.len() < limits::JOIN_MEMBERS_MAX {
+            self.members.push(Member { task, outcome: None, late: false });
+            self.unfinished += 1;
+        } else {
+            self.outgrown = true;
+        }
+    }
+
+    /// Notes what became of a member, or that nothing has yet.
+    pub fn note(&mut self, index: usize, outcome: Option<Outcome>) {
+        self.count(index, false);
+        let member = &mut self.members[index];
+        member.late = outcome.is_some() && self.settled_at.is_some();
+        member.outcome = outcome;
+        self.count(index, true);
+    }
+
+    /// Counts a member, or no longer.
+    fn count(&mut self, index: usize, counts: bool) {
+        let outcome = self.members[index].outcome.as_ref();
+        let is_completed = outcome.is_some_and(|it| it.status == task::Status::Completed);
+        let numbers = [usize::from(outcome.is_none()), usize::from(is_completed)];
+        let numbers = [numbers[0], numbers[1], outcome.map_or(0, Outcome::bytes)];
+        let counters = [&mut self.unfinished, &mut self.completed, &mut self.bytes];
+        for (counter, number) in counters.into_iter().zip(numbers) {
+            *counter = if counts { *counter + number } else { *counter - number };
+        }
+    }
+
+    /// The join as callers see it, with the status of tasks that have not finished.
+    pub fn shown(&self, status: impl Fn(&TaskId) -> Option<task::Status>) -> Join {
+        let part = |member: &Member| {
+            let task = member.task.clone();
+            match &member.outcome {
+                Some(Outcome { status, result, error, omitted }) => Part {
+                    task,
+                    status: *status,
+                    result: result.clone(),
+                    error: error.clone(),
+                    late: member.late,
+                    omitted: *omitted,
+                },
+                None => {
+                    let status = status(&task).unwrap_or(task::Status::Pending);
+                    Part { task, status, result: None, error: None, late: false, omitted: false }
+                }
+            }
+        };
+        Join {
+            id: self.id.clone(),
+            status: self.status,
+            need: self.need,
+            group: self.group.clone(),
+            members: self.members.iter().map(part).collect(),
+            reason: self.reason.clone(),
+            created_by: self.created_by.clone(),
+            created_at: self.created_at,
+            deadline: self.deadline,
+            settled_at: self.settled_at,
+        }
+    }
+}

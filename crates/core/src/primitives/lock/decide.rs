@@ -1,0 +1,210 @@
+//! The rules of locks, one function per command.
+
+use super::table::{Table, Waiter};
+use super::vocabulary::{Acquire, Command, Event, Hold, Link, Query, Rejection, Reply};
+use crate::limits;
+use crate::names::{AgentId, LockName};
+use crate::numbers::{Token, WaitId};
+use crate::refusal::{has_room, within};
+use crate::space::stamp::Stamp;
+use crate::waiting::deadlock::circles;
+use crate::waiting::lease_time::{is_worth_renewing, ttl_ms as checked_ttl};
+use crate::waiting::wait::Left;
+
+/// Events that must happen, and what the answer is about.
+pub struct Decided {
+    /// What happens. Empty means that nothing changes.
+    pub events: Vec<Event>,
+    /// What to answer with, as it is after the events.
+    pub about: About,
+}
+
+/// What an answer is about.
+pub enum About {
+    /// The hold on a lock.
+    Hold(LockName),
+    /// The lock.
+    Lock(LockName),
+    /// There was nothing to get.
+    Nothing,
+    /// The call waits: it is answered later.
+    Later,
+    /// Nobody asked.
+    Done,
+}
+
+fn done(events: Vec<Event>) -> Decided {
+    Decided { events, about: About::Done }
+}
+
+/// Decides a command against the table as it is.
+pub fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided, Rejection> {
+    match command {
+        Command::Acquire(command) => acquire(table, command, stamp),
+        Command::Renew { name, token, ttl_ms } => renew(table, name, token, ttl_ms, stamp),
+        Command::Release { name, token } => release(table, name, token),
+        Command::HandOver { name } => Ok(hand_over(table, &name, stamp)),
+        Command::LetGo { agent } => Ok(let_go(table, &agent)),
+        Command::GiveUp { wait } => Ok(give_up(table, wait)),
+        Command::Expire => Ok(expire(table, stamp)),
+    }
+}
+
+fn acquire(table: &Table, command: Acquire, stamp: &Stamp) -> Result<Decided, Rejection> {
+    let Acquire { name, ttl_ms, wait_ms } = command;
+    let ttl_ms = checked_ttl(ttl_ms, limits::HOLD_TTL_MS_DEFAULT)?;
+    let wait_ms = within("wait_ms", wait_ms, 0, (0, limits::WAIT_MS_MAX))?;
+    let holder = stamp.agent.clone();
+    if table.hold(&name).is_none() {
+        let all = ("locks held in this workspace", table.held(), limits::LOCKS_MAX);
+        check_counts(table, &holder, all)?;
+        let token = stamp.token();
+        let event = Event::Acquired { name: name.clone(), holder, token, ttl_ms, wait: None };
+        return Ok(Decided { events: vec![event], about: About::Hold(name) });
+    }
+    if wait_ms == 0 {
+        return Ok(Decided { events: Vec::new(), about: About::Nothing });
+    }
+    let all = ("calls that wait for a lock", table.waits().len(), limits::WAITS_MAX);
+    check_counts(table, &holder, all)?;
+    let until = stamp.now.after(wait_ms);
+    let event = Event::Queued { name, waiter: holder, wait: stamp.wait(), ttl_ms, until };
+    Ok(Decided { events: vec![event], about: About::Later })
+}
+
+/// Whether there may be one more: of the agent's holds and waits together, since its waits turn
+/// into holds without being asked again; and of what is counted over the workspace.
+fn check_counts(
+    table: &Table,
+    agent: &AgentId,
+    all: (&'static str, usize, usize),
+) -> Result<(), Rejection> {
+    let own = table.held_by(agent) + table.waits_of(agent).count();
+    let own = ("locks that this agent holds or waits for", own, limits::HOLDS_PER_AGENT_MAX);
+    Ok(has_room([own, all])?)
+}
+
+/// The hold, if the token is its own.
+fn held<'a>(table: &'a Table, name: &LockName, token: Token) -> Result<&'a Hold, Rejection> {
+    let hold = table.hold(name);
+    match hold {
+        Some(hold) if hold.token == token => Ok(hold),
+        #[cfg(feature = "planted")]
+        Some(hold) if crate::planted::is("lock.any_token_will_do") => Ok(hold),
+        Some(_) | None => Err(Rejection::StaleToken {
+            name: name.clone(),
+            given: token,
+            hold: hold.cloned().map(Box::new),
+        }),
+    }
+}
+
+fn renew(
+    table: &Table,
+    name: LockName,
+    token: Token,
+    ttl_ms: Option<u64>,
+    stamp: &Stamp,
+) -> Result<Decided, Rejection> {
+    let hold = held(table, &name, token)?;
+    let ttl_ms = checked_ttl(ttl_ms, hold.ttl_ms)?;
+    let is_worth_it = is_worth_renewing(stamp.now, hold.expires_at, hold.ttl_ms, ttl_ms);
+    let renewed = is_worth_it.then(|| Event::Renewed { name: name.clone(), ttl_ms });
+    Ok(Decided { events: renewed.into_iter().collect(), about: About::Hold(name) })
+}
+
+fn release(table: &Table, name: LockName, token: Token) -> Result<Decided, Rejection> {
+    held(table, &name, token)?;
+    let event = Event::Released { name: name.clone(), token };
+    Ok(Decided { events: vec![event], about: About::Lock(name) })
+}
+
+fn hand_over(table: &Table, name: &LockName, stamp: &Stamp) -> Decided {
+    let next = table.first_in_line(name).filter(|_| table.hold(name).is_none());
+    let granted = next.map(|waiter| Event::Acquired {
+        name: name.clone(),
+        holder: waiter.wait.agent.clone(),
+        token: stamp.token(),
+        ttl_ms: waiter.ttl_ms,
+        wait: Some(waiter.wait.id),
+    });
+    done(granted.into_iter().collect())
+}
+
+fn let_go(table: &Table, agent: &AgentId) -> Decided {
+    // The waits first: nothing may be handed over to someone whose session has ended.
+    let waits = table.waits_of(agent).map(|waiter| gave_up(waiter, Left::SessionEnded));
+    #[cfg(feature = "planted")]
+    let waits = waits.filter(|_| !crate::planted::is("lock.ended_session_waits"));
+    let holds = table.holds_of(agent);
+    let holds = holds.map(|hold| Event::Dropped { name: hold.name.clone(), token: hold.token });
+    done(waits.chain(holds).collect())
+}
+
+fn gave_up(waiter: &Waiter, left: Left) -> Event {
+    let wait = &waiter.wait;
+    Event::GaveUp { name: waiter.name.clone(), waiter: wait.agent.clone(), wait: wait.id, left }
+}
+
+fn give_up(table: &Table, wait: WaitId) -> Decided {
+    let waiter = table.waiter(wait);
+    done(waiter.map(|waiter| gave_up(waiter, Left::Gone)).into_iter().collect())
+}
+
+fn expire(table: &Table, stamp: &Stamp) -> Decided {
+    let most = limits::EXPIRIES_PER_BATCH_MAX;
+    // The waits first, for the same reason: nobody is granted what they no longer wait for.
+    let now = stamp.now;
+    #[cfg(feature = "planted")]
+    let now = if crate::planted::is("lock.impatient") { now.after(20_000) } else { now };
+    let waits = table.overdue_waits(now).map(|waiter| gave_up(waiter, Left::Timeout));
+    let holds = table.overdue_holds(stamp.now);
+    let holds = holds.map(|hold| Event::Expired { name: hold.name.clone(), token: hold.token });
+    done(waits.chain(holds).take(most).collect())
+}
+
+/// What to tell a caller whose wait this event has ended.
+pub fn ending(table: &Table, event: &Event) -> Result<Reply, Rejection> {
+    match event {
+        Event::Acquired { name, .. } => Ok(Reply::Hold(table.hold(name).cloned())),
+        Event::GaveUp { name, waiter, left: Left::SessionEnded, .. } => {
+            Err(Rejection::SessionEnded { name: name.clone(), agent: waiter.clone() })
+        }
+        Event::GaveUp { .. }
+        | Event::Renewed { .. }
+        | Event::Released { .. }
+        | Event::Expired { .. }
+        | Event::Dropped { .. }
+        | Event::Queued { .. } => Ok(Reply::Hold(None)),
+    }
+}
+
+/// Answers a question.
+pub fn query(table: &Table, query: &Query) -> Result<Reply, Rejection> {
+    match query {
+        Query::Get { name } => Ok(Reply::Lock(table.lock(name))),
+        Query::List { limit, cursor } => {
+            let range = (1, limits::PAGE_MAX as u64);
+            let limit = within("limit", *limit, limits::PAGE_DEFAULT as u64, range)?;
+            let limit = usize::try_from(limit).expect("pages are small");
+            let mut names: Vec<_> =
+                table.after(cursor.as_ref()).map(|hold| &hold.name).take(limit + 1).collect();
+            let more = names.len() > limit;
+            names.truncate(limit);
+            let cursor = names.last().filter(|_| more).map(|last| (*last).clone());
+            let locks = names.into_iter().map(|name| table.lock(name)).collect();
+            Ok(Reply::Locks { locks, deadlocks: deadlocks(table), cursor })
+        }
+    }
+}
+
+/// Circles of agents each of which waits for the next.
+fn deadlocks(table: &Table) -> Vec<Vec<Link>> {
+    let links = table.waits().filter_map(|waiter| {
+        let hold = table.hold(&waiter.name)?;
+        Some((waiter.wait.agent.clone(), waiter.name.clone(), hold.holder.clone()))
+    });
+    let circles = circles(links.collect());
+    let link = |(agent, waits_for, held_by)| Link { agent, waits_for, held_by };
+    circles.into_iter().map(|circle| circle.into_iter().map(link).collect()).collect()
+}

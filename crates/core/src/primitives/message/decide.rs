@@ -1,0 +1,280 @@
+//! The rules of messages, one function per command.
+
+use super::table::Table;
+use super::vocabulary::{Command, Event, Query, Rejection, Reply};
+use crate::limits;
+use crate::message::requests::{self, answered};
+use crate::message::{Handler, List, Message, Status, mail};
+use crate::names::{AgentId, HandlerName, MessageId};
+use crate::numbers::WaitId;
+use crate::refusal::{has_room, within};
+use crate::space::stamp::Stamp;
+use crate::time::Timestamp;
+use crate::waiting::wait::Left;
+
+/// What messages have to know of agents.
+pub trait Surroundings {
+    /// Since when an agent has its session, if it has one.
+    fn session_since(&self, agent: &AgentId) -> Option<Timestamp>;
+    /// The agents with a session that can do this.
+    fn capable(&self, capability: &str) -> Vec<AgentId>;
+}
+
+/// Events that must happen, and what the answer is about.
+pub struct Decided {
+    /// What happens. Empty means that nothing changes.
+    pub events: Vec<Event>,
+    /// What to answer with, as it is after the events.
+    pub about: About,
+}
+
+/// What an answer is about.
+pub enum About {
+    /// A message.
+    Message(MessageId),
+    /// What was received.
+    Received(Vec<MessageId>),
+    /// This.
+    Reply(Box<Reply>),
+    /// Somebody who answers for a handler.
+    Handler(HandlerName, AgentId),
+    /// The call waits: it is answered later.
+    Later,
+    /// Nobody asked.
+    Done,
+}
+
+impl About {
+    /// What to tell the caller; nothing yet if the call waits.
+    pub fn reply(self, table: &Table) -> Option<Reply> {
+        let shown = |id: &MessageId| {
+            let message = table.get(id).expect("only known messages are answered with");
+            Message::clone(message)
+        };
+        Some(match self {
+            Self::Message(id) => Reply::Message(Box::new(shown(&id))),
+            Self::Received(ids) => Reply::Received { messages: ids.iter().map(shown).collect() },
+            Self::Reply(reply) => *reply,
+            Self::Handler(handler, agent) => {
+                let found = table.desks().handler(&handler, &agent);
+                Reply::Handler(found.expect("it was just registered").clone())
+            }
+            Self::Later => return None,
+            Self::Done => Reply::Done,
+        })
+    }
+}
+
+/// Events that nobody asked for.
+pub(crate) fn done(events: Vec<Event>) -> Decided {
+    Decided { events, about: About::Done }
+}
+
+/// Decides a command against the table as it is.
+pub fn decide(
+    table: &Table,
+    around: &impl Surroundings,
+    command: Command,
+    stamp: &Stamp,
+) -> Result<Decided, Rejection> {
+    match command {
+        Command::Send(send) => mail::send(table, send, stamp),
+        Command::Request(request) => requests::request(table, around, request, stamp),
+        Command::Reply(respond) => requests::reply(table, respond, stamp),
+        Command::Receive(receive) => mail::receive(table, &receive, stamp),
+        Command::Ack(ack) => mail::ack(table, ack, stamp),
+        Command::Requeue { message } => mail::requeue(table, message, stamp),
+        Command::Register { handler } => register(table, around, handler, stamp),
+        Command::Remove { handler } => remove(table, handler, stamp),
+        Command::Deliver { to } => Ok(mail::deliver(table, &to, stamp)),
+        Command::LetGo { agent } => Ok(let_go(table, around, &agent)),
+        Command::GiveUp { wait } => Ok(give_up(table, wait)),
+        Command::Expire => Ok(expire(table, stamp)),
+    }
+}
+
+fn register(
+    table: &Table,
+    around: &impl Surroundings,
+    handler: HandlerName,
+    stamp: &Stamp,
+) -> Result<Decided, Rejection> {
+    let caller = stamp.agent.clone();
+    if around.session_since(&caller).is_none() {
+        return Err(Rejection::NoSession { caller });
+    }
+    let about = About::Handler(handler.clone(), caller.clone());
+    if table.desks().handler(&handler, &caller).is_some() {
+        return Ok(Decided { events: Vec::new(), about });
+    }
+    has_room([
+        (
+            "handlers of this agent",
+            table.desks().of_agent(&caller).count(),
+            limits::HANDLERS_PER_AGENT_MAX,
+        ),
+        (
+            "agents that answer for this handler",
+            table.desks().of(&handler).take(limits::HANDLERS_PER_NAME_MAX).count(),
+            limits::HANDLERS_PER_NAME_MAX,
+        ),
+    ])?;
+    Ok(Decided { events: vec![Event::HandlerAdded { handler, holder: caller }], about })
+}
+
+fn remove(table: &Table, handler: HandlerName, stamp: &Stamp) -> Result<Decided, Rejection> {
+    let caller = stamp.agent.clone();
+    let Some(found) = table.desks().handler(&handler, &caller).cloned() else {
+        return Err(Rejection::NoSuchHandler { handler, caller });
+    };
+    let about = About::Reply(Box::new(Reply::Handler(found)));
+    Ok(Decided { events: vec![Event::HandlerRemoved { handler, holder: caller }], about })
+}
+
+/// What it held is delivered again when its time comes; only requests cannot wait for that.
+fn let_go(table: &Table, around: &impl Surroundings, agent: &AgentId) -> Decided {
+    let waits = table.receivers().of_agent(agent).map(|waiter| Event::GaveUp {
+        wait: waiter.wait.id,
+        receiver: agent.clone(),
+        left: Left::SessionEnded,
+        message: None,
+    });
+    let holder = agent.clone();
+    let gone = table.desks().of_agent(agent).next().map(|_| Event::HandlersGone { holder });
+    let requests = table.shelf().requests(agent);
+    let passed_on = requests::passed_on(table, around, requests, agent);
+    done(waits.chain(gone).chain(passed_on).collect())
+}
+
+fn give_up(table: &Table, wait: WaitId) -> Decided {
+    let receiver = table.receivers().get(wait).map(|waiter| (&waiter.wait, None));
+    let requester = table.requesters().get(wait);
+    let requester = requester.map(|waiter| (&waiter.wait, Some(waiter.name.clone())));
+    let event = receiver.or(requester).map(|(waiter, message)| Event::GaveUp {
+        wait,
+        receiver: waiter.agent.clone(),
+        left: Left::Gone,
+        message,
+    });
+    done(event.into_iter().collect())
+}
+
+fn expire(table: &Table, stamp: &Stamp) -> Decided {
+    let now = stamp.now;
+    // The waits first: nobody is given what they no longer wait for.
+    let waits = table.receivers().overdue(now).map(|waiter| Event::GaveUp {
+        wait: waiter.wait.id,
+        receiver: waiter.wait.agent.clone(),
+        left: Left::Timeout,
+        message: None,
+    });
+    // What waits again may go to a call whose answer has to be kept, and all must fit into a batch.
+    let mut bytes = 0;
+    let messages = table.shelf().due(now).take_while(|message| {
+        bytes += message.bytes();
+        bytes == message.bytes() || bytes <= limits::READY_BYTES_MAX
+    });
+    let messages = messages.map(|message| mail::overdue(table, message, now));
+    done(waits.chain(messages).take(limits::EXPIRIES_PER_BATCH_MAX).collect())
+}
+
+/// What to tell a caller whose wait this event has ended.
+pub fn ending(table: &Table, event: &Event) -> Result<Reply, Rejection> {
+    match event {
+        Event::Delivered { message, .. } => {
+            let message = table.get(message).expect("it was just delivered");
+            Ok(Reply::Received { messages: vec![Message::clone(message)] })
+        }
+        Event::Replied { message, .. } => {
+            answered(table.get(message).expect("it was just answered"))
+        }
+        Event::TimedOut { message, to, .. } => {
+            Err(Rejection::TimedOut { request: message.clone(), handler: to.clone() })
+        }
+        Event::Lost { message, to, .. } => {
+            Err(Rejection::HandlerLost { request: message.clone(), handler: to.clone() })
+        }
+        Event::GaveUp { left: Left::SessionEnded, receiver, .. } => {
+            Err(Rejection::SessionEnded { agent: receiver.clone() })
+        }
+        Event::GaveUp { left: Left::Timeout | Left::Gone, .. }
+        | Event::Sent(_)
+        | Event::Returned { .. }
+        | Event::Acked { .. }
+        | Event::Died { .. }
+        | Event::Expired { .. }
+        | Event::Requeued { .. }
+        | Event::Rerouted { .. }
+        | Event::Rejoined { .. }
+        | Event::Queued { .. }
+        | Event::HandlerAdded { .. }
+        | Event::HandlerRemoved { .. }
+        | Event::HandlersGone { .. } => Ok(Reply::Received { messages: Vec::new() }),
+    }
+}
+
+/// Answers a question.
+pub fn query(table: &Table, query: &Query) -> Result<Reply, Rejection> {
+    match query {
+        Query::Get { message } => {
+            let found = mail::known(table, message)?;
+            Ok(Reply::Message(Box::new(found.clone())))
+        }
+        Query::List(query) => list(table, query),
+        Query::Handlers { handler, limit, cursor } => {
+            handlers(table, handler.as_ref(), *limit, cursor.as_deref())
+        }
+    }
+}
+
+fn list(table: &Table, query: &List) -> Result<Reply, Rejection> {
+    let List { agent, status, thread, limit, cursor } = query;
+    let usual = limits::PAGE_DEFAULT as u64;
+    let limit = within("limit", *limit, usual, (1, limits::PAGE_MAX as u64))?;
+    let wanted = |message: &Message| {
+        status.is_none_or(|status: Status| message.status == status)
+            && thread.as_ref().is_none_or(|thread| message.thread == *thread)
+    };
+    let (mut messages, mut bytes, mut next) = (Vec::new(), 0, None);
+    for (examined, message) in table.shelf().after(agent.as_ref(), cursor.as_ref()).enumerate() {
+        let is_full = messages.len() as u64 == limit || bytes > limits::PAGE_BYTES_MAX;
+        if is_full && wanted(message) {
+            next = messages.last().map(|last: &Message| last.id.clone());
+            break;
+        }
+        if wanted(message) {
+            bytes += message.bytes();
+            messages.push(message.clone());
+        }
+        if examined == limits::TASKS_EXAMINED_MAX {
+            next = Some(message.id.clone());
+            break;
+        }
+    }
+    Ok(Reply::Messages { messages, cursor: next })
+}
+
+fn handlers(
+    table: &Table,
+    handler: Option<&HandlerName>,
+    limit: Option<u64>,
+    cursor: Option<&str>,
+) -> Result<Reply, Rejection> {
+    let range = (1, limits::PAGE_MAX as u64);
+    let limit = within("limit", limit, limits::PAGE_DEFAULT as u64, range)?;
+    let limit = usize::try_from(limit).expect("pages are small");
+    let is_after = |found: &&Handler| {
+        let Some((name, agent)) = cursor.and_then(|cursor| cursor.split_once('/')) else {
+            return true;
+        };
+        (found.handler.as_str(), found.agent.as_str()) > (name, agent)
+    };
+    let is_wanted = |found: &&Handler| handler.is_none_or(|name| found.handler == *name);
+    let found = table.desks().handlers().filter(is_wanted).filter(is_after);
+    let mut handlers: Vec<Handler> = found.take(limit + 1).cloned().collect();
+    let more = handlers.len() > limit;
+    handlers.truncate(limit);
+    let last = handlers.last().filter(|_| more);
+    let cursor = last.map(|last| format!("{}/{}", last.handler, last.agent));
+    Ok(Reply::Handlers { handlers, cursor })
+}

@@ -1,0 +1,209 @@
+//! The rules of sending, receiving and acknowledging.
+
+use super::{Message, Status};
+use crate::artifact::is_any_in;
+use crate::limits;
+use crate::message::{About, Ack, Decided, Event, Receive, Rejection, Reply, Send, Sent, Table};
+use crate::names::{AgentId, MessageId};
+use crate::numbers::WaitId;
+use crate::refusal::{bad, has_room, json_fits, within};
+use crate::space::stamp::Stamp;
+use crate::time::Timestamp;
+
+/// One event, and the message it is about.
+pub(crate) fn about(message: MessageId, event: Event) -> Decided {
+    Decided { events: vec![event], about: About::Message(message) }
+}
+
+/// A message that is known.
+pub(crate) fn known<'a>(table: &'a Table, id: &MessageId) -> Result<&'a Message, Rejection> {
+    let found = table.get(id).map(AsRef::as_ref);
+    found.ok_or_else(|| Rejection::NotFound { message: id.clone() })
+}
+
+/// Whether there may be one more message in an inbox, and in the workspace.
+pub(crate) fn check_room(table: &Table, to: &AgentId) -> Result<(), Rejection> {
+    let inbox = table.shelf().inbox(to);
+    let (messages_max, bytes_max) = (limits::INBOX_MESSAGES_MAX, limits::INBOX_BYTES_MAX);
+    if inbox.messages >= messages_max || inbox.bytes >= bytes_max {
+        let (to, messages, bytes) = (to.clone(), inbox.messages, inbox.bytes);
+        return Err(Rejection::InboxFull { to, messages, bytes, messages_max, bytes_max });
+    }
+    let open = table.shelf().open();
+    Ok(has_room([
+        ("messages in this workspace", open.messages, limits::MESSAGES_MAX),
+        ("bytes of messages in this workspace", open.bytes, limits::MESSAGES_BYTES_MAX),
+    ])?)
+}
+
+/// Sends a message.
+pub(crate) fn send(table: &Table, command: Send, stamp: &Stamp) -> Result<Decided, Rejection> {
+    let Send { to, body, thread, reply_to, ttl_ms, traceparent } = command;
+    json_fits("body", Some(&body), limits::VALUE_BYTES_MAX)?;
+    let range = (limits::TTL_MS_MIN, limits::TTL_MS_MAX);
+    within("ttl_ms", ttl_ms, range.0, range)?;
+    check_room(table, &to)?;
+    let expires_at = ttl_ms.map(|ttl_ms| stamp.now.after(ttl_ms));
+    // What was answered may have been forgotten since; its id still begins the conversation.
+    let answered = reply_to.as_ref().map(|id| match table.get(id) {
+        Some(message) => message.thread.clone(),
+        None => id.clone(),
+    });
+    let thread = thread.or(answered);
+    let message = table.fresh_id(stamp.revision);
+    let id = message.clone();
+    let holds = is_any_in([&body]);
+    let sent = Sent {
+        message: id,
+        to,
+        body,
+        holds,
+        thread,
+        reply_to,
+        expires_at,
+        traceparent,
+        request: None,
+    };
+    Ok(about(message, Event::Sent(Box::new(sent))))
+}
+
+/// Gives the caller its oldest mail, or lets it wait.
+pub(crate) fn receive(
+    table: &Table,
+    command: &Receive,
+    stamp: &Stamp,
+) -> Result<Decided, Rejection> {
+    let Receive { agent, wait_ms, limit, redeliver_ms } = command;
+    let receiver = own(agent.as_ref(), stamp)?;
+    let wait_ms = within("wait_ms", *wait_ms, 0, (0, limits::WAIT_MS_MAX))?;
+    let most = limits::RECEIVED_MAX as u64;
+    let limit = within("limit", *limit, limits::PAGE_DEFAULT as u64, (1, most))?;
+    let range = (limits::REDELIVER_MS_MIN, limits::REDELIVER_MS_MAX);
+    let redeliver_ms = within("redeliver_ms", *redeliver_ms, limits::REDELIVER_MS_DEFAULT, range)?;
+    let waits = table.receivers().of_agent(receiver).count();
+    let what = "calls of this agent that wait for mail";
+    has_room([(what, waits, limits::RECEIVES_PER_AGENT_MAX)])?;
+    let mut bytes = 0;
+    let waiting = table.shelf().waiting(receiver).filter(|message| !message.is_over(stamp.now));
+    let waiting = waiting.take(usize::try_from(limit).expect("it is small"));
+    let events = waiting.take_while(|message| {
+        bytes += message.bytes();
+        bytes == message.bytes() || bytes <= limits::PAGE_BYTES_MAX
+    });
+    let events: Vec<Event> =
+        events.map(|message| delivered(message, redeliver_ms, None, stamp.now)).collect();
+    if events.is_empty() && wait_ms > 0 {
+        return queue(table, receiver, wait_ms, redeliver_ms, stamp);
+    }
+    let ids = events.iter().filter_map(Event::message).map(|(_, id)| id.clone()).collect();
+    Ok(Decided { events, about: About::Received(ids) })
+}
+
+fn queue(
+    table: &Table,
+    receiver: &AgentId,
+    wait_ms: u64,
+    redeliver_ms: u64,
+    stamp: &Stamp,
+) -> Result<Decided, Rejection> {
+    let waits = table.receivers().all().len();
+    has_room([("calls that wait for mail", waits, limits::WAITS_MAX)])?;
+    let (wait, until) = (stamp.wait(), stamp.now.after(wait_ms));
+    let queued = Event::Queued { wait, receiver: receiver.clone(), until, redeliver_ms };
+    Ok(Decided { events: vec![queued], about: About::Later })
+}
+
+/// The caller, who may also have been named.
+fn own<'a>(named: Option<&AgentId>, stamp: &'a Stamp) -> Result<&'a AgentId, Rejection> {
+    match named {
+        Some(owner) if *owner != stamp.agent => {
+            Err(Rejection::NotYours { owner: owner.clone(), caller: stamp.agent.clone() })
+        }
+        Some(_) | None => Ok(&stamp.agent),
+    }
+}
+
+/// A request is delivered once: how its handler fares is known by its session.
+fn delivered(message: &Message, redeliver_ms: u64, wait: Option<WaitId>, now: Timestamp) -> Event {
+    let deadline = message.request.as_ref().map(|asked| asked.deadline);
+    let until = deadline.unwrap_or_else(|| now.after(redeliver_ms));
+    Event::Delivered { message: message.id.clone(), to: message.to.clone(), until, wait }
+}
+
+/// Gives the oldest mail of an agent to its call that has waited longest.
+pub(crate) fn deliver(table: &Table, to: &AgentId, stamp: &Stamp) -> Decided {
+    let waiter = table.receivers().of(to).next();
+    let message = table.next_for(to, stamp.now);
+    let event = waiter.zip(message).map(|(waiter, message)| {
+        delivered(message, waiter.ttl_ms, Some(waiter.wait.id), stamp.now)
+    });
+    Decided { events: event.into_iter().collect(), about: About::Done }
+}
+
+/// Acknowledges mail.
+pub(crate) fn ack(table: &Table, command: Ack, stamp: &Stamp) -> Result<Decided, Rejection> {
+    let Ack { agent, message, messages } = command;
+    let caller = own(agent.as_ref(), stamp)?;
+    let ids: Vec<MessageId> = message.into_iter().chain(messages).collect();
+    if ids.is_empty() || ids.len() > limits::RECEIVED_MAX {
+        let reason = format!("name 1 to {} of them, not {}", limits::RECEIVED_MAX, ids.len());
+        return Err(bad("messages", reason).into());
+    }
+    let mut events: Vec<Event> = Vec::new();
+    for id in &ids {
+        let found = known(table, id)?;
+        if found.to != *caller {
+            let (owner, caller) = (found.to.clone(), caller.clone());
+            return Err(Rejection::NotYours { owner, caller });
+        }
+        if found.request.is_some() && found.status.is_open() {
+            return Err(wrong_status(found, "acknowledged: answer the request"));
+        }
+        // Whoever acknowledges twice, or what is over anyhow, has what it wants.
+        let is_new = matches!(found.status, Status::Waiting | Status::Delivered | Status::Dead);
+        let acked = Event::Acked { message: id.clone(), to: found.to.clone() };
+        if is_new && !events.contains(&acked) {
+            events.push(acked);
+        }
+    }
+    #[cfg(feature = "planted")]
+    if crate::planted::is("message.ack_forgotten") {
+        events.clear();
+    }
+    Ok(Decided { events, about: About::Reply(Box::new(Reply::Acked { messages: ids })) })
+}
+
+pub(crate) fn wrong_status(message: &Message, what: &'static str) -> Rejection {
+    Rejection::WrongStatus { message: message.id.clone(), status: message.status, what }
+}
+
+/// Delivers a dead message again.
+pub(crate) fn requeue(table: &Table, id: MessageId, stamp: &Stamp) -> Result<Decided, Rejection> {
+    let message = known(table, &id)?;
+    if message.to != stamp.agent {
+        let (owner, caller) = (message.to.clone(), stamp.agent.clone());
+        return Err(Rejection::NotYours { owner, caller });
+    }
+    if message.status != Status::Dead {
+        return Err(wrong_status(message, "delivered again"));
+    }
+    check_room(table, &message.to)?;
+    let to = message.to.clone();
+    Ok(about(id.clone(), Event::Requeued { message: id, to }))
+}
+
+/// What becomes of a message whose moment has come.
+pub(crate) fn overdue(table: &Table, message: &Message, now: Timestamp) -> Event {
+    let (id, to) = (message.id.clone(), message.to.clone());
+    if message.request.is_some() {
+        let wait = table.requesters().of(&id).next().map(|waiter| waiter.wait.id);
+        return Event::TimedOut { message: id, to, wait };
+    }
+    if message.is_over(now) {
+        return Event::Expired { message: id, to };
+    }
+    if message.deliveries >= limits::DELIVERIES_MAX {
+        return Event::Died { message: id, to };
+    }
+    Event::Returned { message: id, to }
+}

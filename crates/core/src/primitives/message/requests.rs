@@ -1,0 +1,207 @@
+//! The rules of requests and their replies.
+
+use std::collections::BTreeMap;
+
+use super::mail::{about, check_room, known, wrong_status};
+use super::{Address, Given, Message, Status};
+use crate::artifact::is_any_in;
+use crate::limits;
+use crate::message::{
+    About, Answered, Decided, Event, Failed, Rejection, Reply, Request, Requested, Respond, Sent,
+    Surroundings, Table,
+};
+use crate::names::AgentId;
+use crate::refusal::{bad, json_fits, within};
+use crate::space::stamp::Stamp;
+
+/// Sends a request to whoever handles it, and lets the caller wait.
+pub(crate) fn request(
+    table: &Table,
+    around: &impl Surroundings,
+    command: Request,
+    stamp: &Stamp,
+) -> Result<Decided, Rejection> {
+    let Request { to: address, body, timeout_ms, traceparent } = command;
+    let range = (1, limits::WAIT_MS_MAX);
+    let timeout_ms = within("timeout_ms", timeout_ms, limits::REQUEST_MS_DEFAULT, range)?;
+    json_fits("body", Some(&body), limits::REQUEST_BYTES_MAX)?;
+    if let Some(reason) = address.problem() {
+        return Err(bad("to", reason).into());
+    }
+    if let Some(decided) = repeated(table, &address, &body, stamp) {
+        return decided;
+    }
+    let Some(to) = route(table, around, &address, None) else {
+        return Err(Rejection::NoHandler { to: address });
+    };
+    check_room(table, &to)?;
+    check_desk(table, &to)?;
+    let message = table.fresh_id(stamp.revision);
+    let (deadline, key) = (stamp.now.after(timeout_ms), stamp.key.clone());
+    let request = Some(Requested { address, deadline, wait: stamp.wait(), key });
+    let holds = is_any_in([&body]);
+    let (thread, reply_to, expires_at) = (None, None, None);
+    let sent =
+        Sent { message, to, body, holds, thread, reply_to, expires_at, traceparent, request };
+    Ok(Decided { events: vec![Event::Sent(Box::new(sent))], about: About::Later })
+}
+
+/// The same request under the same key was made before, and its caller was gone for a while.
+fn repeated(
+    table: &Table,
+    address: &Address,
+    body: &crate::json::Json,
+    stamp: &Stamp,
+) -> Option<Result<Decided, Rejection>> {
+    let key = stamp.key.as_ref()?;
+    let message = table.shelf().keyed(&stamp.agent, key)?;
+    let asked = message.request.as_ref()?;
+    if asked.address != *address || message.body != *body {
+        return None;
+    }
+    let too_late = || {
+        let (request, handler) = (message.id.clone(), message.to.clone());
+        Some(Err(Rejection::TimedOut { request, handler }))
+    };
+    match message.status {
+        // That its time is over is so before it is written down.
+        Status::Waiting | Status::Delivered if asked.deadline <= stamp.now => too_late(),
+        Status::Waiting | Status::Delivered => {
+            let (id, to) = (message.id.clone(), message.to.clone());
+            let (requester, wait) = (stamp.agent.clone(), stamp.wait());
+            let event = Event::Rejoined { message: id, to, requester, wait };
+            Some(Ok(Decided { events: vec![event], about: About::Later }))
+        }
+        Status::Replied => {
+            let told = answered(message);
+            let about = |reply| About::Reply(Box::new(reply));
+            Some(told.map(|reply| Decided { events: Vec::new(), about: about(reply) }))
+        }
+        Status::TimedOut => too_late(),
+        Status::Dead | Status::Acked | Status::Expired | Status::Lost => None,
+    }
+}
+
+/// What whoever asked is told of the answer.
+pub(crate) fn answered(message: &Message) -> Result<Reply, Rejection> {
+    let given = message.request.as_ref().and_then(|asked| asked.answer.as_ref());
+    let Given { body, error } = given.expect("it was answered");
+    let (request, from) = (message.id.clone(), message.to.clone());
+    match (body, error) {
+        (_, Some(error)) => {
+            let error = error.clone();
+            Err(Rejection::HandlerFailed(Failed { request, handler: from, error }))
+        }
+        (Some(body), None) => Ok(Reply::Replied(Answered { request, body: body.clone(), from })),
+        (None, None) => unreachable!("an answer has a body or an error"),
+    }
+}
+
+/// Whoever dies leaves so much to others, in one batch, and no more.
+fn check_desk(table: &Table, to: &AgentId) -> Result<(), Rejection> {
+    let (messages_max, bytes_max) =
+        (limits::REQUESTS_PER_AGENT_MAX, limits::REQUESTS_BYTES_PER_AGENT_MAX);
+    let sizes = table.shelf().requests(to).map(Message::bytes);
+    let (messages, bytes) = sizes.fold((0, 0), |(count, sum), bytes| (count + 1, sum + bytes));
+    if messages >= messages_max || bytes >= bytes_max {
+        let to = to.clone();
+        return Err(Rejection::InboxFull { to, messages, bytes, messages_max, bytes_max });
+    }
+    Ok(())
+}
+
+/// Who shall answer: of those who handle it, whose turn is longest ago.
+fn route(
+    table: &Table,
+    around: &impl Surroundings,
+    address: &Address,
+    gone: Option<&AgentId>,
+) -> Option<AgentId> {
+    let is_there = |agent: &&AgentId| gone != Some(*agent);
+    match address {
+        Address::Agent(agent) => {
+            Some(agent).filter(is_there).filter(|it| listens(table, around, it)).cloned()
+        }
+        Address::Handler { handler } => {
+            let agents = table.desks().of(handler).map(|handler| &handler.agent);
+            table.desks().next(agents.filter(is_there)).cloned()
+        }
+        Address::Capability { capability } => {
+            let agents = around.capable(capability);
+            let able = agents.iter().filter(is_there).filter(|it| listens(table, around, it));
+            table.desks().next(able).cloned()
+        }
+    }
+}
+
+/// Whether an agent will see a request: it waits for mail, or has asked for it in this session, or
+/// answers for some handler.
+fn listens(table: &Table, around: &impl Surroundings, agent: &AgentId) -> bool {
+    if table.receivers().of(agent).next().is_some() {
+        return true;
+    }
+    let Some(since) = around.session_since(agent) else { return false };
+    let heard = table.desks().listener(agent).map(|listener| listener.heard_at);
+    heard.is_some_and(|moment| moment >= since) || table.desks().of_agent(agent).next().is_some()
+}
+
+/// What becomes of the requests of an agent that is gone. Each goes to whoever comes next, and
+/// nobody gets more of them than fit on a desk.
+pub(crate) fn passed_on<'a>(
+    table: &'a Table,
+    around: &impl Surroundings,
+    requests: impl Iterator<Item = &'a Message>,
+    gone: &AgentId,
+) -> Vec<Event> {
+    let mut given: BTreeMap<AgentId, usize> = BTreeMap::new();
+    let passed = requests.map(|message| {
+        let asked = message.request.as_ref().expect("these are requests");
+        let next = route(table, around, &asked.address, Some(gone)).filter(|next| {
+            let count = given.entry(next.clone()).or_default();
+            *count += 1;
+            let there = table.shelf().requests(next).count();
+            there + *count <= limits::REQUESTS_PER_AGENT_MAX
+        });
+        let (id, to) = (message.id.clone(), message.to.clone());
+        match next {
+            Some(next) => Event::Rerouted { message: id, to, next },
+            None => {
+                let wait = table.requesters().of(&id).next().map(|waiter| waiter.wait.id);
+                Event::Lost { message: id, to, wait }
+            }
+        }
+    });
+    passed.collect()
+}
+
+/// Answers a request.
+pub(crate) fn reply(table: &Table, command: Respond, stamp: &Stamp) -> Result<Decided, Rejection> {
+    let Respond { request: id, body, error } = command;
+    if body.is_some() == error.is_some() {
+        return Err(bad("body", "give either a body or an error").into());
+    }
+    for (field, json) in [("body", &body), ("error", &error)] {
+        json_fits(field, json.as_ref(), limits::VALUE_BYTES_MAX)?;
+    }
+    let message = known(table, &id)?;
+    let Some(asked) = &message.request else {
+        return Err(wrong_status(message, "answered: it is no request"));
+    };
+    if message.to != stamp.agent {
+        let (owner, caller) = (message.to.clone(), stamp.agent.clone());
+        return Err(Rejection::NotYours { owner, caller });
+    }
+    #[cfg(feature = "planted")]
+    let is_late = asked.deadline <= stamp.now && !crate::planted::is("message.late_reply_counts");
+    #[cfg(not(feature = "planted"))]
+    let is_late = asked.deadline <= stamp.now;
+    match message.status {
+        Status::Replied => return Err(Rejection::AlreadyReplied { request: id }),
+        Status::Waiting | Status::Delivered if !is_late => {}
+        status => return Err(Rejection::TooLate { request: id, status }),
+    }
+    let wait = table.requesters().of(&id).next().map(|waiter| waiter.wait.id);
+    let holds = is_any_in(body.iter().chain(&error));
+    let (to, answer) = (message.to.clone(), Given { body, error });
+    Ok(about(id.clone(), Event::Replied { message: id, to, answer, holds, wait }))
+}

@@ -1,0 +1,388 @@
+//! The facts about messages.
+
+use std::sync::Arc;
+
+use super::vocabulary::{Event, Sent};
+use crate::message::{Asked, Desks, Facts, Handler, Listener, Message, Seat, Shelf, Status};
+use crate::names::{AgentId, HandlerName, MessageId};
+use crate::numbers::{Revision, WaitId};
+use crate::space::batch::Moment;
+use crate::time::Timestamp;
+use crate::waiting::wait::Wait;
+use crate::waiting::wait_queue::{Lines, Waiter};
+
+/// Every message of a workspace, who waits for one, and who answers. Changes only by
+/// [`Table::evolve`], [`Table::undo`] and [`Table::trim`].
+#[derive(Default)]
+pub struct Table {
+    shelf: Shelf,
+    desks: Desks,
+    receivers: Lines<AgentId>,
+    requesters: Lines<MessageId>,
+    // How many the latest revision that sent any has sent: the rest of their ids follows.
+    latest: (Revision, usize),
+}
+
+/// How to take back one change.
+#[derive(Default)]
+pub struct Undo {
+    message: Option<(MessageId, Option<Arc<Message>>)>,
+    receiver: Option<(WaitId, Option<Waiter<AgentId>>)>,
+    requester: Option<(WaitId, Option<Waiter<MessageId>>)>,
+    listener: Seat<AgentId, Listener>,
+    handlers: Vec<((HandlerName, AgentId), Option<Handler>)>,
+    latest: (Revision, usize),
+    turns: u64,
+}
+
+impl Table {
+    /// Applies a fact. Total: whatever `decide` can produce applies.
+    pub fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Undo {
+        let mut undo = Undo { latest: self.latest, turns: self.desks.turns(), ..Undo::default() };
+        self.evolve_desks(event, moment, &mut undo);
+        self.evolve_waits(event, moment, &mut undo);
+        if let Some((_, id)) = event.message() {
+            let after = match self.shelf.get(id) {
+                Some(before) => changed(before, event, moment),
+                None => {
+                    let is_next = self.latest.0 == moment.revision;
+                    let number = if is_next { self.latest.1 + 1 } else { 1 };
+                    self.latest = (moment.revision, number);
+                    sent(event, moment)
+                }
+            };
+            undo.message = Some((id.clone(), self.shelf.replace(id, Some(Arc::new(after)))));
+        }
+        undo
+    }
+
+    /// Takes back one change; the latest must be taken back first.
+    pub fn undo(&mut self, undo: Undo) {
+        let Undo { message, receiver, requester, listener, handlers, latest, turns } = undo;
+        if let Some((id, before)) = message {
+            self.shelf.replace(&id, before);
+        }
+        if let Some((id, before)) = receiver {
+            self.receivers.replace(id, before);
+        }
+        if let Some((id, before)) = requester {
+            self.requesters.replace(id, before);
+        }
+        for ((handler, agent), before) in handlers {
+            self.desks.replace_handler(&handler, &agent, before);
+        }
+        if let Some((agent, before)) = listener {
+            self.desks.replace_listener(&agent, before);
+        }
+        self.desks.set_turns(turns);
+        self.latest = latest;
+    }
+
+    fn evolve_desks(&mut self, event: &Event, moment: &Moment<'_>, undo: &mut Undo) {
+        match event {
+            Event::Queued { receiver, .. } | Event::Delivered { to: receiver, .. } => {
+                let before = self.desks.listener(receiver).unwrap_or_default();
+                let after = Listener { heard_at: moment.time, ..before };
+                let before = self.desks.replace_listener(receiver, Some(after));
+                undo.listener = Some((receiver.clone(), before));
+            }
+            Event::Sent(sent) if sent.request.is_some() => self.give_turn(&sent.to, undo),
+            Event::Rerouted { next, .. } => self.give_turn(next, undo),
+            Event::HandlerAdded { handler, holder } => {
+                let (name, agent, since) = (handler.clone(), holder.clone(), moment.time);
+                let after = Handler { handler: name.clone(), agent: agent.clone(), since };
+                let before = self.desks.replace_handler(handler, holder, Some(after));
+                undo.handlers.push(((name, agent), before));
+            }
+            Event::HandlerRemoved { handler, holder } => {
+                let before = self.desks.replace_handler(handler, holder, None);
+                undo.handlers.push(((handler.clone(), holder.clone()), before));
+            }
+            Event::HandlersGone { holder } => {
+                let names: Vec<HandlerName> = self.desks.of_agent(holder).cloned().collect();
+                for name in names {
+                    let before = self.desks.replace_handler(&name, holder, None);
+                    undo.handlers.push(((name, holder.clone()), before));
+                }
+            }
+            Event::Sent(_)
+            | Event::Returned { .. }
+            | Event::Acked { .. }
+            | Event::Died { .. }
+            | Event::Expired { .. }
+            | Event::Requeued { .. }
+            | Event::Replied { .. }
+            | Event::TimedOut { .. }
+            | Event::Lost { .. }
+            | Event::Rejoined { .. }
+            | Event::GaveUp { .. } => {}
+        }
+    }
+
+    /// Notes that an agent was given a request.
+    fn give_turn(&mut self, agent: &AgentId, undo: &mut Undo) {
+        let turn = self.desks.turns() + 1;
+        self.desks.set_turns(turn);
+        let before = self.desks.listener(agent).unwrap_or_default();
+        let before = self.desks.replace_listener(agent, Some(Listener { turn, ..before }));
+        undo.listener = Some((agent.clone(), before));
+    }
+
+    fn evolve_waits(&mut self, event: &Event, moment: &Moment<'_>, undo: &mut Undo) {
+        match event {
+            Event::Queued { wait, receiver, until, redeliver_ms } => {
+                let (agent, since, until) = (receiver.clone(), moment.time, *until);
+                let there = Wait { id: *wait, agent, since, until };
+                let waiter = Waiter { name: receiver.clone(), wait: there, ttl_ms: *redeliver_ms };
+                undo.receiver = Some((*wait, self.receivers.replace(*wait, Some(waiter))));
+            }
+            Event::Delivered { wait: Some(wait), .. }
+            | Event::GaveUp { wait, message: None, .. } => {
+                undo.receiver = Some((*wait, self.receivers.replace(*wait, None)));
+            }
+            Event::Sent(sent) => {
+                if let Some(asked) = &sent.request {
+                    let (wait, until) = (asked.wait, asked.deadline);
+                    let requester = moment.agent;
+                    self.begin_wait(wait, &sent.message, requester, until, moment, undo);
+                }
+            }
+            Event::Rejoined { message, requester, wait, .. } => {
+                let asked = self.shelf.get(message).and_then(|it| it.request.as_ref());
+                let until = asked.expect("only requests are repeated").deadline;
+                self.begin_wait(*wait, message, requester, until, moment, undo);
+            }
+            Event::Replied { wait: Some(wait), .. }
+            | Event::TimedOut { wait: Some(wait), .. }
+            | Event::Lost { wait: Some(wait), .. }
+            | Event::GaveUp { wait, message: Some(_), .. } => {
+                undo.requester = Some((*wait, self.requesters.replace(*wait, None)));
+            }
+            Event::Delivered { wait: None, .. }
+            | Event::Replied { wait: None, .. }
+            | Event::TimedOut { wait: None, .. }
+            | Event::Lost { wait: None, .. }
+            | Event::Returned { .. }
+            | Event::Acked { .. }
+            | Event::Died { .. }
+            | Event::Expired { .. }
+            | Event::Requeued { .. }
+            | Event::Rerouted { .. }
+            | Event::HandlerAdded { .. }
+            | Event::HandlerRemoved { .. }
+            | Event::HandlersGone { .. } => {}
+        }
+    }
+
+    fn begin_wait(
+        &mut self,
+        wait: WaitId,
+        message: &MessageId,
+        requester: &AgentId,
+        until: Timestamp,
+        moment: &Moment<'_>,
+        undo: &mut Undo,
+    ) {
+        let there = Wait { id: wait, agent: requester.clone(), since: moment.time, until };
+        let waiter = Waiter { name: message.clone(), wait: there, ttl_ms: 0 };
+        undo.requester = Some((wait, self.requesters.replace(wait, Some(waiter))));
+    }
+
+    /// Forgets what was long over, if there is too much of it; answers with messages that were.
+    pub fn trim(&mut self) -> Vec<MessageId> {
+        self.desks.trim();
+        self.shelf.trim()
+    }
+
+    /// A message.
+    pub fn get(&self, id: &MessageId) -> Option<&Arc<Message>> {
+        self.shelf.get(id)
+    }
+
+    /// Every known message.
+    pub fn shelf(&self) -> &Shelf {
+        &self.shelf
+    }
+
+    /// Who answers requests.
+    pub fn desks(&self) -> &Desks {
+        &self.desks
+    }
+
+    /// Who waits for mail.
+    pub fn receivers(&self) -> &Lines<AgentId> {
+        &self.receivers
+    }
+
+    /// Who waits for an answer.
+    pub fn requesters(&self) -> &Lines<MessageId> {
+        &self.requesters
+    }
+
+    /// The oldest mail that can be delivered to an agent.
+    pub fn next_for<'a>(&'a self, agent: &'a AgentId, now: Timestamp) -> Option<&'a Message> {
+        let mut waiting = self.shelf.waiting(agent).filter(|message| !message.is_over(now));
+        #[cfg(feature = "planted")]
+        if crate::planted::is("message.newest_first") {
+            return waiting.last();
+        }
+        waiting.next()
+    }
+
+    /// An id that no message has, for one that is sent by this revision.
+    pub fn fresh_id(&self, revision: Revision) -> MessageId {
+        let number = if self.latest.0 == revision { self.latest.1 + 1 } else { 1 };
+        MessageId::of_revision(revision, number)
+    }
+
+    /// Every call that waits here.
+    pub fn waits(&self) -> impl Iterator<Item = WaitId> {
+        let receivers = self.receivers.all().map(|waiter| waiter.wait.id);
+        receivers.chain(self.requesters.all().map(|waiter| waiter.wait.id))
+    }
+
+    /// Whether a call waits here.
+    pub fn is_waiting(&self, wait: WaitId) -> bool {
+        self.receivers.get(wait).is_some() || self.requesters.get(wait).is_some()
+    }
+
+    /// When the engine should next send [`Command::Expire`](super::Command::Expire).
+    pub fn next_deadline(&self) -> Option<Timestamp> {
+        // Whoever waits for an answer waits as long as the request.
+        [self.shelf.next_moment(), self.receivers.next_end()].into_iter().flatten().min()
+    }
+
+    /// The workspace is served again from this moment on.
+    pub fn wake(&mut self, moment: Timestamp) {
+        self.shelf.wake(moment);
+    }
+
+    /// Everything, for a snapshot.
+    pub fn facts(&self) -> Facts {
+        Facts {
+            records: self.shelf.all().map(Arc::clone).collect(),
+            receivers: self.receivers.all().cloned().collect(),
+            requesters: self.requesters.all().cloned().collect(),
+            handlers: self.desks.handlers().cloned().collect(),
+            listeners: self.desks.listeners().map(|(agent, it)| (agent.clone(), *it)).collect(),
+            turns: self.desks.turns(),
+        }
+    }
+
+    /// Puts together what a snapshot holds.
+    pub fn restore(facts: Facts) -> Self {
+        let mut table = Self::default();
+        for message in facts.records {
+            table.shelf.replace(&message.id.clone(), Some(message));
+        }
+        for waiter in facts.receivers {
+            table.receivers.replace(waiter.wait.id, Some(waiter));
+        }
+        for waiter in facts.requesters {
+            table.requesters.replace(waiter.wait.id, Some(waiter));
+        }
+        for handler in facts.handlers {
+            let (name, agent) = (handler.handler.clone(), handler.agent.clone());
+            table.desks.replace_handler(&name, &agent, Some(handler));
+        }
+        for (agent, listener) in facts.listeners {
+            table.desks.replace_listener(&agent, Some(listener));
+        }
+        table.desks.set_turns(facts.turns);
+        table
+    }
+
+    /// Asserts the invariants of the module's story.
+    pub fn check(&self) {
+        self.shelf.check();
+        self.desks.check();
+        self.receivers.check();
+        self.requesters.check();
+        for waiter in self.receivers.all() {
+            let mail = self.next_for(&waiter.name, waiter.wait.since);
+            assert!(mail.is_none(), "nobody waits for mail that is there");
+        }
+        for waiter in self.requesters.all() {
+            let request = self.get(&waiter.name).expect("an open request is known");
+            assert!(request.status.is_open(), "nobody waits for the answer to what is over");
+        }
+    }
+}
+
+/// A message as it begins.
+fn sent(event: &Event, moment: &Moment<'_>) -> Message {
+    let Event::Sent(sent) = event else { panic!("only a known message changes") };
+    let Sent { message, to, body, holds: _, thread, reply_to, expires_at, traceparent, request } =
+        sent.as_ref();
+    let asked = |asked: &super::vocabulary::Requested| Asked {
+        address: asked.address.clone(),
+        deadline: asked.deadline,
+        key: asked.key.clone(),
+        answer: None,
+    };
+    Message {
+        id: message.clone(),
+        from: moment.agent.clone(),
+        to: to.clone(),
+        body: body.clone(),
+        sent_at: moment.time,
+        status: Status::Waiting,
+        thread: thread.as_ref().unwrap_or(message).clone(),
+        reply_to: reply_to.clone(),
+        deliveries: 0,
+        expires_at: *expires_at,
+        traceparent: traceparent.clone(),
+        redeliver_at: None,
+        delivered_at: None,
+        updated_at: moment.time,
+        revision: moment.revision,
+        ended_at: None,
+        request: request.as_ref().map(|it| Box::new(asked(it))),
+    }
+}
+
+/// What an event makes of a message.
+fn changed(before: &Message, event: &Event, moment: &Moment<'_>) -> Message {
+    let (updated_at, revision) = (moment.time, moment.revision);
+    let mut message = Message { redeliver_at: None, updated_at, revision, ..before.clone() };
+    let status = match event {
+        Event::Delivered { until, .. } => {
+            message.deliveries += 1;
+            message.delivered_at = Some(moment.time);
+            message.redeliver_at = Some(*until);
+            Status::Delivered
+        }
+        Event::Returned { .. } => Status::Waiting,
+        Event::Requeued { .. } => {
+            message.deliveries = 0;
+            Status::Waiting
+        }
+        Event::Rerouted { next, .. } => {
+            message.to = next.clone();
+            Status::Waiting
+        }
+        Event::Replied { answer, .. } => {
+            let asked = message.request.as_mut().expect("only requests are answered");
+            asked.answer = Some(answer.clone());
+            Status::Replied
+        }
+        Event::Acked { .. } => Status::Acked,
+        Event::Died { .. } => Status::Dead,
+        Event::Expired { .. } => Status::Expired,
+        Event::TimedOut { .. } => Status::TimedOut,
+        Event::Lost { .. } => Status::Lost,
+        Event::Rejoined { .. } => {
+            message.redeliver_at = before.redeliver_at;
+            before.status
+        }
+        Event::Sent(_)
+        | Event::Queued { .. }
+        | Event::GaveUp { .. }
+        | Event::HandlerAdded { .. }
+        | Event::HandlerRemoved { .. }
+        | Event::HandlersGone { .. } => panic!("a message is sent once"),
+    };
+    message.status = status;
+    message.ended_at = (!status.is_open()).then_some(moment.time);
+    message
+}

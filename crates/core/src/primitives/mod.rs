@@ -1,0 +1,39 @@
+//! The primitives, one folder each, and the sums over all of them.
+//!
+//! | file of a primitive | part |
+//! |---|---|
+//! | `mod.rs` | the story, a drawing of the states, numbered invariants, what is absent |
+//! | `vocabulary.rs` | `Command`, `Query`, `Reply`, `Event`, `Rejection`, as on the wire |
+//! | `decide.rs` | the rules, one function per command |
+//! | `table.rs` | the facts: `evolve`, `undo`, queries, next deadline, `check` |
+//! | `tests.rs` | scenarios as tables of steps |
+//!
+//! Further files are parts of one primitive. Primitives do not import each other, except where the
+//! house rules list it; what follows from one in another is a [`policy`](crate::policy).
+
+pub mod command;
+pub mod event;
+pub mod rejection;
+pub mod reply;
+pub mod transaction;
+
+pub mod agent;
+pub mod artifact;
+pub mod barrier;
+pub mod checkpoint;
+pub mod handoff;
+pub mod join;
+pub mod lock;
+pub mod message;
+pub mod namespace;
+pub mod pipeline;
+pub mod reaction;
+pub mod rule;
+pub mod secret;
+pub mod semaphore;
+pub mod state;
+pub mod stream;
+pub mod task;
+pub mod topic;
+pub mod user_event;
+pub mod workspace;

@@ -1,0 +1,118 @@
+//! The rules of namespaces, one function per command.
+
+use super::table::Table;
+use super::vocabulary::{Command, Event, Query, Rejection, Reply};
+use crate::limits;
+use crate::names::NamespaceName;
+use crate::namespace::rules::Rules;
+use crate::refusal::TooMany;
+
+/// Events that must happen. The answer is the namespace as it is then, unless it is gone.
+pub struct Decided {
+    /// What happens. Empty means that the wish already holds.
+    pub events: Vec<Event>,
+    /// What to answer; the namespace as it is after the events if none is given.
+    pub reply: Option<Reply>,
+}
+
+/// Decides a command against the table as it is.
+pub fn decide(table: &Table, command: Command) -> Result<Decided, Rejection> {
+    match command {
+        Command::Create { name, rules } => create(table, name, rules),
+        Command::Configure { name, rules } => configure(table, name, rules),
+        Command::Delete { name } => delete(table, name),
+        Command::Ensure { name } => ensure(table, name),
+    }
+}
+
+fn create(table: &Table, name: NamespaceName, rules: Rules) -> Result<Decided, Rejection> {
+    if let Some(namespace) = table.get(&name) {
+        return Err(Rejection::Exists { namespace: Box::new(namespace.clone()) });
+    }
+    if table.len() >= limits::NAMESPACES_MAX {
+        return Err(TooMany { what: "namespaces", max: limits::NAMESPACES_MAX }.into());
+    }
+    check_rules(&name, &rules)?;
+    Ok(Decided { events: vec![Event::Created { name, rules }], reply: None })
+}
+
+fn configure(table: &Table, name: NamespaceName, rules: Rules) -> Result<Decided, Rejection> {
+    let Some(namespace) = table.get(&name) else {
+        return Err(Rejection::NotFound { name });
+    };
+    check_rules(&name, &rules)?;
+    check_schema_version(&name, &namespace.rules, &rules)?;
+    let pairs = rules.keys.iter().filter_map(|after| {
+        let same = |before: &&crate::namespace::rules::KeyRules| before.pattern == after.pattern;
+        Some((&namespace.rules.keys.iter().find(same)?.rules, &after.rules))
+    });
+    for (before, after) in pairs {
+        check_schema_version(&name, before, after)?;
+    }
+    Ok(Decided { events: vec![Event::Configured { name, rules }], reply: None })
+}
+
+fn delete(table: &Table, name: NamespaceName) -> Result<Decided, Rejection> {
+    if name == NamespaceName::shared() {
+        return Err(Rejection::Permanent { name });
+    }
+    let Some(namespace) = table.get(&name) else {
+        return Err(Rejection::NotFound { name });
+    };
+    let reply = Some(Reply::Namespace(namespace.clone()));
+    Ok(Decided { events: vec![Event::Deleted { name }], reply })
+}
+
+fn ensure(table: &Table, name: NamespaceName) -> Result<Decided, Rejection> {
+    if table.get(&name).is_some() {
+        return Ok(Decided { events: Vec::new(), reply: Some(Reply::Done) });
+    }
+    create(table, name, Rules::default())
+}
+
+fn check_rules(name: &NamespaceName, rules: &Rules) -> Result<(), Rejection> {
+    match rules.fault() {
+        Some(fault) => Err(Rejection::FaultyRules { name: name.clone(), fault }),
+        None => Ok(()),
+    }
+}
+
+/// Two writers who both change a schema must notice each other: where versions are used, a changed
+/// schema needs a newer one, and none at all counts as 0.
+fn check_schema_version(
+    name: &NamespaceName,
+    before: &Rules,
+    after: &Rules,
+) -> Result<(), Rejection> {
+    let Some(current) = before.schema_version else { return Ok(()) };
+    if after.schema.is_none() && after.schema_version.is_none() {
+        return Ok(());
+    }
+    let given = after.schema_version.unwrap_or_default();
+    if given > current || (given == current && before.schema == after.schema) {
+        return Ok(());
+    }
+    Err(Rejection::OldSchemaVersion { name: name.clone(), given, current })
+}
+
+/// Answers a question.
+pub fn query(table: &Table, query: &Query) -> Result<Reply, Rejection> {
+    match query {
+        Query::Get { name } => match table.get(name) {
+            Some(namespace) => Ok(Reply::Namespace(namespace.clone())),
+            None => Err(Rejection::NotFound { name: name.clone() }),
+        },
+        Query::List { limit, cursor } => {
+            let limit = limit.unwrap_or(limits::PAGE_DEFAULT);
+            if !(1..=limits::PAGE_MAX).contains(&limit) {
+                return Err(Rejection::LimitOutOfRange { given: limit, max: limits::PAGE_MAX });
+            }
+            let mut namespaces: Vec<_> =
+                table.after(cursor.as_ref()).take(limit + 1).cloned().collect();
+            let more = namespaces.len() > limit;
+            namespaces.truncate(limit);
+            let cursor = namespaces.last().filter(|_| more).map(|last| last.name.clone());
+            Ok(Reply::Namespaces { namespaces, cursor })
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Rules about values: what a namespace demands of what is written into it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::limits;
+use crate::names::Key;
+use crate::pattern::Pattern;
+use crate::schema::Schema;
+use crate::state::merge::Merge;
+
+/// What a namespace, or a pattern of its keys, demands of what is written.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, default)]
+pub struct Rules {
+    /// Add, don't overwrite: existing keys only grow, by `append` and `union`.
+    #[serde(skip_serializing_if = "is_false")]
+    pub append_only: bool,
+    /// JSON Schema that every new value must satisfy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Schema>,
+    /// The schema's own version, for readers; only grows while the namespace lives.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schema_version: Option<u32>,
+    /// How a plain `state.set` combines with what is there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merge: Option<Merge>,
+    /// Time to live of entries that do not bring their own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ttl_ms: Option<u64>,
+    /// Largest value in bytes, if smaller than the general limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value_bytes_max: Option<u64>,
+    /// Warn about values that hold objects or lists of objects instead of plain fields.
+    #[serde(skip_serializing_if = "is_false")]
+    pub flat: bool,
+    /// Rules for some keys. The first pattern that matches applies instead of the above.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub keys: Vec<KeyRules>,
+}
+
+/// Rules for the keys that match a pattern.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct KeyRules {
+    /// Which keys.
+    pub pattern: Pattern,
+    /// What is demanded of them.
+    pub rules: Rules,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+impl Rules {
+    /// The rules that hold for this key.
+    pub fn for_key(&self, key: &Key) -> &Rules {
+        let special = self.keys.iter().find(|special| special.pattern.matches(key.as_str()));
+        special.map_or(self, |special| &special.rules)
+    }
+
+    /// Whether nothing at all is demanded.
+    pub fn is_plain(&self) -> bool {
+        let Self { append_only, schema, merge, ttl_ms, value_bytes_max, flat, keys, .. } = self;
+        let demands = [schema.is_some(), merge.is_some(), ttl_ms.is_some(), !keys.is_empty()];
+        !append_only && !flat && value_bytes_max.is_none() && !demands.contains(&true)
+    }
+
+    /// About how many bytes they take in the log, and never fewer.
+    pub(crate) fn weight(&self) -> usize {
+        const FRAME: usize = 128;
+        let schema = self.schema.as_ref().map_or(0, |schema| schema.source().as_bytes().len());
+        let keys = self.keys.iter().map(|special| {
+            let pattern = special.pattern.as_str().len();
+            FRAME + pattern + special.rules.weight()
+        });
+        FRAME + schema + keys.sum::<usize>()
+    }
+
+    /// What is wrong with the rules themselves, as a sentence.
+    pub fn fault(&self) -> Option<String> {
+        if self.keys.len() > limits::KEY_RULES_MAX {
+            return Some(format!("more than {} key patterns", limits::KEY_RULES_MAX));
+        }
+        if let Some(nested) = self.keys.iter().find(|special| !special.rules.keys.is_empty()) {
+            return Some(format!(
+                "the rules for keys `{}` hold rules for keys again",
+                nested.pattern.as_str()
+            ));
+        }
+        let special = self.keys.iter().find_map(|special| special.rules.own_fault());
+        self.own_fault().or(special)
+    }
+
+    fn own_fault(&self) -> Option<String> {
+        let ttl = limits::TTL_MS_MIN..=limits::TTL_MS_MAX;
+        if let Some(given) = self.ttl_ms.filter(|given| !ttl.contains(given)) {
+            return Some(format!(
+                "ttl_ms is {given}, it must be between {} and {}",
+                ttl.start(),
+                ttl.end()
+            ));
+        }
+        let general = limits::VALUE_BYTES_MAX as u64;
+        let given = self.value_bytes_max.filter(|given| *given == 0 || *given > general)?;
+        Some(format!("value_bytes_max is {given}, it must be between 1 and {general}"))
+    }
+}

@@ -1,0 +1,457 @@
+//! The rules of pipelines, one function per command.
+
+use super::table::Table;
+use super::{
+    Command, Create, Created, Design, Event, Heard, List, Moved, Output, Pipeline, Query, Record,
+    Rejection, Reply, StageStatus, Status,
+};
+use crate::json::Json;
+use crate::limits;
+use crate::names::{PipelineName, StageName, TaskId};
+use crate::pipeline::{Budget, Following, Misfit, graph};
+use crate::refusal::{TooLarge, TooMany, fits, has_room, json_fits, text_fits, within};
+use crate::space::batch::Moment;
+use crate::space::stamp::Stamp;
+
+/// What pipelines may know of tasks.
+pub trait Surroundings {
+    /// What there is to hear of a task; none if it is unknown.
+    fn heard(&self, task: &TaskId) -> Option<Heard>;
+    /// How many more tasks there may be.
+    fn room(&self) -> usize;
+    /// Why no task could be made for such a stage.
+    fn objection(&self, design: &Design) -> Option<String>;
+}
+
+/// Events that must happen, and what the answer is about.
+pub struct Decided {
+    /// What happens. Empty means that nothing changes.
+    pub events: Vec<Event>,
+    /// What to answer with, as it is after the events.
+    pub about: About,
+}
+
+/// What an answer is about.
+pub enum About {
+    /// The pipeline.
+    Pipeline(PipelineName),
+    /// One stage of it.
+    Stage(PipelineName, StageName),
+    /// A stage that is done, and what comes next.
+    Moved(PipelineName, StageName),
+    /// The pipeline that was.
+    Gone(Box<Pipeline>),
+    /// Nobody asked.
+    Done,
+}
+
+impl About {
+    /// What to tell the caller.
+    pub fn reply(self, table: &Table) -> Reply {
+        let known = |pipeline: &PipelineName, stage: &StageName| {
+            table.stage(pipeline, stage).expect("only known stages are answered with")
+        };
+        match self {
+            Self::Pipeline(pipeline) => {
+                let record = table.get(&pipeline).expect("only known pipelines are answered with");
+                Reply::Pipeline(Box::new(record.shown()))
+            }
+            Self::Stage(pipeline, stage) => {
+                let (record, stage) = known(&pipeline, &stage);
+                Reply::Stage(Box::new(record.shown_stage(stage, true)))
+            }
+            Self::Moved(pipeline, stage) => {
+                let (record, stage) = known(&pipeline, &stage);
+                let ready = record.in_status(StageStatus::Ready);
+                let next = ready.first().and_then(|stage| record.find(stage));
+                let next = next.map(|stage| record.shown_stage(stage, true));
+                let (stage, status) = (record.shown_stage(stage, false), record.status);
+                Reply::Moved(Box::new(Moved { stage, next, ready, status }))
+            }
+            Self::Gone(pipeline) => Reply::Pipeline(pipeline),
+            Self::Done => Reply::Done,
+        }
+    }
+}
+
+/// Decides a command against the table as it is.
+pub fn decide(
+    table: &Table,
+    around: &impl Surroundings,
+    command: Command,
+    stamp: &Stamp,
+) -> Result<Decided, Rejection> {
+    let desk = Desk { table, around, stamp };
+    match command {
+        Command::Create(command) => desk.create(*command),
+        Command::StartStage { pipeline, stage, input } => desk.start(pipeline, stage, input),
+        Command::CompleteStage { pipeline, stage, output } => {
+            desk.complete(pipeline, stage, output)
+        }
+        Command::FailStage { pipeline, stage, error } => desk.fail(pipeline, stage, error),
+        Command::RetryStage { pipeline, stage } => desk.retry(pipeline, stage),
+        Command::SkipStage { pipeline, stage, reason } => desk.skip(pipeline, stage, reason),
+        Command::Abort { pipeline, reason } => desk.abort(pipeline, reason),
+        Command::Delete { pipeline } => desk.delete(pipeline),
+        Command::Follow => Ok(desk.follow()),
+        Command::Expire => Ok(desk.expire()),
+    }
+}
+
+fn check_reason(reason: Option<&String>) -> Result<(), Rejection> {
+    Ok(text_fits("reason", reason, limits::NOTE_BYTES_MAX)?)
+}
+
+fn bad(stage: Option<&StageName>, reason: impl Into<String>) -> Rejection {
+    Rejection::BadStages { stage: stage.cloned(), reason: reason.into() }
+}
+
+/// What a command is decided with.
+struct Desk<'a, S> {
+    table: &'a Table,
+    around: &'a S,
+    stamp: &'a Stamp,
+}
+
+impl<'a, S: Surroundings> Desk<'a, S> {
+    fn create(&self, command: Create) -> Result<Decided, Rejection> {
+        let Create { pipeline, stages, automatic, input, metadata, traceparent } = command;
+        if let Some(record) = self.table.get(&pipeline) {
+            return Err(Rejection::Exists { pipeline: Box::new(record.shown()) });
+        }
+        json_fits("input", input.as_ref(), limits::VALUE_BYTES_MAX)?;
+        json_fits("metadata", metadata.as_ref(), limits::METADATA_BYTES_MAX)?;
+        if metadata.as_ref().is_some_and(|metadata| !metadata.as_str().starts_with('{')) {
+            return Err(bad(None, "`metadata` must be an object"));
+        }
+        graph::link(&stages).map_err(|fault| bad(fault.stage.as_ref(), fault.reason))?;
+        for stage in &stages {
+            self.check_design(stage, automatic)?;
+        }
+        let bytes = stages.iter().map(Design::bytes).sum();
+        fits("stages", bytes, limits::VALUE_BYTES_MAX)?;
+        let name = pipeline.clone();
+        let created = Created { pipeline: name, stages, automatic, input, metadata, traceparent };
+        has_room([("unfinished pipelines", self.table.unfinished(), limits::PIPELINES_MAX)])?;
+        self.check_room(created.bytes())?;
+        let record = Record::new(&created, 0, &self.moment());
+        let events = self.with_what_follows(Event::Created(Box::new(created)), record);
+        Ok(Decided { events, about: About::Pipeline(pipeline) })
+    }
+
+    fn check_design(&self, stage: &Design, automatic: bool) -> Result<(), Rejection> {
+        let max = limits::STAGE_PATTERNS_MAX;
+        for (field, count) in [("reads", stage.reads.len()), ("writes", stage.writes.len())] {
+            if count > max {
+                let reason = format!("`{field}` has {count} patterns, at most {max} are allowed");
+                return Err(bad(Some(&stage.name), reason));
+            }
+        }
+        if stage.each && !automatic {
+            let reason = "`each` makes tasks, so the pipeline must be automatic";
+            return Err(bad(Some(&stage.name), reason));
+        }
+        let objection = self.around.objection(stage);
+        objection.map_or(Ok(()), |reason| Err(bad(Some(&stage.name), reason)))
+    }
+
+    /// Whether so much more may be kept beside all pipelines that are not finished.
+    fn check_room(&self, bytes: usize) -> Result<(), Rejection> {
+        if self.table.bytes() + bytes > limits::PIPELINES_BYTES_MAX {
+            let (what, max) = ("bytes of unfinished pipelines", limits::PIPELINES_BYTES_MAX);
+            return Err(TooMany { what, max }.into());
+        }
+        Ok(())
+    }
+
+    fn start(
+        &self,
+        pipeline: PipelineName,
+        stage: StageName,
+        input: Option<Json>,
+    ) -> Result<Decided, Rejection> {
+        let (record, number) = self.by_hand(&pipeline, &stage)?;
+        self.check_agent(record, number)?;
+        check_status(record, number, "started", &[StageStatus::Ready])?;
+        match &input {
+            Some(input) => self.check_kept(record, "input", Some(input))?,
+            // Whoever starts it is told what it is given.
+            None => drop(record.input(number).map_err(|misfit| unfit(&misfit))?),
+        }
+        let worker = self.stamp.agent.clone();
+        let event = Event::StageStarted { pipeline, stage, worker, input };
+        Ok(self.about_stage(record, event))
+    }
+
+    fn complete(
+        &self,
+        pipeline: PipelineName,
+        stage: StageName,
+        output: Option<Json>,
+    ) -> Result<Decided, Rejection> {
+        let (record, number) = self.by_hand(&pipeline, &stage)?;
+        self.check_agent(record, number)?;
+        check_status(record, number, "completed", &[StageStatus::Running])?;
+        self.check_kept(record, "output", output.as_ref())?;
+        let output = Some(output.unwrap_or_else(Json::null));
+        let about = About::Moved(pipeline.clone(), stage.clone());
+        let event = Event::StageCompleted { pipeline, stage, output };
+        Ok(Decided { events: self.following(record, event), about })
+    }
+
+    fn fail(
+        &self,
+        pipeline: PipelineName,
+        stage: StageName,
+        error: Json,
+    ) -> Result<Decided, Rejection> {
+        let (record, number) = self.by_hand(&pipeline, &stage)?;
+        check_status(record, number, "failed", &[StageStatus::Running])?;
+        json_fits("error", Some(&error), limits::ERROR_BYTES_MAX)?;
+        self.check_kept(record, "error", Some(&error))?;
+        Ok(self.about_stage(record, Event::StageFailed { pipeline, stage, error }))
+    }
+
+    fn retry(&self, pipeline: PipelineName, stage: StageName) -> Result<Decided, Rejection> {
+        let (record, number) = self.stage(&pipeline, &stage)?;
+        check_status(record, number, "retried", &[StageStatus::Failed])?;
+        let retries = record.stages[number].retries;
+        let max = record.plan.stages[number].max_retries;
+        // The tasks of an automatic stage have been tried so often already.
+        if let Some(max) = max.filter(|max| !record.plan.automatic && retries >= *max) {
+            return Err(Rejection::RetriesExhausted { pipeline, stage, retries, max });
+        }
+        Ok(self.about_stage(record, Event::StageRetried { pipeline, stage }))
+    }
+
+    fn skip(
+        &self,
+        pipeline: PipelineName,
+        stage: StageName,
+        reason: Option<String>,
+    ) -> Result<Decided, Rejection> {
+        let (record, number) = self.stage(&pipeline, &stage)?;
+        let allowed = [StageStatus::Pending, StageStatus::Ready, StageStatus::Failed];
+        check_status(record, number, "skipped", &allowed)?;
+        check_reason(reason.as_ref())?;
+        let about = About::Moved(pipeline.clone(), stage.clone());
+        let event = Event::StageSkipped { pipeline, stage, reason };
+        Ok(Decided { events: self.following(record, event), about })
+    }
+
+    fn abort(&self, pipeline: PipelineName, reason: Option<String>) -> Result<Decided, Rejection> {
+        let pipeline_status = self.known(&pipeline)?.status;
+        if pipeline_status.is_over() {
+            return Err(Rejection::Finished { pipeline, pipeline_status });
+        }
+        check_reason(reason.as_ref())?;
+        let events = vec![Event::Aborted { pipeline: pipeline.clone(), reason }];
+        Ok(Decided { events, about: About::Pipeline(pipeline) })
+    }
+
+    fn delete(&self, pipeline: PipelineName) -> Result<Decided, Rejection> {
+        let record = self.known(&pipeline)?;
+        let pipeline_status = record.status;
+        if !pipeline_status.is_finished() {
+            return Err(Rejection::Unfinished { pipeline, pipeline_status });
+        }
+        let about = About::Gone(Box::new(record.shown()));
+        Ok(Decided { events: vec![Event::Deleted { pipeline }], about })
+    }
+
+    /// All of what is due, or nothing of it: several may ask in one commit, and together they must
+    /// not do more than fits.
+    fn follow(&self) -> Decided {
+        let (mut events, mut following) = (Vec::new(), self.after_this(Budget::beside()));
+        for record in self.table.due() {
+            if !following.carry_on(record.clone(), &mut events) {
+                events.clear();
+                break;
+            }
+        }
+        Decided { events, about: About::Done }
+    }
+
+    fn expire(&self) -> Decided {
+        let (mut events, mut following) = (Vec::new(), self.after_this(Budget::alone()));
+        for record in self.table.due() {
+            if !following.carry_on(record.clone(), &mut events) {
+                break;
+            }
+        }
+        Decided { events, about: About::Done }
+    }
+
+    fn moment(&self) -> Moment<'a> {
+        let Stamp { revision, now, agent, .. } = self.stamp;
+        Moment { revision: *revision, time: *now, agent }
+    }
+
+    fn after_this(&self, budget: Budget) -> Following<'a, impl Iterator<Item = TaskId>> {
+        let around = self.around;
+        let is_taken = move |task: &TaskId| around.heard(task).is_some();
+        Following {
+            moment: self.moment(),
+            tasks_max: around.room(),
+            ids: self.table.fresh_ids(self.stamp.revision, is_taken),
+            budget,
+        }
+    }
+
+    fn about_stage(&self, record: &Record, event: Event) -> Decided {
+        let stage = event.stage().expect("it is about a stage").clone();
+        let about = About::Stage(event.pipeline().clone(), stage);
+        Decided { events: self.following(record, event), about }
+    }
+
+    /// What happens to a pipeline, and what follows.
+    fn following(&self, record: &Record, event: Event) -> Vec<Event> {
+        let after = record.after(&event, &self.moment());
+        self.with_what_follows(event, after)
+    }
+
+    fn with_what_follows(&self, event: Event, after: Record) -> Vec<Event> {
+        let mut events = vec![event];
+        self.after_this(Budget::of_command()).carry_on(after, &mut events);
+        events
+    }
+
+    fn known(&self, pipeline: &PipelineName) -> Result<&'a Record, Rejection> {
+        let unknown = || Rejection::NotFound { pipeline: pipeline.clone() };
+        self.table.get(pipeline).ok_or_else(unknown)
+    }
+
+    fn stage(
+        &self,
+        pipeline: &PipelineName,
+        stage: &StageName,
+    ) -> Result<(&'a Record, usize), Rejection> {
+        let record = self.known(pipeline)?;
+        found(record, stage).map(|number| (record, number))
+    }
+
+    /// A stage that is worked on by hand.
+    fn by_hand(
+        &self,
+        pipeline: &PipelineName,
+        stage: &StageName,
+    ) -> Result<(&'a Record, usize), Rejection> {
+        let (record, number) = self.stage(pipeline, stage)?;
+        if record.plan.automatic {
+            let tasks = record.stages[number].members.iter();
+            let tasks = tasks.map(|member| member.task.clone()).collect();
+            let (pipeline, stage) = (pipeline.clone(), stage.clone());
+            return Err(Rejection::Automatic { pipeline, stage, tasks });
+        }
+        Ok((record, number))
+    }
+
+    fn check_agent(&self, record: &Record, number: usize) -> Result<(), Rejection> {
+        let design = &record.plan.stages[number];
+        let given = &self.stamp.agent;
+        match design.agent.as_ref().filter(|agent| *agent != given) {
+            Some(agent) => Err(Rejection::WrongAgent {
+                pipeline: record.name.clone(),
+                stage: design.name.clone(),
+                agent: agent.clone(),
+                given: given.clone(),
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether there is room for a value, by itself and beside all that is kept.
+    fn check_kept(
+        &self,
+        record: &Record,
+        field: &'static str,
+        json: Option<&Json>,
+    ) -> Result<(), Rejection> {
+        let bytes = json.map_or(0, |json| json.as_bytes().len());
+        fits(field, bytes, limits::VALUE_BYTES_MAX.min(record.room()))?;
+        self.check_room(bytes)
+    }
+}
+
+/// Whether a stage is where something can be done with it.
+fn check_status(
+    record: &Record,
+    number: usize,
+    wish: &'static str,
+    allowed: &[StageStatus],
+) -> Result<(), Rejection> {
+    let stage_status = record.stages[number].status;
+    let pipeline_status = record.status;
+    #[cfg(feature = "planted")]
+    if crate::planted::is("pipeline.completes_twice") && wish == "completed" {
+        return Ok(());
+    }
+    if allowed.contains(&stage_status) && !pipeline_status.is_over() {
+        return Ok(());
+    }
+    let can = |status: StageStatus, is_by_hand: bool| {
+        let is_out = pipeline_status.is_over() || is_by_hand && record.plan.automatic;
+        if is_out { Vec::new() } else { record.in_status(status) }
+    };
+    Err(Rejection::WrongOrder {
+        pipeline: record.name.clone(),
+        stage: record.plan.stages[number].name.clone(),
+        wish,
+        stage_status,
+        pipeline_status,
+        can_start: can(StageStatus::Ready, true),
+        can_complete: can(StageStatus::Running, true),
+        can_retry: can(StageStatus::Failed, false),
+    })
+}
+
+fn found(record: &Record, stage: &StageName) -> Result<usize, Rejection> {
+    record.find(stage).ok_or_else(|| Rejection::UnknownStage {
+        pipeline: record.name.clone(),
+        stage: stage.clone(),
+        stages: record.plan.stages.iter().map(|design| design.name.clone()).collect(),
+    })
+}
+
+/// Why a stage cannot be started without an input of its own.
+fn unfit(misfit: &Misfit) -> Rejection {
+    match misfit {
+        Misfit::TooLarge { bytes, bytes_max } => {
+            TooLarge { field: "input", bytes: *bytes, bytes_max: *bytes_max }.into()
+        }
+        Misfit::TooDeep | Misfit::NoList | Misfit::TooMany { .. } => {
+            bad(None, "the outputs of the stages before nest too deep to be put together")
+        }
+    }
+}
+
+/// Answers a question.
+pub fn query(table: &Table, query: &Query) -> Result<Reply, Rejection> {
+    let known = |pipeline: &PipelineName| {
+        let unknown = || Rejection::NotFound { pipeline: pipeline.clone() };
+        table.get(pipeline).ok_or_else(unknown)
+    };
+    match query {
+        Query::Get { pipeline } => Ok(Reply::Pipeline(Box::new(known(pipeline)?.shown()))),
+        Query::Output { pipeline, stage } => {
+            let record = known(pipeline)?;
+            let course = &record.stages[found(record, stage)?];
+            let (status, output) = (course.status, course.output.clone());
+            let (pipeline, stage) = (pipeline.clone(), stage.clone());
+            Ok(Reply::Output(Output { pipeline, stage, status, output }))
+        }
+        Query::List(query) => list(table, query),
+    }
+}
+
+fn list(table: &Table, query: &List) -> Result<Reply, Rejection> {
+    let usual = limits::PAGE_DEFAULT as u64;
+    let limit = within("limit", query.limit, usual, (1, limits::PAGE_MAX as u64))?;
+    let wanted =
+        |record: &&Record| query.status.is_none_or(|status: Status| status == record.status);
+    let mut found = table.after(query.cursor.as_ref()).filter(wanted);
+    let page = usize::try_from(limit).unwrap_or(limits::PAGE_MAX);
+    let pipelines: Vec<_> = found.by_ref().take(page).map(Record::summary).collect();
+    let cursor = found.next().and_then(|_| Some(pipelines.last()?.name.clone()));
+    Ok(Reply::Pipelines { pipelines, cursor })
+}

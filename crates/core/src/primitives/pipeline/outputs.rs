@@ -1,0 +1,167 @@
+//! What a stage is given, what its tasks shall do, and what comes of them.
+
+use serde_json::json;
+
+use super::{Record, StageStatus};
+use crate::json::Json;
+use crate::limits;
+use crate::names::{StageName, Traceparent};
+use crate::task::Status;
+
+/// Why something cannot be passed on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Misfit {
+    /// It is too large.
+    TooLarge {
+        /// How large, or how large it was when that was noticed.
+        bytes: usize,
+        /// How large it may be.
+        bytes_max: usize,
+    },
+    /// It nests too deep with what stands around it.
+    TooDeep,
+    /// It should be a list.
+    NoList,
+    /// The list is too long.
+    TooMany {
+        /// How long.
+        elements: usize,
+        /// How long it may be.
+        max: usize,
+    },
+}
+
+impl Misfit {
+    /// Why a stage has failed, as data: what does not fit, and why.
+    pub fn error(&self, what: &str) -> Json {
+        let error = match self {
+            Self::TooLarge { bytes, bytes_max } => {
+                json!({ "reason": format!("{what}_too_large"), "bytes": bytes,
+                    "bytes_max": bytes_max })
+            }
+            Self::TooDeep => json!({ "reason": format!("{what}_too_deep") }),
+            Self::NoList => json!({ "reason": format!("{what}_is_no_list") }),
+            Self::TooMany { elements, max } => {
+                json!({ "reason": format!("{what}_too_long"), "elements": elements, "max": max })
+            }
+        };
+        Json::of(&error).expect("words and numbers are JSON")
+    }
+}
+
+fn check(text: &str, bytes_max: usize) -> Result<(), Misfit> {
+    let bytes = text.len();
+    if bytes > bytes_max { Err(Misfit::TooLarge { bytes, bytes_max }) } else { Ok(()) }
+}
+
+/// A value put together from values; it may have become too deep by that.
+fn put_together(text: String) -> Result<Json, Misfit> {
+    check(&text, limits::VALUE_BYTES_MAX)?;
+    Json::parse(text).map_err(|_| Misfit::TooDeep)
+}
+
+impl Record {
+    /// What a stage is given.
+    pub fn input(&self, stage: usize) -> Result<Json, Misfit> {
+        let mut text = String::new();
+        self.write_input(stage, &mut text)?;
+        put_together(text)
+    }
+
+    /// What was said when it was started, or the output of the stages before: by name if there are
+    /// several. A stage that is left out passes on what it would have been given.
+    fn write_input(&self, stage: usize, text: &mut String) -> Result<(), Misfit> {
+        let links = self.plan.links[stage].as_slice();
+        match (&self.stages[stage].input, links) {
+            (Some(input), _) => text.push_str(input.as_str()),
+            (None, []) => text.push_str(self.plan.input.as_ref().map_or("null", Json::as_str)),
+            (None, [before]) => self.write_passed(*before, text)?,
+            (None, several) => {
+                for (place, before) in several.iter().enumerate() {
+                    text.push(if place == 0 { '{' } else { ',' });
+                    // Names of stages have nothing in them that would have to be escaped.
+                    text.extend(["\"", self.plan.stages[*before].name.as_str(), "\":"]);
+                    self.write_passed(*before, text)?;
+                }
+                text.push('}');
+            }
+        }
+        // Stages that are left out can repeat one output many times: that ends here.
+        check(text, limits::VALUE_BYTES_MAX)
+    }
+
+    fn write_passed(&self, stage: usize, text: &mut String) -> Result<(), Misfit> {
+        let course = &self.stages[stage];
+        if course.status == StageStatus::Skipped {
+            return self.write_input(stage, text);
+        }
+        text.push_str(course.output.as_ref().map_or("null", Json::as_str));
+        Ok(())
+    }
+
+    /// What the tasks of a stage shall do, as data.
+    pub fn definitions(&self, stage: usize) -> Result<Vec<Json>, Misfit> {
+        let design = &self.plan.stages[stage];
+        let input = self.input(stage)?;
+        if !design.each {
+            return Ok(vec![self.definition(&design.name, &input, None)?]);
+        }
+        let elements: Vec<Json> = input.to().map_err(|_| Misfit::NoList)?;
+        let max = limits::STAGE_TASKS_MAX;
+        if elements.len() > max {
+            return Err(Misfit::TooMany { elements: elements.len(), max });
+        }
+        let elements = elements.iter().enumerate();
+        elements.map(|(place, it)| self.definition(&design.name, it, Some(place))).collect()
+    }
+
+    fn definition(
+        &self,
+        stage: &StageName,
+        input: &Json,
+        place: Option<usize>,
+    ) -> Result<Json, Misfit> {
+        let place = place.map_or(String::new(), |place| format!(",\"element\":{place}"));
+        let pipeline = &self.name;
+        put_together(format!(
+            "{{\"pipeline\":\"{pipeline}\",\"stage\":\"{stage}\"{place},\"input\":{input}}}"
+        ))
+    }
+
+    /// About how many bytes the tasks of a stage take in the log beyond what they shall do.
+    pub fn tasks_bytes(&self, stage: usize, count: usize) -> usize {
+        const FRAME: usize = 1_024;
+        let design = &self.plan.stages[stage];
+        let trace = self.plan.traceparent.as_ref().map_or(0, Traceparent::bytes);
+        count * (FRAME + design.bytes() + self.name.as_str().len() + trace)
+    }
+
+    /// What came of a stage whose tasks are all completed.
+    pub fn made(&self, stage: usize) -> Result<Json, Misfit> {
+        let members = &self.stages[stage].members;
+        let outcomes = || members.iter().filter_map(|member| member.heard.outcome.as_ref());
+        if let Some(left_out) = outcomes().find(|outcome| outcome.omitted > 0) {
+            let (bytes, bytes_max) = (left_out.omitted, self.room());
+            return Err(Misfit::TooLarge { bytes, bytes_max });
+        }
+        let mut results = outcomes().map(|it| it.result.as_ref().map_or("null", Json::as_str));
+        if self.plan.stages[stage].each {
+            let results: Vec<&str> = results.collect();
+            return put_together(format!("[{}]", results.join(",")));
+        }
+        Ok(results.next().map_or_else(Json::null, |it| Json::trusted(it.as_bytes())))
+    }
+
+    /// Why a stage has failed, if one of its tasks has ended otherwise than completed.
+    pub fn mishap(&self, stage: usize) -> Option<Json> {
+        let members = self.stages[stage].members.iter();
+        let mut ended = members.filter_map(|it| Some((&it.task, it.heard.outcome.as_ref()?)));
+        let (task, outcome) = ended.find(|(_, outcome)| outcome.status != Status::Completed)?;
+        let reason = format!("task_{}", outcome.status.word());
+        let plain = json!({ "reason": reason, "task": task, "detail": outcome.reason });
+        let whole = json!({ "reason": reason, "task": task, "error": outcome.error });
+        // An error that nests as deep as anything may has no room around it.
+        let error = outcome.error.as_ref().and_then(|_| Json::of(&whole).ok());
+        Some(error.unwrap_or_else(|| Json::of(&plain).expect("words are JSON")))
+    }
+}

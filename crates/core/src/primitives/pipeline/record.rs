@@ -1,0 +1,458 @@
+//! A pipeline as the table keeps it.
+//!
+//! A record never changes; a change makes another, and all stages that have not changed are shared
+//! between the two. Taking a change back, trying out what follows from one, and taking a picture of
+//! the table are therefore cheap.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Design, Pipeline, Stage, StageStatus, Status, Summary, graph};
+use crate::json::{Json, given};
+use crate::limits;
+use crate::names::{AgentId, PipelineName, StageName, TaskId, Traceparent};
+use crate::numbers::Revision;
+use crate::pipeline::{Created, Event};
+use crate::space::batch::Moment;
+use crate::task;
+use crate::time::Timestamp;
+
+/// A pipeline as it shall be. It never changes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Whether a task is made for every stage that becomes ready.
+    pub automatic: bool,
+    /// What the first stages are given.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    pub input: Option<Json>,
+    /// Whatever else is worth knowing.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Json>,
+    /// The trace that it is a part of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<Traceparent>,
+    /// The stages, in the order they were named.
+    pub stages: Vec<Design>,
+    /// What each comes after.
+    pub links: Vec<Vec<usize>>,
+    /// An order in which none comes before what it comes after.
+    pub order: Vec<usize>,
+}
+
+/// What has become of a stage.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Course {
+    /// Where it is in its life.
+    pub status: StageStatus,
+    /// How often it was started.
+    pub attempts: u64,
+    /// How often it was retried.
+    pub retries: u64,
+    /// Who works on it, or did last.
+    pub worker: Option<AgentId>,
+    /// Its tasks, in order.
+    pub members: Vec<Member>,
+    /// What it was given when it was started.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    pub input: Option<Json>,
+    /// What came of it.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    pub output: Option<Json>,
+    /// Why it failed.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    pub error: Option<Json>,
+    /// Why it was skipped.
+    pub reason: Option<String>,
+    /// When it could be started.
+    pub ready_at: Option<Timestamp>,
+    /// When it was last started.
+    pub started_at: Option<Timestamp>,
+    /// When it was completed, failed or skipped.
+    pub finished_at: Option<Timestamp>,
+    /// Bytes of all that.
+    pub bytes: usize,
+}
+
+/// A task of a stage.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Member {
+    /// Which task.
+    pub task: TaskId,
+    /// What was heard of it.
+    pub heard: Heard,
+}
+
+/// What is heard of a task.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Heard {
+    /// Who works on it, or did last.
+    pub worker: Option<AgentId>,
+    /// What became of it, once it has finished.
+    pub outcome: Option<Outcome>,
+}
+
+/// What became of a task.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// How it finished.
+    pub status: task::Status,
+    /// What came of it.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    pub result: Option<Json>,
+    /// Why it failed.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    pub error: Option<Json>,
+    /// Why it was cancelled.
+    pub reason: Option<String>,
+    /// How many bytes of this are left out because there is no room for them.
+    pub omitted: usize,
+}
+
+impl Outcome {
+    /// How much there is to keep.
+    pub fn bytes(&self) -> usize {
+        let parts = [&self.result, &self.error].into_iter().flatten();
+        parts.map(|json| json.as_bytes().len()).sum()
+    }
+
+    /// The same without what is large.
+    #[must_use]
+    pub fn bare(&self) -> Self {
+        let (status, reason) = (self.status, self.reason.clone());
+        Self { status, result: None, error: None, reason, omitted: self.bytes() }
+    }
+}
+
+impl Course {
+    fn new() -> Self {
+        Self {
+            status: StageStatus::Pending,
+            attempts: 0,
+            retries: 0,
+            worker: None,
+            members: Vec::new(),
+            input: None,
+            output: None,
+            error: None,
+            reason: None,
+            ready_at: None,
+            started_at: None,
+            finished_at: None,
+            bytes: 0,
+        }
+    }
+
+    /// Whether its tasks are looked after: it can be started, or somebody works on it.
+    pub fn is_active(&self) -> bool {
+        matches!(self.status, StageStatus::Ready | StageStatus::Running)
+    }
+
+    /// The tasks that are looked after.
+    pub fn looked_after(&self) -> &[Member] {
+        if self.is_active() { &self.members } else { &[] }
+    }
+
+    /// The tasks of which nothing was heard to the end.
+    pub fn open(&self) -> impl Iterator<Item = &TaskId> {
+        let open = self.members.iter().filter(|member| member.heard.outcome.is_none());
+        open.map(|member| &member.task)
+    }
+
+    fn ended(&mut self, status: StageStatus, moment: &Moment<'_>) {
+        (self.status, self.finished_at) = (status, Some(moment.time));
+    }
+
+    fn weighed(mut self) -> Self {
+        const MEMBER: usize = 48;
+        let json = |json: &Option<Json>| json.as_ref().map_or(0, |json| json.as_bytes().len());
+        let heard = |member: &Member| member.heard.outcome.as_ref().map_or(0, Outcome::bytes);
+        let members: usize = self.members.iter().map(|member| MEMBER + heard(member)).sum();
+        self.bytes = json(&self.input)
+            + json(&self.output)
+            + json(&self.error)
+            + self.reason.as_ref().map_or(0, String::len)
+            + members;
+        self
+    }
+}
+
+/// What is known of a pipeline.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// Which.
+    pub name: PipelineName,
+    /// How many were created before it.
+    pub number: u64,
+    /// How it shall be.
+    pub plan: Arc<Plan>,
+    /// What has become of its stages.
+    pub stages: Vec<Arc<Course>>,
+    /// Where it is in its life.
+    pub status: Status,
+    /// Why it was aborted.
+    pub reason: Option<String>,
+    /// Who created it.
+    pub created_by: AgentId,
+    /// When.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// When its first stage was started.
+    pub started_at: Option<Timestamp>,
+    /// When it was completed, failed or aborted.
+    pub finished_at: Option<Timestamp>,
+    /// The revision that made it what it is.
+    pub revision: Revision,
+    /// Bytes of how it shall be.
+    pub plan_bytes: usize,
+}
+
+impl Record {
+    /// A new pipeline.
+    pub fn new(created: &Created, number: u64, moment: &Moment<'_>) -> Self {
+        let graph = graph::link(&created.stages).expect("only what makes sense is created");
+        let stages = created.stages.iter().map(|_| Arc::new(Course::new())).collect();
+        let plan = Plan {
+            automatic: created.automatic,
+            input: created.input.clone(),
+            metadata: created.metadata.clone(),
+            traceparent: created.traceparent.clone(),
+            stages: created.stages.clone(),
+            links: graph.links,
+            order: graph.order,
+        };
+        Self {
+            name: created.pipeline.clone(),
+            number,
+            plan: Arc::new(plan),
+            stages,
+            status: Status::Created,
+            reason: None,
+            created_by: moment.agent.clone(),
+            created_at: moment.time,
+            updated_at: moment.time,
+            started_at: None,
+            finished_at: None,
+            revision: moment.revision,
+            plan_bytes: created.bytes(),
+        }
+    }
+
+    /// The stage of a name.
+    pub fn find(&self, stage: &StageName) -> Option<usize> {
+        self.plan.stages.iter().position(|design| design.name == *stage)
+    }
+
+    fn known(&self, stage: &StageName) -> usize {
+        self.find(stage).expect("only known stages change")
+    }
+
+    /// What an event makes of it.
+    #[must_use]
+    pub fn after(&self, event: &Event, moment: &Moment<'_>) -> Self {
+        let mut record =
+            Self { updated_at: moment.time, revision: moment.revision, ..self.clone() };
+        let now = Some(moment.time);
+        match event {
+            Event::StageReady { stage, tasks, .. } => record.turn(stage, |course| {
+                let members = tasks.iter().cloned();
+                let heard = Heard::default;
+                course.members = members.map(|task| Member { task, heard: heard() }).collect();
+                (course.status, course.ready_at) = (StageStatus::Ready, now);
+            }),
+            Event::StageStarted { stage, worker, input, .. } => {
+                record.started_at = record.started_at.or(now);
+                record.turn(stage, |course| {
+                    (course.status, course.started_at) = (StageStatus::Running, now);
+                    course.attempts += 1;
+                    course.worker = Some(worker.clone());
+                    course.input.clone_from(input);
+                });
+            }
+            Event::StageCompleted { stage, output, .. } => {
+                let made = output.clone().or_else(|| self.made(self.known(stage)).ok());
+                record.turn(stage, |course| {
+                    course.output = made;
+                    for member in &mut course.members {
+                        member.heard.outcome = member.heard.outcome.as_ref().map(Outcome::bare);
+                    }
+                    course.ended(StageStatus::Completed, moment);
+                });
+            }
+            Event::StageFailed { stage, error, .. } => record.turn(stage, |course| {
+                course.error = Some(error.clone());
+                course.ended(StageStatus::Failed, moment);
+            }),
+            Event::StageRetried { stage, .. } => record.turn(stage, |course| {
+                let (attempts, retries) = (course.attempts, course.retries + 1);
+                let worker = course.worker.take();
+                *course = Course { attempts, retries, worker, ..Course::new() };
+            }),
+            Event::StageSkipped { stage, reason, .. } => record.turn(stage, |course| {
+                course.reason.clone_from(reason);
+                course.output = Some(Json::null());
+                course.ended(StageStatus::Skipped, moment);
+            }),
+            Event::Completed { .. } => record.finish(Status::Completed, moment),
+            Event::Failed { .. } => record.finish(Status::Failed, moment),
+            Event::Aborted { reason, .. } => record.abort(reason.as_ref(), moment),
+            Event::Created(_) | Event::Deleted { .. } => {
+                unreachable!("what begins or ends a record is no change of it")
+            }
+        }
+        record
+    }
+
+    /// Changes one stage. Whatever happens to a stage, the pipeline goes on.
+    fn turn(&mut self, stage: &StageName, change: impl FnOnce(&mut Course)) {
+        let number = self.known(stage);
+        let mut course = (*self.stages[number]).clone();
+        change(&mut course);
+        self.stages[number] = Arc::new(course.weighed());
+        let is_begun = self.started_at.is_some();
+        self.status = if is_begun { Status::Running } else { Status::Created };
+        self.finished_at = None;
+    }
+
+    fn finish(&mut self, status: Status, moment: &Moment<'_>) {
+        (self.status, self.finished_at) = (status, Some(moment.time));
+    }
+
+    /// Nothing is under way any more: what runs has failed, what is to come is left out.
+    fn abort(&mut self, reason: Option<&String>, moment: &Moment<'_>) {
+        for stage in &mut self.stages {
+            let mut course = (**stage).clone();
+            match course.status {
+                StageStatus::Running => {
+                    let error = Json::parse(r#"{"reason":"aborted"}"#).expect("a word is JSON");
+                    course.error = Some(error);
+                    course.ended(StageStatus::Failed, moment);
+                }
+                StageStatus::Pending | StageStatus::Ready => {
+                    course.reason = Some("the pipeline was aborted".to_owned());
+                    course.output = Some(Json::null());
+                    course.ended(StageStatus::Skipped, moment);
+                }
+                StageStatus::Completed | StageStatus::Failed | StageStatus::Skipped => continue,
+            }
+            *stage = Arc::new(course.weighed());
+        }
+        self.reason = reason.cloned();
+        self.finish(Status::Aborted, moment);
+    }
+
+    /// The same with news of a task; none if it is none.
+    pub fn hearing(&self, stage: usize, member: usize, heard: Heard) -> Option<Self> {
+        let before = &self.stages[stage].members[member].heard;
+        let worker = heard.worker.or_else(|| before.worker.clone());
+        let heard = Heard { worker, outcome: heard.outcome };
+        if *before == heard {
+            return None;
+        }
+        let mut record = self.clone();
+        let mut course = (*self.stages[stage]).clone();
+        course.members[member].heard = heard;
+        record.stages[stage] = Arc::new(course.weighed());
+        Some(record)
+    }
+
+    /// How many tasks are under way.
+    pub fn open(&self) -> usize {
+        let active = self.stages.iter().filter(|course| course.is_active());
+        active.map(|course| course.open().count()).sum()
+    }
+
+    /// How many bytes it takes.
+    pub fn bytes(&self) -> usize {
+        let stages: usize = self.stages.iter().map(|course| course.bytes).sum();
+        self.plan_bytes + stages
+    }
+
+    /// The stages of this status, in the order they were named.
+    pub fn in_status(&self, status: StageStatus) -> Vec<StageName> {
+        let stages = self.plan.stages.iter().zip(&self.stages);
+        let stages = stages.filter(|(_, course)| course.status == status);
+        stages.map(|(design, _)| design.name.clone()).collect()
+    }
+
+    /// Most that may be added to it.
+    pub fn room(&self) -> usize {
+        limits::PIPELINE_BYTES_MAX.saturating_sub(self.bytes())
+    }
+
+    /// A stage as callers see it; with what it is given, if that is wanted.
+    pub fn shown_stage(&self, number: usize, with_input: bool) -> Stage {
+        let (design, course) = (&self.plan.stages[number], &self.stages[number]);
+        let after = self.plan.links[number].iter();
+        let given = || course.input.clone();
+        Stage {
+            name: design.name.clone(),
+            status: course.status,
+            after: after.map(|before| self.plan.stages[*before].name.clone()).collect(),
+            agent: design.agent.clone(),
+            task_type: design.task_type.clone(),
+            capabilities: design.capabilities.clone(),
+            each: design.each,
+            description: design.description.clone(),
+            max_retries: design.max_retries,
+            reads: design.reads.clone(),
+            writes: design.writes.clone(),
+            attempts: course.attempts,
+            retries: course.retries,
+            worker: course.worker.clone(),
+            tasks: course.members.iter().map(|member| member.task.clone()).collect(),
+            input: if with_input { self.input(number).ok() } else { given() },
+            output: course.output.clone(),
+            error: course.error.clone(),
+            reason: course.reason.clone(),
+            ready_at: course.ready_at,
+            started_at: course.started_at,
+            finished_at: course.finished_at,
+        }
+    }
+
+    /// The pipeline as callers see it.
+    pub fn shown(&self) -> Pipeline {
+        let stages = (0..self.stages.len()).map(|number| self.shown_stage(number, false));
+        Pipeline {
+            name: self.name.clone(),
+            status: self.status,
+            automatic: self.plan.automatic,
+            stages: stages.collect(),
+            current: self.in_status(StageStatus::Running),
+            ready: self.in_status(StageStatus::Ready),
+            input: self.plan.input.clone(),
+            metadata: self.plan.metadata.clone(),
+            traceparent: self.plan.traceparent.clone(),
+            reason: self.reason.clone(),
+            created_by: self.created_by.clone(),
+            created_at: self.created_at,
+            updated_at: self.updated_at,
+            started_at: self.started_at,
+            finished_at: self.finished_at,
+            revision: self.revision,
+        }
+    }
+
+    /// The same in few words.
+    pub fn summary(&self) -> Summary {
+        let is_done = |course: &&Arc<Course>| {
+            matches!(course.status, StageStatus::Completed | StageStatus::Skipped)
+        };
+        Summary {
+            name: self.name.clone(),
+            status: self.status,
+            automatic: self.plan.automatic,
+            stages: self.stages.len() as u64,
+            done: self.stages.iter().filter(is_done).count() as u64,
+            current: self.in_status(StageStatus::Running),
+            ready: self.in_status(StageStatus::Ready),
+            failed: self.in_status(StageStatus::Failed),
+            created_by: self.created_by.clone(),
+            created_at: self.created_at,
+            updated_at: self.updated_at,
+            finished_at: self.finished_at,
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! The facts about pipelines.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+use std::sync::Arc;
+
+use super::decide::Surroundings;
+use super::{Course, Event, Heard, Record, StageStatus, Status};
+use crate::limits;
+use crate::names::{PipelineName, StageName, TaskId};
+use crate::numbers::Revision;
+use crate::space::batch::Moment;
+use crate::time::Timestamp;
+
+/// Every pipeline, for a snapshot: how many were ever created, and those that are known.
+pub type Facts = (u64, Vec<Arc<Record>>);
+
+/// Every pipeline of a workspace. Changes only by [`Table::evolve`], [`Table::hear`],
+/// [`Table::undo`] and [`Table::trim`].
+#[derive(Default)]
+pub struct Table {
+    records: BTreeMap<PipelineName, Arc<Record>>,
+    // Tasks of stages that are ready or running: which stage, and which of its tasks.
+    by_task: BTreeMap<TaskId, (PipelineName, usize, usize)>,
+    // Those to which something must happen by itself.
+    due: BTreeSet<PipelineName>,
+    // The first to be forgotten stands first.
+    finished: BTreeSet<(Timestamp, u64, PipelineName)>,
+    // Bytes of those that are finished, and of the others.
+    finished_bytes: usize,
+    bytes: usize,
+    // How many were ever created.
+    created: u64,
+}
+
+/// How to take back one change.
+pub struct Undo {
+    pipeline: PipelineName,
+    before: Option<Arc<Record>>,
+    created: u64,
+}
+
+impl Table {
+    /// Applies a fact. Total: whatever `decide` can produce applies.
+    pub fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Undo {
+        let pipeline = event.pipeline().clone();
+        let created = self.created;
+        let known = || self.records.get(&pipeline).expect("only a known pipeline changes");
+        let after = match event {
+            Event::Created(new) => {
+                self.created += 1;
+                Some(Record::new(new, created, moment))
+            }
+            Event::StageReady { .. }
+            | Event::StageStarted { .. }
+            | Event::StageCompleted { .. }
+            | Event::StageFailed { .. }
+            | Event::StageRetried { .. }
+            | Event::StageSkipped { .. }
+            | Event::Completed { .. }
+            | Event::Failed { .. }
+            | Event::Aborted { .. } => Some(known().after(event, moment)),
+            Event::Deleted { .. } => None,
+        };
+        let before = self.replace(&pipeline, after.map(Arc::new).as_ref());
+        Undo { pipeline, before, created }
+    }
+
+    /// Notes what has become of a task; none if no stage has it, or nothing that concerns a stage.
+    pub fn hear(&mut self, task: &TaskId, around: &impl Surroundings) -> Option<Undo> {
+        let (pipeline, stage, member) = self.by_task.get(task)?.clone();
+        let record = self.records.get(&pipeline).expect("its tasks are found as long as it is");
+        let heard = self.fitting(record, around.heard(task)?);
+        let after = record.hearing(stage, member, heard)?;
+        let before = self.replace(&pipeline, Some(&Arc::new(after)));
+        Some(Undo { pipeline, before, created: self.created })
+    }
+
+    /// What is heard, as far as there is room for it in the pipeline and beside all others.
+    fn fitting(&self, record: &Record, heard: Heard) -> Heard {
+        let Heard { worker, outcome } = heard;
+        let outcome = outcome.map(|outcome| {
+            let all = limits::PIPELINES_BYTES_MAX.saturating_sub(self.bytes);
+            if outcome.bytes() <= record.room().min(all) { outcome } else { outcome.bare() }
+        });
+        Heard { worker, outcome }
+    }
+
+    /// Takes back one change; the latest must be taken back first.
+    pub fn undo(&mut self, undo: Undo) {
+        let Undo { pipeline, before, created } = undo;
+        self.replace(&pipeline, before.as_ref());
+        self.created = created;
+    }
+
+    fn replace(&mut self, name: &PipelineName, after: Option<&Arc<Record>>) -> Option<Arc<Record>> {
+        let before = match after {
+            Some(record) => self.records.insert(name.clone(), record.clone()),
+            None => self.records.remove(name),
+        };
+        if let Some(record) = &before {
+            self.unlist(record, after.map(|record| &**record));
+        }
+        if let Some(record) = after {
+            self.list(record, before.as_deref());
+        }
+        before
+    }
+
+    fn list(&mut self, record: &Record, before: Option<&Record>) {
+        match record.finished_at {
+            Some(finished_at) => {
+                self.finished.insert((finished_at, record.number, record.name.clone()));
+                self.finished_bytes += record.bytes();
+            }
+            None => self.bytes += record.bytes(),
+        }
+        if record.next().is_some() {
+            self.due.insert(record.name.clone());
+        }
+        for (stage, course) in record.stages.iter().enumerate() {
+            if has_the_same_tasks(course, before, stage) {
+                continue;
+            }
+            for (member, it) in course.looked_after().iter().enumerate() {
+                self.by_task.insert(it.task.clone(), (record.name.clone(), stage, member));
+            }
+        }
+    }
+
+    fn unlist(&mut self, record: &Record, after: Option<&Record>) {
+        match record.finished_at {
+            Some(finished_at) => {
+                self.finished.remove(&(finished_at, record.number, record.name.clone()));
+                self.finished_bytes -= record.bytes();
+            }
+            None => self.bytes -= record.bytes(),
+        }
+        self.due.remove(&record.name);
+        for (stage, course) in record.stages.iter().enumerate() {
+            if has_the_same_tasks(course, after, stage) {
+                continue;
+            }
+            for member in course.looked_after() {
+                self.by_task.remove(&member.task);
+            }
+        }
+    }
+
+    /// Forgets the pipelines that finished first, if there are too many. It happens after every
+    /// batch, to the same pipelines whenever the batch is replayed.
+    pub fn trim(&mut self) {
+        self.trim_to(limits::PIPELINES_FINISHED_MAX);
+    }
+
+    pub(super) fn trim_to(&mut self, finished_max: usize) {
+        while self.finished.len() > finished_max
+            || self.finished_bytes > limits::PIPELINES_BYTES_MAX
+        {
+            let Some((_, _, pipeline)) = self.finished.first().cloned() else { return };
+            self.replace(&pipeline, None);
+        }
+    }
+
+    /// What is known of a pipeline.
+    pub fn get(&self, pipeline: &PipelineName) -> Option<&Record> {
+        self.records.get(pipeline).map(|record| &**record)
+    }
+
+    /// What has become of a stage.
+    pub fn stage(&self, pipeline: &PipelineName, stage: &StageName) -> Option<(&Record, usize)> {
+        let record = self.get(pipeline)?;
+        Some((record, record.find(stage)?))
+    }
+
+    /// Every pipeline after this one, by name.
+    pub fn after(&self, cursor: Option<&PipelineName>) -> impl Iterator<Item = &Record> {
+        let start = cursor.map_or(Bound::Unbounded, Bound::Excluded);
+        self.records
+            .range::<PipelineName, _>((start, Bound::Unbounded))
+            .map(|(_, record)| &**record)
+    }
+
+    /// The stage that a task is of, as long as it is ready or running.
+    pub fn of_task(&self, task: &TaskId) -> Option<(&Record, usize)> {
+        let (pipeline, stage, _) = self.by_task.get(task)?;
+        Some((self.get(pipeline)?, *stage))
+    }
+
+    /// Every task of a stage that is ready or running, and what was heard of it.
+    pub fn tasks(&self) -> impl Iterator<Item = (&TaskId, &Heard)> {
+        self.by_task.iter().filter_map(|(task, (pipeline, stage, member))| {
+            Some((task, &self.get(pipeline)?.stages[*stage].members[*member].heard))
+        })
+    }
+
+    /// Whether what happens to tasks concerns no stage.
+    pub fn is_idle(&self) -> bool {
+        self.by_task.is_empty()
+    }
+
+    /// How many are not finished.
+    pub fn unfinished(&self) -> usize {
+        self.records.len() - self.finished.len()
+    }
+
+    /// How many bytes those take.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Pipelines to which something must happen by itself.
+    pub fn due(&self) -> impl ExactSizeIterator<Item = &Record> {
+        self.due.iter().map(|pipeline| &*self.records[pipeline])
+    }
+
+    /// Ids for the tasks of stages that become ready with this revision, which none had before.
+    pub fn fresh_ids(
+        &self,
+        revision: Revision,
+        is_taken: impl Fn(&TaskId) -> bool,
+    ) -> impl Iterator<Item = TaskId> {
+        let ids = (1..).map(move |number| TaskId::of_stage(revision, number));
+        ids.filter(move |id| !self.by_task.contains_key(id) && !is_taken(id))
+    }
+
+    /// When the engine should next send [`Command::Expire`](super::Command::Expire).
+    pub fn next_deadline(&self) -> Option<Timestamp> {
+        (!self.due.is_empty()).then_some(Timestamp(0))
+    }
+
+    /// Everything, for a snapshot.
+    pub fn facts(&self) -> Facts {
+        (self.created, self.records.values().cloned().collect())
+    }
+
+    /// Puts together what a snapshot holds.
+    pub fn restore((created, records): Facts) -> Self {
+        let mut table = Self { created, ..Self::default() };
+        for record in records {
+            table.replace(&record.name, Some(&record));
+        }
+        table
+    }
+
+    /// Asserts the invariants of the module's story.
+    pub fn check(&self) {
+        let mut again = Self::restore(self.facts());
+        assert_eq!(again.by_task, self.by_task, "tasks are found by their stages");
+        assert_eq!(again.due, self.due, "what must happen is known to be due");
+        assert_eq!(again.finished, self.finished, "what is finished can be forgotten");
+        let bytes = (self.bytes, self.finished_bytes);
+        assert_eq!((again.bytes, again.finished_bytes), bytes, "what is kept is counted");
+        for record in again.records.values() {
+            check_record(record);
+        }
+        again.trim();
+        assert_eq!(again.records.len(), self.records.len(), "what is finished has a limit");
+    }
+}
+
+/// Whether a stage has the same tasks to be looked after in another record of the pipeline.
+fn has_the_same_tasks(course: &Arc<Course>, other: Option<&Record>, stage: usize) -> bool {
+    let Some(other) = other.map(|record| &record.stages[stage]) else { return false };
+    let first = |course: &Course| course.looked_after().first().map(|it| it.task.clone());
+    Arc::ptr_eq(other, course)
+        || other.looked_after().len() == course.looked_after().len()
+            && first(other) == first(course)
+}
+
+fn check_record(record: &Record) {
+    let done = record.done();
+    let is_in = |status| record.stages.iter().any(|course| course.status == status);
+    for (stage, course) in record.stages.iter().enumerate() {
+        let has_begun = match course.status {
+            StageStatus::Ready | StageStatus::Running | StageStatus::Completed => true,
+            StageStatus::Pending | StageStatus::Failed | StageStatus::Skipped => false,
+        };
+        assert!(!has_begun || record.is_due(stage, &done), "nothing overtakes");
+    }
+    let is_finished = record.status.is_finished();
+    assert_eq!(is_finished, record.finished_at.is_some(), "what is finished has an end");
+    assert!(!is_finished || !is_in(StageStatus::Running), "nothing runs in what is finished");
+    let has_tasks = record.plan.automatic && is_in(StageStatus::Ready);
+    assert!(!is_finished || !has_tasks, "no task waits in what is finished");
+    match record.status {
+        Status::Completed => assert!(done.iter().all(|done| *done), "all is done"),
+        Status::Failed => assert!(is_in(StageStatus::Failed), "something has failed"),
+        Status::Created | Status::Running | Status::Aborted => {}
+    }
+    assert!(record.open() <= limits::PIPELINE_TASKS_MAX, "tasks under way have a limit");
+}

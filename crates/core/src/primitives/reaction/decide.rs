@@ -1,0 +1,198 @@
+//! The rules of reactions, one function per command. How they run stands in the space, since their
+//! commands may be about anything.
+
+use super::table::Table;
+use super::vocabulary::{Add, Command, Event, Query, Rejection, Reply};
+use crate::json::shortened;
+use crate::limits;
+use crate::names::ReactionName;
+use crate::reaction::{Call, Errand, Outcome, Unusable, Wanted, check_commands};
+use crate::refusal::{fits, has_room, within};
+use crate::space::stamp::Stamp;
+use crate::time::Timestamp;
+
+/// Events that must happen, and what to answer then.
+pub struct Decided {
+    /// What happens.
+    pub events: Vec<Event>,
+    /// What to answer.
+    pub about: About,
+}
+
+/// What to answer once the events have happened.
+pub enum About {
+    /// The reaction as it is then.
+    Reaction(ReactionName),
+    /// This.
+    Reply(Box<Reply>),
+}
+
+impl Decided {
+    fn reply(events: Vec<Event>, reply: Reply) -> Self {
+        Self { events, about: About::Reply(Box::new(reply)) }
+    }
+}
+
+/// Decides a command against the table as it is.
+pub fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided, Rejection> {
+    match command {
+        Command::Add(add) => self::add(table, *add),
+        Command::Remove { name } => remove(table, name),
+        Command::Enable { name } => switch(table, name, true),
+        Command::Disable { name } => switch(table, name, false),
+        Command::Expire => Ok(expire(table, stamp)),
+        Command::Take { max } => Ok(take(table, max, stamp)),
+        Command::Settle { call, attempt, outcome } => {
+            Ok(settle(table, call, attempt, outcome, stamp))
+        }
+    }
+}
+
+fn add(table: &Table, add: Add) -> Result<Decided, Rejection> {
+    let Add { name, on, commands, webhook, enabled } = add;
+    let before = table.get(&name);
+    if before.is_some_and(|record| record.built_in) {
+        return Err(Rejection::BuiltIn { name });
+    }
+    if before.is_none() {
+        has_room([("reactions", table.len(), limits::REACTIONS_MAX)])?;
+    }
+    if on.kind.is_none() && on.subject.is_none() {
+        return Err(Rejection::Pointless { name, reason: "runs on nothing in particular" });
+    }
+    if commands.is_empty() && webhook.is_none() {
+        return Err(Rejection::Pointless { name, reason: "does nothing" });
+    }
+    has_room([("commands", commands.len().saturating_sub(1), limits::REACTION_COMMANDS_MAX)])?;
+    let bytes = on.weight() + commands.iter().map(|it| it.as_bytes().len()).sum::<usize>();
+    fits("do", bytes, limits::REACTION_BYTES_MAX)?;
+    if let Err((index, reason)) = check_commands(&commands) {
+        return Err(Rejection::BadCommand { name, index, reason: shortened(&reason) });
+    }
+    let bad_webhook = |cause| match cause {
+        Unusable::Range(cause) => Rejection::OutOfRange(cause),
+        Unusable::Url(reason) => {
+            Rejection::BadWebhook { name: name.clone(), reason: format!("the url: {reason}") }
+        }
+        Unusable::Secret => {
+            let max = limits::WEBHOOK_SECRET_BYTES_MAX;
+            let reason = format!("the secret must have 1 to {max} bytes");
+            Rejection::BadWebhook { name: name.clone(), reason }
+        }
+    };
+    let (webhook, secret) = match webhook.map(Wanted::checked).transpose() {
+        Ok(webhook) => webhook.map_or((None, None), |(webhook, secret)| (Some(webhook), secret)),
+        Err(cause) => return Err(bad_webhook(cause)),
+    };
+    let (reaction, replaced) = (name.clone(), before.is_some());
+    let enabled = enabled.unwrap_or(true);
+    let mut events = vec![Event::Added { reaction, on, commands, webhook, enabled, replaced }];
+    events.extend(secret.map(|secret| Event::Sealed { reaction: name.clone(), secret }));
+    Ok(Decided { events, about: About::Reaction(name) })
+}
+
+fn remove(table: &Table, name: ReactionName) -> Result<Decided, Rejection> {
+    let Some(record) = table.get(&name) else { return Err(Rejection::NotFound { name }) };
+    if record.built_in {
+        return Err(Rejection::BuiltIn { name });
+    }
+    let reply = Reply::Reaction(Box::new(record.shown(table.calls_of(&name))));
+    Ok(Decided::reply(vec![Event::Removed { reaction: name }], reply))
+}
+
+fn switch(table: &Table, name: ReactionName, enabled: bool) -> Result<Decided, Rejection> {
+    let Some(record) = table.get(&name) else { return Err(Rejection::NotFound { name }) };
+    let reaction = name.clone();
+    let events = match (record.enabled, enabled) {
+        (false, true) => vec![Event::Enabled { reaction }],
+        (true, false) => vec![Event::Disabled { reaction }],
+        (true, true) | (false, false) => Vec::new(),
+    };
+    Ok(Decided { events, about: About::Reaction(name) })
+}
+
+/// What a try that failed comes to.
+fn failed(table: &Table, call: &Call, detail: &str, again: bool, now: Timestamp) -> Event {
+    let (reaction, attempt) = (call.reaction.clone(), call.attempts);
+    let detail = shortened(detail);
+    let webhook = table.get(&reaction).and_then(|record| record.webhook.as_ref());
+    let retries = webhook.map_or(0, |webhook| webhook.retries);
+    let again_at = Timestamp(now.0 + call.pause_ms());
+    #[cfg(feature = "planted")]
+    let retries = retries + u64::from(crate::planted::is("reaction.one_try_too_many"));
+    if again && attempt <= retries && again_at < call.give_up_at {
+        return Event::CallFailed { reaction, call: call.number, attempt, detail, again_at };
+    }
+    Event::CallDead { reaction, call: call.number, attempt, detail }
+}
+
+fn expire(table: &Table, stamp: &Stamp) -> Decided {
+    let due = table.overdue(stamp.now).take(limits::EXPIRIES_PER_BATCH_MAX);
+    let events = due.map(|call| match call.until {
+        Some(_) => {
+            failed(table, call, "whoever made the call was not heard of again", true, stamp.now)
+        }
+        None => failed(table, call, "nobody made the call in time", false, stamp.now),
+    });
+    Decided::reply(events.collect(), Reply::Done)
+}
+
+fn take(table: &Table, max: usize, stamp: &Stamp) -> Decided {
+    let mut events = Vec::new();
+    let mut calls = Vec::new();
+    let mut next_at: Option<Timestamp> = None;
+    for call in table.first_calls() {
+        let record = table.get(&call.reaction).expect("a call is of a reaction that is there");
+        let Some(webhook) = &record.webhook else { continue };
+        if call.not_before > stamp.now || calls.len() >= max {
+            let at = call.not_before.max(stamp.now);
+            next_at = Some(next_at.map_or(at, |earlier| earlier.min(at)));
+            continue;
+        }
+        let attempt = call.attempts + 1;
+        let until = Timestamp(stamp.now.0 + webhook.timeout_ms + limits::WEBHOOK_SLACK_MS);
+        let (reaction, number) = (call.reaction.clone(), call.number);
+        events.push(Event::CallBegun { reaction: reaction.clone(), call: number, attempt, until });
+        let (webhook, secret) = (webhook.clone(), record.secret.clone());
+        let (at, body) = (stamp.now, call.body.clone());
+        calls.push(Errand { number, reaction, attempt, at, webhook, secret, body });
+    }
+    Decided::reply(events, Reply::Calls { calls, next_at })
+}
+
+fn settle(table: &Table, number: u64, attempt: u64, outcome: Outcome, stamp: &Stamp) -> Decided {
+    let is_it = |call: &&Call| call.attempts == attempt && call.until.is_some();
+    // Whoever is late is not heard: the try counts as failed already, or the reaction is gone.
+    let Some(call) = table.call(number).filter(is_it) else {
+        return Decided::reply(Vec::new(), Reply::Done);
+    };
+    let event = match outcome {
+        Outcome::Done { status } => {
+            Event::CallDone { reaction: call.reaction.clone(), call: number, attempt, status }
+        }
+        Outcome::Failed { detail, again } => failed(table, call, &detail, again, stamp.now),
+    };
+    Decided::reply(vec![event], Reply::Done)
+}
+
+/// Answers a question.
+pub fn query(table: &Table, query: &Query) -> Result<Reply, Rejection> {
+    match query {
+        Query::Get { name } => match table.shown(name) {
+            Some(reaction) => Ok(Reply::Reaction(Box::new(reaction))),
+            None => Err(Rejection::NotFound { name: name.clone() }),
+        },
+        Query::List { limit, cursor } => {
+            let range = (1, limits::PAGE_MAX as u64);
+            let limit = within("limit", *limit, limits::PAGE_DEFAULT as u64, range)?;
+            let limit = usize::try_from(limit).expect("pages are small");
+            let there = table.after(cursor.as_ref()).take(limit + 1);
+            let mut reactions: Vec<_> =
+                there.map(|record| record.shown(table.calls_of(&record.name))).collect();
+            let more = reactions.len() > limit;
+            reactions.truncate(limit);
+            let cursor = reactions.last().filter(|_| more).map(|last| last.name.clone());
+            Ok(Reply::Reactions { reactions, cursor })
+        }
+    }
+}

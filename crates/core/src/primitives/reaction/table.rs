@@ -1,0 +1,345 @@
+//! The facts about reactions.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+use std::sync::Arc;
+
+use super::vocabulary::Event;
+use crate::limits;
+use crate::names::ReactionName;
+use crate::reaction::{Call, Facts, Part, Reaction, Record, Trouble, built_in};
+use crate::space::batch::Moment;
+use crate::time::Timestamp;
+
+/// Every reaction of a workspace, and the calls that are still to be made. Changes only by
+/// [`Table::evolve`] and [`Table::undo`].
+pub struct Table {
+    by_name: BTreeMap<ReactionName, Record>,
+    /// How many of them run.
+    enabled: usize,
+    last_call: u64,
+    calls: BTreeMap<u64, Call>,
+    calls_bytes: usize,
+    deadlines: BTreeSet<(Timestamp, u64)>,
+}
+
+impl Default for Table {
+    fn default() -> Self {
+        Self::restore(Facts::default())
+    }
+}
+
+/// How to take back one change: what was there before.
+pub struct Undo {
+    name: ReactionName,
+    record: Option<Record>,
+    last_call: u64,
+    calls: Vec<(u64, Option<Call>)>,
+}
+
+impl Table {
+    /// Applies a fact. Total: whatever `decide` can produce applies.
+    pub fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Undo {
+        let name = event.reaction().clone();
+        let record = self.by_name.get(&name).cloned();
+        let (last_call, calls) = (self.last_call, self.evolve_calls(event, moment));
+        let after = after_event(record.as_ref(), event, moment);
+        self.put(&name, after);
+        Undo { name, record, last_call, calls }
+    }
+
+    /// Applies what a fact means for calls, and tells what was there before.
+    fn evolve_calls(&mut self, event: &Event, moment: &Moment<'_>) -> Vec<(u64, Option<Call>)> {
+        let change = |table: &mut Self, number: u64, change: &dyn Fn(&mut Call)| {
+            let after = table.calls.get(&number).cloned().map(|mut call| {
+                change(&mut call);
+                call
+            });
+            vec![(number, table.put_call(number, after))]
+        };
+        match event {
+            Event::Called { reaction, call, body, give_up_at } => {
+                self.last_call = self.last_call.max(*call);
+                let after = Call {
+                    number: *call,
+                    reaction: reaction.clone(),
+                    body: body.clone(),
+                    attempts: 0,
+                    not_before: moment.time,
+                    until: None,
+                    give_up_at: *give_up_at,
+                };
+                vec![(*call, self.put_call(*call, Some(after)))]
+            }
+            Event::CallBegun { call, attempt, until, .. } => change(self, *call, &|call| {
+                call.attempts = *attempt;
+                call.until = Some(*until);
+            }),
+            Event::CallFailed { call, again_at, .. } => change(self, *call, &|call| {
+                call.until = None;
+                call.not_before = *again_at;
+            }),
+            Event::CallDone { call, .. } | Event::CallDead { call, .. } => {
+                vec![(*call, self.put_call(*call, None))]
+            }
+            Event::Added { reaction, .. } | Event::Removed { reaction } => {
+                let theirs = self.calls.values().filter(|call| call.reaction == *reaction);
+                let theirs: Vec<_> = theirs.map(|call| call.number).collect();
+                let gone = theirs.into_iter().map(|number| (number, self.put_call(number, None)));
+                gone.collect()
+            }
+            Event::Sealed { .. }
+            | Event::Enabled { .. }
+            | Event::Disabled { .. }
+            | Event::Ran { .. }
+            | Event::Failed { .. }
+            | Event::Stopped { .. } => Vec::new(),
+        }
+    }
+
+    fn put(&mut self, name: &ReactionName, record: Option<Record>) {
+        let runs = |record: Option<&Record>| usize::from(record.is_some_and(|it| it.enabled));
+        self.enabled += runs(record.as_ref());
+        let before = match record {
+            Some(record) => self.by_name.insert(name.clone(), record),
+            None => self.by_name.remove(name),
+        };
+        self.enabled -= runs(before.as_ref());
+    }
+
+    fn put_call(&mut self, number: u64, call: Option<Call>) -> Option<Call> {
+        if let Some(call) = &call {
+            self.calls_bytes += call.body.as_bytes().len();
+            self.deadlines.insert((call.deadline(), number));
+        }
+        let deadline = call.as_ref().map(Call::deadline);
+        let before = match call {
+            Some(call) => self.calls.insert(number, call),
+            None => self.calls.remove(&number),
+        };
+        if let Some(before) = &before {
+            self.calls_bytes -= before.body.as_bytes().len();
+            if deadline != Some(before.deadline()) {
+                self.deadlines.remove(&(before.deadline(), number));
+            }
+        }
+        before
+    }
+
+    /// Takes back one change; the latest must be taken back first.
+    pub fn undo(&mut self, undo: Undo) {
+        self.put(&undo.name, undo.record);
+        self.last_call = undo.last_call;
+        for (number, call) in undo.calls.into_iter().rev() {
+            self.put_call(number, call);
+        }
+    }
+
+    /// Whether no reaction runs: then nothing has to be looked for.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        self.enabled == 0
+    }
+
+    /// Those that run, by name.
+    pub fn running(&self) -> impl Iterator<Item = &Record> {
+        self.by_name.values().filter(|record| record.enabled)
+    }
+
+    /// A reaction.
+    pub fn get(&self, name: &ReactionName) -> Option<&Record> {
+        self.by_name.get(name)
+    }
+
+    /// A reaction as callers see it.
+    pub fn shown(&self, name: &ReactionName) -> Option<Reaction> {
+        self.get(name).map(|record| record.shown(self.calls_of(name)))
+    }
+
+    /// How many there are, without those that come with every workspace.
+    pub fn len(&self) -> usize {
+        self.by_name.values().filter(|record| !record.built_in).count()
+    }
+
+    /// Whether there is none but those.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Reactions by name, after one of them.
+    pub fn after(&self, cursor: Option<&ReactionName>) -> impl Iterator<Item = &Record> {
+        let from = cursor.map_or(Bound::Unbounded, Bound::Excluded);
+        self.by_name.range::<ReactionName, _>((from, Bound::Unbounded)).map(|(_, there)| there)
+    }
+
+    /// How many calls of a reaction are still to be made.
+    pub fn calls_of(&self, name: &ReactionName) -> u64 {
+        self.calls.values().filter(|call| call.reaction == *name).count() as u64
+    }
+
+    /// A call.
+    pub fn call(&self, number: u64) -> Option<&Call> {
+        self.calls.get(&number)
+    }
+
+    /// How many calls are still to be made, and of how many bytes.
+    pub fn waiting(&self) -> (usize, usize) {
+        (self.calls.len(), self.calls_bytes)
+    }
+
+    /// Whether there are calls to make.
+    #[inline]
+    pub fn is_calling(&self) -> bool {
+        !self.calls.is_empty()
+    }
+
+    /// The number that the next call gets.
+    pub fn next_call(&self) -> u64 {
+        self.last_call + 1
+    }
+
+    /// The first call of each reaction of which none is being made.
+    pub fn first_calls(&self) -> impl Iterator<Item = &Call> {
+        let mut seen: BTreeSet<&ReactionName> = BTreeSet::new();
+        #[cfg(feature = "planted")]
+        let two_at_once = crate::planted::is("reaction.two_calls_at_once");
+        #[cfg(not(feature = "planted"))]
+        let two_at_once = false;
+        for call in self.calls.values().filter(|call| call.until.is_some() && !two_at_once) {
+            seen.insert(&call.reaction);
+        }
+        let free = self.calls.values().filter(|call| call.until.is_none());
+        free.filter(move |call| seen.insert(&call.reaction))
+    }
+
+    /// Calls about which time has caused something.
+    pub fn overdue(&self, now: Timestamp) -> impl Iterator<Item = &Call> {
+        let due = self.deadlines.iter().take_while(move |(moment, _)| *moment <= now);
+        due.filter_map(|(_, number)| self.calls.get(number))
+    }
+
+    /// When time next causes something.
+    pub fn next_deadline(&self) -> Option<Timestamp> {
+        self.deadlines.first().map(|(moment, _)| *moment)
+    }
+
+    /// What a snapshot holds.
+    pub fn facts(&self) -> Facts {
+        Facts {
+            records: self.by_name.values().cloned().collect(),
+            last_call: self.last_call,
+            calls: self.calls.values().cloned().collect(),
+        }
+    }
+
+    /// Puts together what a snapshot holds. What comes with every workspace is there in any case,
+    /// and does what this version says.
+    pub fn restore(facts: Facts) -> Self {
+        let mut table = Self {
+            by_name: BTreeMap::new(),
+            enabled: 0,
+            last_call: facts.last_call,
+            calls: BTreeMap::new(),
+            calls_bytes: 0,
+            deadlines: BTreeSet::new(),
+        };
+        for record in built_in() {
+            table.put(&record.name.clone(), Some(record));
+        }
+        for mut record in facts.records {
+            #[cfg(feature = "planted")]
+            if crate::planted::is("reaction.lost_in_a_snapshot") && !record.built_in {
+                continue;
+            }
+            if let Some(own) = table.by_name.get(&record.name).filter(|own| own.built_in) {
+                record.parts.clone_from(&own.parts);
+            }
+            table.put(&record.name.clone(), Some(record));
+        }
+        for call in facts.calls {
+            table.put_call(call.number, Some(call));
+        }
+        table
+    }
+
+    /// Asserts the invariants of the module's story, as far as they are about what is there.
+    pub fn check(&self) {
+        assert!(self.len() <= limits::REACTIONS_MAX, "all reactions may be asked at once");
+        assert_eq!(self.enabled, self.running().count(), "those that run are counted");
+        assert_eq!(self.deadlines.len(), self.calls.len(), "every call ends some day");
+        let mut flying = BTreeSet::new();
+        for (number, call) in &self.calls {
+            assert_eq!(*number, call.number);
+            assert!(*number <= self.last_call, "numbers are not given twice");
+            assert!(self.by_name.contains_key(&call.reaction), "a call is of a reaction");
+            assert!(self.deadlines.contains(&(call.deadline(), *number)));
+            let is_second = call.until.is_some() && !flying.insert(&call.reaction);
+            assert!(!is_second, "at most one call of `{}` is being made", call.reaction);
+        }
+        let bytes = self.calls.values().map(|call| call.body.as_bytes().len()).sum::<usize>();
+        assert_eq!(bytes, self.calls_bytes);
+    }
+}
+
+fn trouble(code: &str, detail: &str, moment: &Moment<'_>) -> Trouble {
+    Trouble {
+        code: code.to_owned(),
+        detail: detail.to_owned(),
+        at: moment.time,
+        revision: moment.revision,
+    }
+}
+
+/// What becomes of the record that an event is about.
+fn after_event(before: Option<&Record>, event: &Event, moment: &Moment<'_>) -> Option<Record> {
+    if let Event::Added { reaction, on, commands, webhook, enabled, .. } = event {
+        return Some(Record {
+            name: reaction.clone(),
+            parts: vec![Arc::new(Part { on: on.clone(), commands: commands.clone() })],
+            webhook: webhook.clone(),
+            secret: None,
+            enabled: *enabled,
+            built_in: false,
+            added_at: moment.time,
+            added_by: moment.agent.clone(),
+            revision: moment.revision,
+            runs: 0,
+            failures: 0,
+            trouble: None,
+        });
+    }
+    let mut record = before?.clone();
+    match event {
+        Event::Removed { .. } => return None,
+        Event::Sealed { secret, .. } => record.secret = Some(secret.clone()),
+        Event::Enabled { .. } => {
+            record.enabled = true;
+            record.revision = moment.revision;
+            // Nobody added what comes with every workspace: it acts for whoever wants it.
+            if record.built_in {
+                record.added_by = moment.agent.clone();
+                record.added_at = moment.time;
+            }
+        }
+        Event::Disabled { .. } => {
+            record.enabled = false;
+            record.revision = moment.revision;
+        }
+        Event::Ran { .. } => record.runs += 1,
+        Event::Failed { code, detail, .. } => {
+            record.failures += 1;
+            record.trouble = Some(trouble(code, detail, moment));
+        }
+        Event::CallDead { detail, .. } => {
+            record.failures += 1;
+            record.trouble = Some(trouble("reaction.call_dead", detail, moment));
+        }
+        Event::Added { .. }
+        | Event::Stopped { .. }
+        | Event::Called { .. }
+        | Event::CallBegun { .. }
+        | Event::CallDone { .. }
+        | Event::CallFailed { .. } => {}
+    }
+    Some(record)
+}

@@ -1,0 +1,103 @@
+//! The rules of secrets, one function per command.
+
+use super::table::Table;
+use super::vocabulary::{Command, Event, Put, Query, Rejection, Reply, Secret};
+use crate::limits;
+use crate::names::SecretId;
+use crate::refusal::{fits, has_room, within};
+use crate::space::stamp::Stamp;
+
+/// Events that must happen, and what the answer is about.
+pub struct Decided {
+    /// What happens. Empty means that nothing changes.
+    pub events: Vec<Event>,
+    /// What to answer with, as it is after the events.
+    pub about: About,
+}
+
+/// What an answer is about.
+pub enum About {
+    /// What is known of the secret.
+    Secret(SecretId),
+    /// What was known of it.
+    Gone(Box<Secret>),
+    /// Nobody asked.
+    Done,
+}
+
+impl About {
+    /// The answer, as things are now.
+    pub(crate) fn reply(self, table: &Table) -> Reply {
+        match self {
+            Self::Secret(secret) => {
+                let secret = table.get(&secret).expect("it is there after a put or a reveal");
+                Reply::Secret(Box::new(secret.clone()))
+            }
+            Self::Gone(secret) => Reply::Secret(secret),
+            Self::Done => Reply::Done,
+        }
+    }
+}
+
+/// Decides a command against the table as it is.
+pub fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided, Rejection> {
+    match command {
+        Command::Put(command) => put(table, command, stamp),
+        Command::Reveal { secret } => {
+            known(table, &secret)?;
+            let events = vec![Event::Revealed { secret: secret.clone() }];
+            Ok(Decided { events, about: About::Secret(secret) })
+        }
+        Command::Delete { secret } => {
+            let gone = known(table, &secret)?.clone();
+            let about = About::Gone(Box::new(gone));
+            Ok(Decided { events: vec![Event::Deleted { secret }], about })
+        }
+        Command::Expire => Ok(expire(table, stamp)),
+    }
+}
+
+fn known<'a>(table: &'a Table, secret: &SecretId) -> Result<&'a Secret, Rejection> {
+    table.get(secret).ok_or_else(|| Rejection::NotFound { secret: secret.clone() })
+}
+
+/// Whether one secret may have so many bytes. Asked while they arrive.
+pub fn check_bytes(bytes: u64) -> Result<(), Rejection> {
+    let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+    Ok(fits("secret", bytes, limits::SECRET_BYTES_MAX)?)
+}
+
+fn put(table: &Table, command: Put, stamp: &Stamp) -> Result<Decided, Rejection> {
+    let Put { secret, bytes, name, ttl_ms } = command;
+    check_bytes(bytes)?;
+    let range = (limits::TTL_MS_MIN, limits::TTL_MS_MAX);
+    let ttl_ms = ttl_ms.map(|ttl_ms| within("ttl_ms", Some(ttl_ms), ttl_ms, range)).transpose()?;
+    has_room([("secrets", table.len(), limits::SECRETS_MAX)])?;
+    let expires_at = ttl_ms.map(|ttl_ms| stamp.now.after(ttl_ms));
+    let events = vec![Event::Put { secret: secret.clone(), bytes, name, expires_at }];
+    Ok(Decided { events, about: About::Secret(secret) })
+}
+
+fn expire(table: &Table, stamp: &Stamp) -> Decided {
+    let overdue = table.overdue(stamp.now).take(limits::EXPIRIES_PER_BATCH_MAX);
+    let events = overdue.map(|secret| Event::Expired { secret: secret.clone() });
+    Decided { events: events.collect(), about: About::Done }
+}
+
+/// Answers a question.
+pub fn query(table: &Table, query: &Query) -> Result<Reply, Rejection> {
+    match query {
+        Query::Get { secret } => Ok(Reply::Secret(Box::new(known(table, secret)?.clone()))),
+        Query::List { limit, cursor } => {
+            let range = (1, limits::PAGE_MAX as u64);
+            let limit = within("limit", *limit, limits::PAGE_DEFAULT as u64, range)?;
+            let limit = usize::try_from(limit).expect("pages are small");
+            let found = table.after(cursor.as_ref()).take(limit + 1);
+            let mut secrets: Vec<Secret> = found.cloned().collect();
+            let more = secrets.len() > limit;
+            secrets.truncate(limit);
+            let cursor = secrets.last().filter(|_| more).map(|last| last.secret.clone());
+            Ok(Reply::Secrets { secrets, cursor })
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The facts about secrets.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+
+use super::vocabulary::{Event, Secret};
+use crate::names::SecretId;
+use crate::space::batch::Moment;
+use crate::time::Timestamp;
+
+/// Every secret, without its value. Changes only by [`Table::evolve`] and [`Table::undo`].
+#[derive(Default)]
+pub struct Table {
+    secrets: BTreeMap<SecretId, Secret>,
+    ends: BTreeSet<(Timestamp, SecretId)>,
+    /// How many have gone: whoever removes blobs sees that there are some to remove.
+    gone: u64,
+}
+
+/// How to take back one change: the secret as it was.
+pub struct Undo {
+    secret: SecretId,
+    before: Option<Secret>,
+}
+
+impl Table {
+    /// Applies a fact. Total: whatever `decide` can produce applies.
+    pub fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Undo {
+        let before = self.secrets.get(event.secret());
+        let after = match event {
+            Event::Put { secret, bytes, name, expires_at } => {
+                assert!(before.is_none(), "a reference is given once");
+                Some(Secret {
+                    secret: secret.clone(),
+                    name: name.clone(),
+                    bytes: *bytes,
+                    put_by: moment.agent.clone(),
+                    put_at: moment.time,
+                    expires_at: *expires_at,
+                    reveals: 0,
+                    revealed_to: None,
+                    revealed_at: None,
+                })
+            }
+            Event::Revealed { .. } => before.map(|before| Secret {
+                reveals: before.reveals + 1,
+                revealed_to: Some(moment.agent.clone()),
+                revealed_at: Some(moment.time),
+                ..before.clone()
+            }),
+            Event::Deleted { .. } | Event::Expired { .. } => {
+                self.gone += 1;
+                None
+            }
+        };
+        let secret = event.secret().clone();
+        let before = self.replace(&secret, after);
+        Undo { secret, before }
+    }
+
+    /// Takes back one change; the latest must be taken back first.
+    pub fn undo(&mut self, undo: Undo) {
+        if undo.before.is_some() && !self.secrets.contains_key(&undo.secret) {
+            self.gone -= 1;
+        }
+        self.replace(&undo.secret, undo.before);
+    }
+
+    fn replace(&mut self, secret: &SecretId, after: Option<Secret>) -> Option<Secret> {
+        let before = self.secrets.remove(secret);
+        if let Some(end) = before.as_ref().and_then(|before| before.expires_at) {
+            self.ends.remove(&(end, secret.clone()));
+        }
+        if let Some(after) = after {
+            self.ends.extend(after.expires_at.map(|end| (end, secret.clone())));
+            self.secrets.insert(secret.clone(), after);
+        }
+        before
+    }
+
+    /// What is known of a secret.
+    pub fn get(&self, secret: &SecretId) -> Option<&Secret> {
+        self.secrets.get(secret)
+    }
+
+    /// Secrets by reference, after one of them.
+    pub fn after(&self, cursor: Option<&SecretId>) -> impl Iterator<Item = &Secret> {
+        let from = cursor.map_or(Bound::Unbounded, Bound::Excluded);
+        self.secrets.range::<SecretId, _>((from, Bound::Unbounded)).map(|(_, secret)| secret)
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.secrets.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.secrets.is_empty()
+    }
+
+    /// How many have gone so far.
+    pub fn gone(&self) -> u64 {
+        self.gone
+    }
+
+    /// Secrets whose time is over.
+    pub fn overdue(&self, now: Timestamp) -> impl Iterator<Item = &SecretId> {
+        let over = self.ends.iter().take_while(move |(moment, _)| *moment <= now);
+        over.map(|(_, secret)| secret)
+    }
+
+    /// When the engine should next send [`Command::Expire`](super::Command::Expire).
+    pub fn next_deadline(&self) -> Option<Timestamp> {
+        self.ends.first().map(|(moment, _)| *moment)
+    }
+
+    /// Everything, for a snapshot.
+    pub fn facts(&self) -> (u64, Vec<Secret>) {
+        (self.gone, self.secrets.values().cloned().collect())
+    }
+
+    /// Puts together what a snapshot holds.
+    pub fn restore((gone, secrets): (u64, Vec<Secret>)) -> Self {
+        let mut table = Self { gone, ..Self::default() };
+        for secret in secrets {
+            table.replace(&secret.secret.clone(), Some(secret));
+        }
+        table
+    }
+
+    /// Asserts the invariants of the module's story.
+    pub fn check(&self) {
+        let ends = self.secrets.values();
+        let ends = ends.filter_map(|it| it.expires_at.map(|end| (end, it.secret.clone())));
+        assert_eq!(ends.collect::<BTreeSet<_>>(), self.ends, "what was given a time ends");
+    }
+}

@@ -1,0 +1,228 @@
+//! The rules of semaphores, one function per command.
+
+use super::table::{Table, Waiter};
+use super::vocabulary::{Acquire, Command, Event, Permit, Query, Rejection, Reply};
+use crate::limits;
+use crate::names::{AgentId, SemaphoreName};
+use crate::numbers::{Token, WaitId};
+use crate::refusal::{TooMany, has_room, within};
+use crate::space::stamp::Stamp;
+use crate::waiting::lease_time::{is_worth_renewing, ttl_ms as checked_ttl};
+use crate::waiting::wait::Left;
+
+/// Events that must happen, and what the answer is about.
+pub struct Decided {
+    /// What happens. Empty means that nothing changes.
+    pub events: Vec<Event>,
+    /// What to answer with, as it is after the events.
+    pub about: About,
+}
+
+/// What an answer is about.
+pub enum About {
+    /// The permit under a token.
+    Permit(Token),
+    /// The semaphore.
+    Semaphore(SemaphoreName),
+    /// There was nothing to get.
+    Nothing,
+    /// The call waits: it is answered later.
+    Later,
+    /// Nobody asked.
+    Done,
+}
+
+fn done(events: Vec<Event>) -> Decided {
+    Decided { events, about: About::Done }
+}
+
+/// Decides a command against the table as it is.
+pub fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided, Rejection> {
+    match command {
+        Command::Acquire(command) => acquire(table, command, stamp),
+        Command::Renew { name, token, ttl_ms } => renew(table, name, token, ttl_ms, stamp),
+        Command::Release { name, token } => release(table, name, token),
+        Command::HandOver { name } => Ok(hand_over(table, &name, stamp)),
+        Command::LetGo { agent } => Ok(let_go(table, &agent)),
+        Command::GiveUp { wait } => Ok(give_up(table, wait)),
+        Command::Expire => Ok(expire(table, stamp)),
+    }
+}
+
+fn acquire(table: &Table, command: Acquire, stamp: &Stamp) -> Result<Decided, Rejection> {
+    let Acquire { name, permits, ttl_ms, wait_ms } = command;
+    let ttl_ms = checked_ttl(ttl_ms, limits::HOLD_TTL_MS_DEFAULT)?;
+    let wait_ms = within("wait_ms", wait_ms, 0, (0, limits::WAIT_MS_MAX))?;
+    let mut events = found(table, &name, permits)?;
+    let agent = stamp.agent.clone();
+    let is_new = !events.is_empty();
+    if is_new || table.free(&name) > 0 {
+        let all = ("permits held in this workspace", table.held(), limits::PERMITS_MAX);
+        check_counts(table, &agent, all)?;
+        let token = stamp.token();
+        events.push(Event::Acquired { name, holder: agent, token, ttl_ms, wait: None });
+        return Ok(Decided { events, about: About::Permit(token) });
+    }
+    if wait_ms == 0 {
+        return Ok(Decided { events, about: About::Nothing });
+    }
+    let all = ("calls that wait for a permit", table.waits().len(), limits::WAITS_MAX);
+    check_counts(table, &agent, all)?;
+    let until = stamp.now.after(wait_ms);
+    events.push(Event::Queued { name, waiter: agent, wait: stamp.wait(), ttl_ms, until });
+    Ok(Decided { events, about: About::Later })
+}
+
+/// What must happen so that the semaphore is there: nothing, if it is.
+fn found(
+    table: &Table,
+    name: &SemaphoreName,
+    permits: Option<u64>,
+) -> Result<Vec<Event>, Rejection> {
+    let range = (1, limits::PERMITS_PER_SEMAPHORE_MAX);
+    let present = table.permits(name);
+    let Some(permits) = permits else {
+        let is_there = present.map(|_| Vec::new());
+        return is_there.ok_or_else(|| Rejection::NotFound { name: name.clone() });
+    };
+    let given = within("permits", Some(permits), permits, range)?;
+    match present {
+        Some(permits) if permits != given => {
+            return Err(Rejection::PermitsDiffer { name: name.clone(), given, permits });
+        }
+        Some(_) => return Ok(Vec::new()),
+        None => {}
+    }
+    let mut events = Vec::new();
+    if table.len() >= limits::SEMAPHORES_MAX {
+        let too_many =
+            || TooMany { what: "semaphores in use in this workspace", max: limits::SEMAPHORES_MAX };
+        let idle = table.longest_idle().ok_or_else(too_many)?;
+        events.push(Event::Forgotten { name: idle.clone() });
+    }
+    events.push(Event::Created { name: name.clone(), permits: given });
+    Ok(events)
+}
+
+/// Whether there may be one more: of the agent's permits and waits together, since its waits turn
+/// into permits without being asked again; and of what is counted over the workspace.
+fn check_counts(
+    table: &Table,
+    agent: &AgentId,
+    all: (&'static str, usize, usize),
+) -> Result<(), Rejection> {
+    let own = table.permits_of(agent).count() + table.waits_of(agent).count();
+    let own = ("permits that this agent holds or waits for", own, limits::HOLDS_PER_AGENT_MAX);
+    Ok(has_room([own, all])?)
+}
+
+/// The permit, if the token is one of the semaphore.
+fn held<'a>(table: &'a Table, name: &SemaphoreName, token: Token) -> Result<&'a Permit, Rejection> {
+    let permit = table.permit(token).filter(|permit| permit.name == *name);
+    permit.ok_or_else(|| Rejection::StaleToken {
+        name: name.clone(),
+        given: token,
+        free: table.free(name),
+    })
+}
+
+fn renew(
+    table: &Table,
+    name: SemaphoreName,
+    token: Token,
+    ttl_ms: Option<u64>,
+    stamp: &Stamp,
+) -> Result<Decided, Rejection> {
+    let permit = held(table, &name, token)?;
+    let ttl_ms = checked_ttl(ttl_ms, permit.ttl_ms)?;
+    let is_worth_it = is_worth_renewing(stamp.now, permit.expires_at, permit.ttl_ms, ttl_ms);
+    let renewed = is_worth_it.then_some(Event::Renewed { name, token, ttl_ms });
+    Ok(Decided { events: renewed.into_iter().collect(), about: About::Permit(token) })
+}
+
+fn release(table: &Table, name: SemaphoreName, token: Token) -> Result<Decided, Rejection> {
+    held(table, &name, token)?;
+    let event = Event::Released { name: name.clone(), token };
+    Ok(Decided { events: vec![event], about: About::Semaphore(name) })
+}
+
+fn hand_over(table: &Table, name: &SemaphoreName, stamp: &Stamp) -> Decided {
+    let free = usize::try_from(table.free(name)).expect("semaphores have few permits");
+    let granted = table.line(name).take(free).zip(stamp.tokens());
+    let granted = granted.map(|(waiter, token)| Event::Acquired {
+        name: name.clone(),
+        holder: waiter.wait.agent.clone(),
+        token,
+        ttl_ms: waiter.ttl_ms,
+        wait: Some(waiter.wait.id),
+    });
+    done(granted.collect())
+}
+
+fn let_go(table: &Table, agent: &AgentId) -> Decided {
+    // The waits first: nothing may be handed over to someone whose session has ended.
+    let waits = table.waits_of(agent).map(|waiter| gave_up(waiter, Left::SessionEnded));
+    let permits = table.permits_of(agent);
+    let permits =
+        permits.map(|permit| Event::Dropped { name: permit.name.clone(), token: permit.token });
+    done(waits.chain(permits).collect())
+}
+
+fn gave_up(waiter: &Waiter, left: Left) -> Event {
+    let wait = &waiter.wait;
+    Event::GaveUp { name: waiter.name.clone(), waiter: wait.agent.clone(), wait: wait.id, left }
+}
+
+fn give_up(table: &Table, wait: WaitId) -> Decided {
+    let waiter = table.waiter(wait);
+    done(waiter.map(|waiter| gave_up(waiter, Left::Gone)).into_iter().collect())
+}
+
+fn expire(table: &Table, stamp: &Stamp) -> Decided {
+    let most = limits::EXPIRIES_PER_BATCH_MAX;
+    // The waits first, for the same reason: nobody is granted what they no longer wait for.
+    let waits = table.overdue_waits(stamp.now).map(|waiter| gave_up(waiter, Left::Timeout));
+    let permits = table.overdue_permits(stamp.now);
+    let permits =
+        permits.map(|permit| Event::Expired { name: permit.name.clone(), token: permit.token });
+    done(waits.chain(permits).take(most).collect())
+}
+
+/// What to tell a caller whose wait this event has ended.
+pub fn ending(table: &Table, event: &Event) -> Result<Reply, Rejection> {
+    match event {
+        Event::Acquired { token, .. } => Ok(Reply::Permit(table.permit(*token).cloned())),
+        Event::GaveUp { name, waiter, left: Left::SessionEnded, .. } => {
+            Err(Rejection::SessionEnded { name: name.clone(), agent: waiter.clone() })
+        }
+        Event::GaveUp { .. }
+        | Event::Created { .. }
+        | Event::Renewed { .. }
+        | Event::Released { .. }
+        | Event::Expired { .. }
+        | Event::Dropped { .. }
+        | Event::Queued { .. }
+        | Event::Forgotten { .. } => Ok(Reply::Permit(None)),
+    }
+}
+
+/// Answers a question.
+pub fn query(table: &Table, query: &Query) -> Result<Reply, Rejection> {
+    match query {
+        Query::Get { name } => {
+            let found = table.semaphore(name).map(Reply::Semaphore);
+            found.ok_or_else(|| Rejection::NotFound { name: name.clone() })
+        }
+        Query::List { limit, cursor } => {
+            let range = (1, limits::PAGE_MAX as u64);
+            let limit = within("limit", *limit, limits::PAGE_DEFAULT as u64, range)?;
+            let limit = usize::try_from(limit).expect("pages are small");
+            let mut names: Vec<_> = table.after(cursor.as_ref()).take(limit + 1).collect();
+            let more = names.len() > limit;
+            names.truncate(limit);
+            let cursor = names.last().filter(|_| more).map(|last| (*last).clone());
+            let semaphores = names.into_iter().filter_map(|name| table.semaphore(name)).collect();
+            Ok(Reply::Semaphores { semaphores, cursor })
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! The facts about semaphores.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+
+use serde::{Deserialize, Serialize};
+
+use super::vocabulary::{Event, Permit, Semaphore};
+use crate::names::{AgentId, SemaphoreName};
+use crate::numbers::{Token, WaitId};
+use crate::space::batch::Moment;
+use crate::time::Timestamp;
+use crate::waiting::wait::Wait;
+use crate::waiting::wait_queue::{self, Lines};
+
+/// Somebody who waits for a permit.
+pub type Waiter = wait_queue::Waiter<SemaphoreName>;
+
+/// Every semaphore, who holds its permits, and who waits for one. Changes only by
+/// [`Table::evolve`] and [`Table::undo`].
+#[derive(Default)]
+pub struct Table {
+    records: BTreeMap<SemaphoreName, Record>,
+    // Those that nobody holds a permit of: the first to be forgotten stands first.
+    idle: BTreeSet<(Timestamp, SemaphoreName)>,
+    permits: BTreeMap<Token, Permit>,
+    // How many permits of each are held.
+    taken: BTreeMap<SemaphoreName, u64>,
+    by_name: BTreeSet<(SemaphoreName, Token)>,
+    by_holder: BTreeSet<(AgentId, Token)>,
+    ends: BTreeSet<(Timestamp, Token)>,
+    lines: Lines<SemaphoreName>,
+    // Not a fact of the log: since when there has been a server to hear a renewal.
+    awake_since: Timestamp,
+}
+
+/// What outlasts the holders of a semaphore.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// Which semaphore.
+    pub name: SemaphoreName,
+    /// How many may hold a permit at a time.
+    pub permits: u64,
+    /// When it was made, or a permit last came back.
+    pub idle_since: Timestamp,
+}
+
+/// A semaphore, and with it a permit and a waiter, as they were before a change: how to take it
+/// back.
+pub struct Undo {
+    name: SemaphoreName,
+    record: Option<Record>,
+    permit: Option<(Token, Option<Permit>)>,
+    wait: Option<(WaitId, Option<Waiter>)>,
+}
+
+impl Table {
+    /// Applies a fact. Total: whatever `decide` can produce applies.
+    pub fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Undo {
+        let name = event.name();
+        let mut record = self.records.get(name).cloned();
+        let (permit, wait) = match event {
+            Event::Created { name, permits } => {
+                let (permits, idle_since) = (*permits, moment.time);
+                record = Some(Record { name: name.clone(), permits, idle_since });
+                (None, None)
+            }
+            Event::Acquired { name, holder, token, ttl_ms, wait } => {
+                assert!(self.free(name) > 0, "there are never more holders than permits");
+                let permit = Permit {
+                    name: name.clone(),
+                    holder: holder.clone(),
+                    token: *token,
+                    acquired_at: moment.time,
+                    expires_at: moment.time.after(*ttl_ms),
+                    ttl_ms: *ttl_ms,
+                };
+                (Some((*token, Some(permit))), wait.map(|wait| (wait, None)))
+            }
+            Event::Renewed { token, ttl_ms, .. } => {
+                let expires_at = moment.time.after(*ttl_ms);
+                let permit = self.permits.get(token);
+                let renewed =
+                    permit.map(|permit| Permit { expires_at, ttl_ms: *ttl_ms, ..permit.clone() });
+                (Some((*token, renewed)), None)
+            }
+            Event::Released { token, .. }
+            | Event::Expired { token, .. }
+            | Event::Dropped { token, .. } => {
+                record = record.map(|record| Record { idle_since: moment.time, ..record });
+                (Some((*token, None)), None)
+            }
+            Event::Queued { name, waiter, wait, ttl_ms, until } => {
+                let who =
+                    Wait { id: *wait, agent: waiter.clone(), since: moment.time, until: *until };
+                let waiter = Waiter { name: name.clone(), wait: who, ttl_ms: *ttl_ms };
+                (None, Some((*wait, Some(waiter))))
+            }
+            Event::GaveUp { wait, .. } => (None, Some((*wait, None))),
+            Event::Forgotten { .. } => {
+                record = None;
+                (None, None)
+            }
+        };
+        self.replace(Undo { name: name.clone(), record, permit, wait })
+    }
+
+    /// Takes back one change; the latest must be taken back first.
+    pub fn undo(&mut self, undo: Undo) {
+        self.replace(undo);
+    }
+
+    /// Puts everything in its place; what was there before.
+    fn replace(&mut self, after: Undo) -> Undo {
+        let Undo { name, record, permit, wait } = after;
+        let before = self.records.remove(&name);
+        if let Some(before) = &before {
+            self.idle.remove(&(before.idle_since, name.clone()));
+        }
+        let permit = permit.map(|(token, after)| (token, self.replace_permit(token, after)));
+        let wait = wait.map(|(id, after)| (id, self.lines.replace(id, after)));
+        if let Some(after) = record {
+            if !self.taken.contains_key(&name) {
+                self.idle.insert((after.idle_since, name.clone()));
+            }
+            self.records.insert(name.clone(), after);
+        }
+        Undo { name, record: before, permit, wait }
+    }
+
+    fn replace_permit(&mut self, token: Token, after: Option<Permit>) -> Option<Permit> {
+        let before = self.permits.remove(&token);
+        if let Some(before) = &before {
+            self.by_name.remove(&(before.name.clone(), token));
+            self.by_holder.remove(&(before.holder.clone(), token));
+            self.ends.remove(&(self.end(before), token));
+            let taken = self.taken.get_mut(&before.name).expect("a permit that is held is taken");
+            *taken -= 1;
+            if *taken == 0 {
+                self.taken.remove(&before.name);
+            }
+        }
+        if let Some(after) = after {
+            self.by_name.insert((after.name.clone(), token));
+            self.by_holder.insert((after.holder.clone(), token));
+            self.ends.insert((self.end(&after), token));
+            *self.taken.entry(after.name.clone()).or_default() += 1;
+            self.permits.insert(token, after);
+        }
+        before
+    }
+
+    /// When a permit ends. There must have been a server to hear a renewal for as long as it lasts.
+    fn end(&self, permit: &Permit) -> Timestamp {
+        permit.expires_at.max(self.awake_since.after(permit.ttl_ms))
+    }
+
+    /// How many semaphores there are.
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// How many permits a semaphore has; none if it is unknown.
+    pub fn permits(&self, name: &SemaphoreName) -> Option<u64> {
+        self.records.get(name).map(|record| record.permits)
+    }
+
+    /// How many of its permits nobody holds.
+    pub fn free(&self, name: &SemaphoreName) -> u64 {
+        let taken = self.taken.get(name).copied().unwrap_or_default();
+        #[cfg(feature = "planted")]
+        let taken = taken.saturating_sub(crate::planted::is("semaphore.one_too_many").into());
+        self.permits(name).unwrap_or_default().saturating_sub(taken)
+    }
+
+    /// The semaphore that nobody has held a permit of for longest.
+    pub fn longest_idle(&self) -> Option<&SemaphoreName> {
+        self.idle.first().map(|(_, name)| name)
+    }
+
+    /// The permit that is held under a token.
+    pub fn permit(&self, token: Token) -> Option<&Permit> {
+        self.permits.get(&token)
+    }
+
+    /// How many permits are held.
+    pub fn held(&self) -> usize {
+        self.permits.len()
+    }
+
+    /// What an agent holds, oldest first.
+    pub fn permits_of(&self, agent: &AgentId) -> impl Iterator<Item = &Permit> {
+        let tokens = self.by_holder.range((agent.clone(), Token(0))..);
+        tokens.take_while(move |(holder, _)| holder == agent).map(|(_, token)| &self.permits[token])
+    }
+
+    /// Whether somebody holds a permit under this token.
+    pub fn holds(&self, token: Token) -> bool {
+        self.permits.contains_key(&token)
+    }
+
+    /// Names in order, after one of them.
+    pub fn after(&self, cursor: Option<&SemaphoreName>) -> impl Iterator<Item = &SemaphoreName> {
+        let from = cursor.map_or(Bound::Unbounded, Bound::Excluded);
+        self.records.range::<SemaphoreName, _>((from, Bound::Unbounded)).map(|(name, _)| name)
+    }
+
+    /// A semaphore as callers see it.
+    pub fn semaphore(&self, name: &SemaphoreName) -> Option<Semaphore> {
+        let record = self.records.get(name)?;
+        let tokens = self.by_name.range((name.clone(), Token(0))..);
+        let tokens = tokens.take_while(|(there, _)| there == name);
+        Some(Semaphore {
+            name: name.clone(),
+            permits: record.permits,
+            free: self.free(name),
+            holders: tokens.map(|(_, token)| self.permits[token].clone()).collect(),
+            waiters: self.line(name).map(|waiter| waiter.wait.clone()).collect(),
+        })
+    }
+
+    /// Everybody who waits for a permit of a semaphore, the first in line first.
+    pub fn line(&self, name: &SemaphoreName) -> impl Iterator<Item = &Waiter> {
+        self.lines.of(name)
+    }
+
+    /// Somebody who waits.
+    pub fn waiter(&self, id: WaitId) -> Option<&Waiter> {
+        self.lines.get(id)
+    }
+
+    /// Everybody who waits, in order of arrival.
+    pub fn waits(&self) -> impl ExactSizeIterator<Item = &Waiter> {
+        self.lines.all()
+    }
+
+    /// The calls of an agent that wait, in order of arrival.
+    pub fn waits_of(&self, agent: &AgentId) -> impl Iterator<Item = &Waiter> {
+        self.lines.of_agent(agent)
+    }
+
+    /// Permits whose time is over.
+    pub fn overdue_permits(&self, now: Timestamp) -> impl Iterator<Item = &Permit> {
+        let over = self.ends.iter().take_while(move |(moment, _)| *moment <= now);
+        over.map(|(_, token)| &self.permits[token])
+    }
+
+    /// Calls whose time is over.
+    pub fn overdue_waits(&self, now: Timestamp) -> impl Iterator<Item = &Waiter> {
+        self.lines.overdue(now)
+    }
+
+    /// When the engine should next send [`Command::Expire`](super::Command::Expire).
+    pub fn next_deadline(&self) -> Option<Timestamp> {
+        let permit = self.ends.first().map(|(moment, _)| *moment);
+        permit.into_iter().chain(self.lines.next_end()).min()
+    }
+
+    /// The workspace is served again from this moment on.
+    pub fn wake(&mut self, moment: Timestamp) {
+        self.awake_since = moment;
+        self.ends = self.permits.values().map(|permit| (self.end(permit), permit.token)).collect();
+    }
+
+    /// Everything, for a snapshot.
+    pub fn facts(&self) -> (Vec<Record>, Vec<Permit>, Vec<Waiter>) {
+        let records = self.records.values().cloned().collect();
+        let permits = self.permits.values().cloned().collect();
+        (records, permits, self.lines.all().cloned().collect())
+    }
+
+    /// Puts together what a snapshot holds.
+    pub fn restore((records, permits, waits): (Vec<Record>, Vec<Permit>, Vec<Waiter>)) -> Self {
+        let mut table = Self::default();
+        for permit in permits {
+            table.replace_permit(permit.token, Some(permit));
+        }
+        for record in records {
+            let name = record.name.clone();
+            table.replace(Undo { name, record: Some(record), permit: None, wait: None });
+        }
+        for waiter in waits {
+            table.lines.replace(waiter.wait.id, Some(waiter));
+        }
+        table
+    }
+
+    /// Asserts the invariants of the module's story.
+    pub fn check(&self) {
+        let count = self.permits.len();
+        let indexes = [self.by_name.len(), self.by_holder.len(), self.ends.len()];
+        assert_eq!(indexes, [count; 3], "every permit has a semaphore, a holder and an end");
+        for (name, taken) in &self.taken {
+            let held = self.by_name.range((name.clone(), Token(0))..);
+            let held = held.take_while(|(there, _)| there == name).count();
+            assert_eq!(*taken, held as u64, "what is taken is held");
+            assert!(self.permits(name).is_some_and(|most| *taken <= most), "holders fit permits");
+        }
+        let idle = self.records.len() - self.taken.len();
+        assert_eq!(idle, self.idle.len(), "exactly those without holders are idle");
+        self.lines.check();
+        for waiter in self.lines.all() {
+            assert_eq!(self.free(&waiter.name), 0, "nobody waits while a permit is free");
+            assert!(self.records.contains_key(&waiter.name), "nobody waits for what is unknown");
+        }
+    }
+}

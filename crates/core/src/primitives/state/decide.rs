@@ -1,0 +1,524 @@
+//! The rules of shared state, one function per command.
+
+use super::table::Table;
+use super::{
+    Command, Delete, Entry, Event, Get, List, Operation, Page, PatchEntry, Query, Rejection,
+    Removal, Reply, Set, Snapshot, Source, Transfer, Warning,
+};
+use crate::json::Json;
+use crate::limits;
+use crate::names::{AgentId, Key, NamespaceName};
+use crate::namespace::rules::Rules;
+use crate::numbers::{Revision, Version};
+use crate::space::stamp::Stamp;
+use crate::state::merge::{self, Merge, MergeError, Patch};
+use crate::storage;
+use crate::time::Timestamp;
+
+/// What shared state has to know of its neighbours.
+pub trait Surroundings {
+    /// The rules of a namespace; none if there is no such namespace.
+    fn rules(&self, namespace: &NamespaceName) -> Option<&Rules>;
+    /// Whether the agent is registered and neither left nor lost.
+    fn has_session(&self, agent: &AgentId) -> bool;
+}
+
+/// What to answer once the events have happened.
+pub enum Answer {
+    /// The entry that the one event is about, as it is then, with these warnings.
+    Written(Vec<Warning>),
+    /// This.
+    Reply(Reply),
+}
+
+/// Decides a command against the table as it is: what must happen is handed over, none if nothing
+/// changes, and what the caller is told once it has is the answer. If it is refused, what was
+/// handed over means nothing.
+#[inline]
+pub fn decide(
+    table: &Table,
+    around: &impl Surroundings,
+    command: Command,
+    stamp: &Stamp,
+    happen: &mut impl FnMut(Event),
+) -> Result<Answer, Rejection> {
+    match command {
+        Command::Set(command) => set(table, around, command, stamp, happen),
+        Command::Patch(command) => patch(table, around, command, stamp, happen),
+        Command::Delete(command) => delete(table, around, command, happen),
+        Command::Transfer(command) => transfer(table, around, command, stamp, happen),
+        Command::Expire => Ok(expire(table, stamp.now, happen)),
+        Command::LetGo { agent } => Ok(let_go(table, &agent, happen)),
+    }
+}
+
+fn set(
+    table: &Table,
+    around: &impl Surroundings,
+    command: Set,
+    stamp: &Stamp,
+    happen: &mut impl FnMut(Event),
+) -> Result<Answer, Rejection> {
+    let rules = rules_for(around, &command.namespace, &command.key)?;
+    let current = table.packed(&command.namespace, &command.key);
+    if command.ephemeral {
+        check_ephemeral(table, around, &command, &stamp.agent)?;
+    }
+    check_expectations(table, &command, current)?;
+    let rule = rules.merge.unwrap_or(Merge::LastWriteWins);
+    let adds_only = matches!(rule, Merge::Append | Merge::Union);
+    check_append_only(table, rules, &command.namespace, current, adds_only)?;
+    let value = if rule == Merge::LastWriteWins {
+        command.value
+    } else {
+        let before = current.map(|entry| Json::trusted(entry.value()));
+        merge::merge(rule, before.as_ref(), command.value).map_err(|reason| {
+            merge_failed(table, &command.namespace, &command.key, reason, current)
+        })?
+    };
+    let write = Write {
+        namespace: command.namespace,
+        key: command.key,
+        value,
+        operation: Operation::Set,
+        expires_at: expiry(command.ttl_ms.or(rules.ttl_ms), stamp.now)?,
+        bound_to: command.ephemeral.then(|| stamp.agent.clone()),
+        source: None,
+    };
+    written(rules, write, current, happen)
+}
+
+fn patch(
+    table: &Table,
+    around: &impl Surroundings,
+    command: PatchEntry,
+    stamp: &Stamp,
+    happen: &mut impl FnMut(Event),
+) -> Result<Answer, Rejection> {
+    let PatchEntry { namespace, key, patch, expected_version } = command;
+    let rules = rules_for(around, &namespace, &key)?;
+    let current = table.packed(&namespace, &key);
+    check_version(table, &namespace, &key, expected_version, current)?;
+    let adds_only = match patch {
+        Patch::Append(_) | Patch::Union(_) => true,
+        Patch::Merge(_) | Patch::JsonPatch(_) | Patch::Increment(_) | Patch::Max(_) => false,
+    };
+    check_append_only(table, rules, &namespace, current, adds_only)?;
+    let before = current.map(|entry| Json::trusted(entry.value()));
+    let value = merge::patch(before.as_ref(), &patch)
+        .map_err(|reason| merge_failed(table, &namespace, &key, reason, current))?;
+    // A patched entry keeps its end: counting in a key that expires must not make it immortal.
+    let (expires_at, bound_to) = match current {
+        Some(_) => table.ending(&namespace, &key),
+        None => (expiry(rules.ttl_ms, stamp.now)?, None),
+    };
+    let operation = Operation::Patched;
+    let write = Write { namespace, key, value, operation, expires_at, bound_to, source: None };
+    written(rules, write, current, happen)
+}
+
+fn delete(
+    table: &Table,
+    around: &impl Surroundings,
+    command: Delete,
+    happen: &mut impl FnMut(Event),
+) -> Result<Answer, Rejection> {
+    let Delete { namespace, key, expected_version } = command;
+    let rules = rules_for(around, &namespace, &key)?;
+    let current = table.packed(&namespace, &key);
+    check_version(table, &namespace, &key, expected_version, current)?;
+    check_append_only(table, rules, &namespace, current, false)?;
+    let Some(entry) = table.entry(&namespace, &key) else {
+        return Err(Rejection::NotFound { namespace, key });
+    };
+    let removal = Removal::Deleted;
+    happen(Event::Deleted { namespace, key, version: entry.version(), removal });
+    Ok(Answer::Reply(Reply::Entry(entry)))
+}
+
+fn transfer(
+    table: &Table,
+    around: &impl Surroundings,
+    command: Transfer,
+    stamp: &Stamp,
+    happen: &mut impl FnMut(Event),
+) -> Result<Answer, Rejection> {
+    let Transfer { from_namespace, to_namespace, keys, overwrite } = command;
+    if from_namespace == to_namespace {
+        return Err(Rejection::SameNamespace { namespace: from_namespace });
+    }
+    let rules = |namespace: &NamespaceName| {
+        let unknown = || Rejection::UnknownNamespace { namespace: namespace.clone() };
+        around.rules(namespace).ok_or_else(unknown)
+    };
+    let (source_rules, target_rules) = (rules(&from_namespace)?, rules(&to_namespace)?);
+    // Each moved entry makes two events.
+    let max = limits::BATCH_EVENTS_MAX / 2;
+    let count = keys.as_ref().map_or(table.count(&from_namespace), Vec::len);
+    if count > max {
+        return Err(Rejection::TransferTooLarge { entries: count, max });
+    }
+    let mut keys = keys.unwrap_or_else(|| table.keys(&from_namespace));
+    keys.sort_unstable();
+    keys.dedup();
+    let (source, target) = (table.entries(&from_namespace), table.entries(&to_namespace));
+    for key in &keys {
+        let Some(entry) = source.and_then(|entries| entries.get(key.as_str())) else {
+            return Err(Rejection::NotFound { namespace: from_namespace, key: key.clone() });
+        };
+        let rules = source_rules.for_key(key);
+        check_append_only(table, rules, &from_namespace, Some(entry), false)?;
+        let rules = target_rules.for_key(key);
+        let present = target.and_then(|entries| entries.get(key.as_str()));
+        if let Some(there) = present.filter(|_| !overwrite) {
+            let entry = Box::new(table.shown(&to_namespace, there));
+            return Err(Rejection::Exists { entry });
+        }
+        check_append_only(table, rules, &to_namespace, present, false)?;
+        let expires_at = match table.ending(&from_namespace, key).0 {
+            Some(moment) => Some(moment),
+            None => expiry(rules.ttl_ms, stamp.now)?,
+        };
+        let version = Version(u64::from(entry.version()));
+        let write = Write {
+            namespace: to_namespace.clone(),
+            key: key.clone(),
+            value: Json::trusted(entry.value()),
+            operation: Operation::Transferred,
+            expires_at,
+            bound_to: None,
+            source: Some(Source {
+                namespace: from_namespace.clone(),
+                version,
+                revision: Revision(entry.revision()),
+                agent: table.authors().name(entry.author()).clone(),
+            }),
+        };
+        written(rules, write, present, happen)?;
+        happen(Event::Deleted {
+            namespace: from_namespace.clone(),
+            key: key.clone(),
+            version,
+            removal: Removal::TransferredAway,
+        });
+    }
+    Ok(Answer::Reply(Reply::Moved { keys }))
+}
+
+fn expire(table: &Table, now: Timestamp, happen: &mut impl FnMut(Event)) -> Answer {
+    #[cfg(feature = "planted")]
+    let now = if crate::planted::is("state.expire_early") { now.after(10_000) } else { now };
+    let due = table.due(now).take(limits::EXPIRIES_PER_BATCH_MAX);
+    removed(table, due, Removal::Expired, happen)
+}
+
+fn let_go(table: &Table, agent: &AgentId, happen: &mut impl FnMut(Event)) -> Answer {
+    removed(table, table.bound_to(agent), Removal::LetGo, happen)
+}
+
+fn removed<'a>(
+    table: &Table,
+    places: impl Iterator<Item = (&'a NamespaceName, &'a Key)>,
+    removal: Removal,
+    happen: &mut impl FnMut(Event),
+) -> Answer {
+    let event = |(namespace, key): (&NamespaceName, &Key)| {
+        let entry = table.packed(namespace, key).expect("what is listed to end is there");
+        let version = Version(u64::from(entry.version()));
+        Event::Deleted { namespace: namespace.clone(), key: key.clone(), version, removal }
+    };
+    places.map(event).for_each(happen);
+    Answer::Reply(Reply::Done)
+}
+
+/// A write whose conditions hold; what remains are the demands on the value itself.
+struct Write {
+    namespace: NamespaceName,
+    key: Key,
+    value: Json,
+    operation: Operation,
+    expires_at: Option<Timestamp>,
+    bound_to: Option<AgentId>,
+    source: Option<Source>,
+}
+
+fn written(
+    rules: &Rules,
+    write: Write,
+    current: Option<&storage::Entry>,
+    happen: &mut impl FnMut(Event),
+) -> Result<Answer, Rejection> {
+    let Write { namespace, key, value, operation, expires_at, bound_to, source } = write;
+    check_value(rules, &namespace, &key, &value)?;
+    let Some(version) = current.map_or(Some(1), |entry| entry.version().checked_add(1)) else {
+        return Err(Rejection::VersionsExhausted { namespace, key });
+    };
+    let warnings = if rules.flat { warn_if_nested(&key, &value) } else { Vec::new() };
+    let version = Version(u64::from(version));
+    #[cfg(feature = "planted")]
+    let version = if crate::planted::is("state.version_stands_still") && version.0 > 1 {
+        Version(version.0 - 1)
+    } else {
+        version
+    };
+    happen(Event::Set { namespace, key, value, version, operation, expires_at, bound_to, source });
+    Ok(Answer::Written(warnings))
+}
+
+fn rules_for<'a>(
+    around: &'a impl Surroundings,
+    namespace: &NamespaceName,
+    key: &Key,
+) -> Result<&'a Rules, Rejection> {
+    match around.rules(namespace) {
+        Some(rules) => Ok(rules.for_key(key)),
+        None => Err(Rejection::UnknownNamespace { namespace: namespace.clone() }),
+    }
+}
+
+fn check_expectations(
+    table: &Table,
+    command: &Set,
+    current: Option<&storage::Entry>,
+) -> Result<(), Rejection> {
+    let Set { namespace, key, .. } = command;
+    check_version(table, namespace, key, command.expected_version, current)?;
+    if let Some(there) = current.filter(|_| command.if_absent) {
+        return Err(Rejection::Exists { entry: Box::new(table.shown(namespace, there)) });
+    }
+    if let Some(expected) = &command.expected_value {
+        let same = |there: &storage::Entry| Json::trusted(there.value()).same_value(expected);
+        if !current.is_some_and(same) {
+            return Err(Rejection::ValueConflict {
+                namespace: namespace.clone(),
+                key: key.clone(),
+                entry: current.map(|there| Box::new(table.shown(namespace, there))),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn check_version(
+    table: &Table,
+    namespace: &NamespaceName,
+    key: &Key,
+    expected: Option<Version>,
+    current: Option<&storage::Entry>,
+) -> Result<(), Rejection> {
+    let Some(expected) = expected else { return Ok(()) };
+    let version = current.map_or(0, |entry| u64::from(entry.version()));
+    #[cfg(feature = "planted")]
+    if crate::planted::is("state.ignore_expected_version") {
+        return Ok(());
+    }
+    if expected.0 == version {
+        return Ok(());
+    }
+    Err(Rejection::VersionConflict {
+        namespace: namespace.clone(),
+        key: key.clone(),
+        expected,
+        entry: current.map(|there| Box::new(table.shown(namespace, there))),
+    })
+}
+
+fn check_append_only(
+    table: &Table,
+    rules: &Rules,
+    namespace: &NamespaceName,
+    current: Option<&storage::Entry>,
+    adds_only: bool,
+) -> Result<(), Rejection> {
+    match current {
+        Some(there) if rules.append_only && !adds_only => {
+            Err(Rejection::AppendOnly { entry: Box::new(table.shown(namespace, there)) })
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn check_ephemeral(
+    table: &Table,
+    around: &impl Surroundings,
+    command: &Set,
+    agent: &AgentId,
+) -> Result<(), Rejection> {
+    if !around.has_session(agent) {
+        return Err(Rejection::NoSession { agent: agent.clone() });
+    }
+    let bound = table.ending(&command.namespace, &command.key).1;
+    let max = limits::EPHEMERAL_PER_AGENT_MAX;
+    if bound.as_ref() != Some(agent) && table.bound_to(agent).count() >= max {
+        return Err(Rejection::TooManyEphemeral { agent: agent.clone(), max });
+    }
+    Ok(())
+}
+
+fn check_value(
+    rules: &Rules,
+    namespace: &NamespaceName,
+    key: &Key,
+    value: &Json,
+) -> Result<(), Rejection> {
+    let own = rules.value_bytes_max.and_then(|bytes| usize::try_from(bytes).ok());
+    let bytes_max = own.unwrap_or(limits::VALUE_BYTES_MAX).min(limits::VALUE_BYTES_MAX);
+    let bytes = value.as_bytes().len();
+    if bytes > bytes_max {
+        return Err(Rejection::ValueTooLarge { key: key.clone(), bytes, bytes_max });
+    }
+    let Some(schema) = &rules.schema else { return Ok(()) };
+    schema.check(value).map_err(|violation| Rejection::Schema {
+        namespace: namespace.clone(),
+        key: key.clone(),
+        path: violation.path,
+        reason: violation.reason,
+    })
+}
+
+fn merge_failed(
+    table: &Table,
+    namespace: &NamespaceName,
+    key: &Key,
+    reason: MergeError,
+    current: Option<&storage::Entry>,
+) -> Rejection {
+    match (reason, current) {
+        (MergeError::Exists, Some(there)) => {
+            Rejection::Exists { entry: Box::new(table.shown(namespace, there)) }
+        }
+        (MergeError::Absent, None) => {
+            Rejection::NotFound { namespace: namespace.clone(), key: key.clone() }
+        }
+        (reason, Some(_) | None) => {
+            Rejection::PatchFailed { namespace: namespace.clone(), key: key.clone(), reason }
+        }
+    }
+}
+
+fn expiry(ttl_ms: Option<u64>, now: Timestamp) -> Result<Option<Timestamp>, Rejection> {
+    let (min, max) = (limits::TTL_MS_MIN, limits::TTL_MS_MAX);
+    match ttl_ms {
+        None => Ok(None),
+        Some(given) if (min..=max).contains(&given) => Ok(Some(now.after(given))),
+        Some(given) => Err(Rejection::TtlOutOfRange { given, min, max }),
+    }
+}
+
+/// A flat map of plain fields survives a hand-off; nested documents tend to be misread.
+fn warn_if_nested(key: &Key, value: &Json) -> Vec<Warning> {
+    let is_compound = |value: &serde_json::Value| value.is_object() || value.is_array();
+    let is_nested = |value: &serde_json::Value| match value.as_array() {
+        Some(items) => items.iter().any(is_compound),
+        None => value.is_object(),
+    };
+    let value = value.to_value();
+    let nested = value.as_object().into_iter().flatten().find(|(_, value)| is_nested(value));
+    let warning = |(name, _): (&String, &serde_json::Value)| Warning {
+        code: "state.nested_value".into(),
+        detail: format!("field `{name}` of `{key}` is not flat; receivers expect plain fields"),
+    };
+    nested.map(warning).into_iter().collect()
+}
+
+/// Answers a question about the present; none if it is about the past.
+pub fn query(
+    table: &Table,
+    around: &impl Surroundings,
+    query: &Query,
+    revision: Revision,
+) -> Option<Result<Reply, Rejection>> {
+    match query {
+        Query::Get(Get { namespace, key, at: None }) => Some(get(table, around, namespace, key)),
+        Query::List(list) if list.at.is_none() => Some(page(table, around, list, revision)),
+        Query::Snapshot(snapshot) if snapshot.at.is_none() => {
+            Some(snapshot_page(table, around, snapshot, revision))
+        }
+        Query::Get(_)
+        | Query::List(_)
+        | Query::Snapshot(_)
+        | Query::History(_)
+        | Query::Diff(_) => None,
+    }
+}
+
+fn get(
+    table: &Table,
+    around: &impl Surroundings,
+    namespace: &NamespaceName,
+    key: &Key,
+) -> Result<Reply, Rejection> {
+    match table.entry(namespace, key) {
+        Some(entry) => Ok(Reply::Entry(entry)),
+        None if around.rules(namespace).is_none() => {
+            Err(Rejection::UnknownNamespace { namespace: namespace.clone() })
+        }
+        None => Err(Rejection::NotFound { namespace: namespace.clone(), key: key.clone() }),
+    }
+}
+
+/// The page size that is asked for, if it makes sense.
+pub fn page_limit(limit: Option<usize>) -> Result<usize, Rejection> {
+    match limit {
+        None => Ok(limits::PAGE_DEFAULT),
+        Some(given) if (1..=limits::PAGE_MAX).contains(&given) => Ok(given),
+        Some(given) => Err(Rejection::LimitOutOfRange { given, max: limits::PAGE_MAX }),
+    }
+}
+
+fn page(
+    table: &Table,
+    around: &impl Surroundings,
+    list: &List,
+    revision: Revision,
+) -> Result<Reply, Rejection> {
+    if around.rules(&list.namespace).is_none() {
+        return Err(Rejection::UnknownNamespace { namespace: list.namespace.clone() });
+    }
+    let limit = page_limit(list.limit)?;
+    let mut entries: Vec<Entry> = table
+        .listed(list)
+        .take(limit + 1)
+        .map(|there| table.shown(&list.namespace, there))
+        .collect();
+    let cursor = (entries.len() > limit).then(|| {
+        entries.truncate(limit);
+        entries.last().map(|entry| entry.key().to_owned()).unwrap_or_default()
+    });
+    Ok(Reply::Entries(Page { revision, entries, cursor }))
+}
+
+fn snapshot_page(
+    table: &Table,
+    around: &impl Surroundings,
+    snapshot: &Snapshot,
+    revision: Revision,
+) -> Result<Reply, Rejection> {
+    if let Some(namespace) = &snapshot.namespace
+        && around.rules(namespace).is_none()
+    {
+        return Err(Rejection::UnknownNamespace { namespace: namespace.clone() });
+    }
+    let limit = page_limit(snapshot.limit)?;
+    let after = snapshot.cursor.as_deref().map(place_of_cursor).transpose()?;
+    let mut entries: Vec<Entry> =
+        table.everything(snapshot.namespace.as_ref(), after.as_ref()).take(limit + 1).collect();
+    let cursor = (entries.len() > limit).then(|| {
+        entries.truncate(limit);
+        entries.last().map(cursor_of_place).unwrap_or_default()
+    });
+    Ok(Reply::Entries(Page { revision, entries, cursor }))
+}
+
+/// Where a page over several namespaces ended.
+pub fn cursor_of_place(entry: &Entry) -> String {
+    format!("{}/{}", entry.namespace(), entry.key())
+}
+
+/// Reads back what [`cursor_of_place`] wrote. A namespace has no `/` in its name.
+pub fn place_of_cursor(cursor: &str) -> Result<(NamespaceName, Key), Rejection> {
+    let bad = || Rejection::BadCursor { given: cursor.chars().take(80).collect() };
+    let (namespace, key) = cursor.split_once('/').ok_or_else(bad)?;
+    let namespace = NamespaceName::parse(namespace).map_err(|_| bad())?;
+    Ok((namespace, Key::parse(key).map_err(|_| bad())?))
+}

@@ -1,0 +1,472 @@
+//! The facts of shared state: what is there now, when it ends, and with whom.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Entry, Event, List};
+use crate::names::{AgentId, Key, KeyName, NamespaceName};
+use crate::numbers::Revision;
+use crate::space::authors::Authors;
+use crate::space::batch::Moment;
+use crate::storage::{self, Entries, Head};
+use crate::time::Timestamp;
+
+type Place = (NamespaceName, Key);
+
+/// Every entry of a workspace. Changes only by [`Table::evolve`], [`Table::forget`] and
+/// [`Table::undo`].
+#[derive(Default)]
+pub struct Table {
+    // Ordered maps, not hashes: iteration order reaches the event log.
+    by_namespace: BTreeMap<NamespaceName, Entries>,
+    authors: Authors,
+    endings: BTreeMap<Place, Ending>,
+    expiring: BTreeSet<(Timestamp, Place)>,
+    bound: BTreeMap<AgentId, BTreeSet<Place>>,
+    last_removal: Revision,
+    // Namespaces that went while a capture was reading them.
+    departed: BTreeMap<NamespaceName, Entries>,
+}
+
+/// When and with whom an entry goes; most entries have neither.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ending {
+    /// When it goes by itself.
+    pub expires_at: Option<Timestamp>,
+    /// The agent with whose session it goes.
+    pub bound_to: Option<AgentId>,
+}
+
+/// How to take back one change.
+pub enum Undo {
+    /// An entry, as it was.
+    Entry {
+        /// Where.
+        namespace: NamespaceName,
+        /// Which key.
+        key: Key,
+        /// What was there.
+        before: Before,
+    },
+    /// A whole namespace, as it was.
+    Namespace {
+        /// Which.
+        namespace: NamespaceName,
+        /// Its entries.
+        entries: Box<Entries>,
+        /// Their endings.
+        endings: Vec<(Place, Ending)>,
+        /// The revision of the last removal before.
+        last_removal: Revision,
+    },
+}
+
+/// What a fact about an entry has replaced.
+pub struct Before {
+    /// What was there.
+    entry: Option<storage::Entry>,
+    /// When it would have ended.
+    ending: Option<Ending>,
+    /// How many authors there were.
+    authors: usize,
+    /// The revision of the last removal before.
+    last_removal: Revision,
+}
+
+impl Before {
+    /// How to take the fact back, for whoever may have to.
+    pub fn undo(self, event: &Event) -> Undo {
+        let (namespace, key) = event.place();
+        Undo::Entry { namespace: namespace.clone(), key: key.clone(), before: self }
+    }
+}
+
+impl Table {
+    /// Applies a fact. Total: whatever `decide` can produce applies.
+    pub fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Before {
+        let (namespace, key) = event.place();
+        let last_removal = self.last_removal;
+        let authors = self.authors.len();
+        let (entry, ending) = match event {
+            Event::Set { value, version, expires_at, bound_to, .. } => {
+                let head = Head {
+                    revision: moment.revision.0,
+                    time_ms: moment.time.0,
+                    version: u32::try_from(version.0).expect("decide refuses later versions"),
+                    author: self.authors.number(moment.agent),
+                };
+                let packed = storage::Entry::new(head, key.as_str(), value.as_bytes());
+                let before = self.shelf(namespace).put(packed);
+                assert!(
+                    before.as_ref().is_none_or(|before| before.revision() <= moment.revision.0),
+                    "an entry cannot be newer than what replaces it"
+                );
+                let ending =
+                    Ending { expires_at: *expires_at, bound_to: bound_to.clone() }.if_any();
+                (before, self.set_ending(namespace, key, ending))
+            }
+            Event::Deleted { .. } => {
+                self.last_removal = moment.revision;
+                let before = self.shelf(namespace).remove(key.as_str());
+                assert!(before.is_some(), "only an entry that is there can be deleted");
+                (before, self.set_ending(namespace, key, None))
+            }
+        };
+        Before { entry, ending, authors, last_removal }
+    }
+
+    /// Drops all entries of a namespace that is no more.
+    pub fn forget(&mut self, namespace: &NamespaceName, revision: Revision) -> Option<Undo> {
+        let entries = self.by_namespace.remove(namespace)?;
+        let places: Vec<Place> =
+            self.endings.keys().filter(|place| place.0 == *namespace).cloned().collect();
+        let endings = places.into_iter().filter_map(|place| {
+            let ending = self.set_ending(&place.0, &place.1, None)?;
+            Some((place, ending))
+        });
+        let endings = endings.collect();
+        let last_removal = self.last_removal;
+        // An empty shelf is no fact: whether there is one depends on what was refused before.
+        if !entries.is_empty() {
+            self.last_removal = revision;
+        }
+        let (namespace, entries) = (namespace.clone(), Box::new(entries));
+        Some(Undo::Namespace { namespace, entries, endings, last_removal })
+    }
+
+    /// Takes back one change; the latest must be taken back first.
+    pub fn undo(&mut self, undo: Undo) {
+        match undo {
+            Undo::Entry { namespace, key, before } => {
+                let Before { entry, ending, authors, last_removal } = before;
+                self.last_removal = last_removal;
+                self.authors.truncate(authors);
+                let shelf = self.shelf(&namespace);
+                match entry {
+                    Some(entry) => shelf.put(entry),
+                    None => shelf.remove(key.as_str()),
+                };
+                // The namespace may have come with the change that is taken back.
+                if shelf.is_empty() && !shelf.is_capturing() {
+                    self.by_namespace.remove(&namespace);
+                }
+                self.set_ending(&namespace, &key, ending);
+            }
+            Undo::Namespace { namespace, entries, endings, last_removal } => {
+                self.last_removal = last_removal;
+                self.by_namespace.insert(namespace, *entries);
+                for ((namespace, key), ending) in endings {
+                    self.set_ending(&namespace, &key, Some(ending));
+                }
+            }
+        }
+    }
+
+    /// The change stays. A namespace that went while it was being captured is kept for that.
+    pub fn settle(&mut self, undo: Undo) {
+        match undo {
+            Undo::Namespace { namespace, entries, .. } if entries.is_capturing() => {
+                self.departed.insert(namespace, *entries);
+            }
+            Undo::Namespace { .. } | Undo::Entry { .. } => {}
+        }
+    }
+
+    /// The version of an entry, 0 if there is none; nothing if any entry ends by itself, or if the
+    /// namespace has never had one.
+    pub(crate) fn plain_version(&self, namespace: &NamespaceName, key: &str) -> Option<u32> {
+        let shelf = self.by_namespace.get(namespace).filter(|_| self.endings.is_empty())?;
+        Some(shelf.get(key).map_or(0, storage::Entry::version))
+    }
+
+    /// Puts an entry of which [`Table::plain_version`] has told the version before.
+    pub(crate) fn put_plainly(
+        &mut self,
+        namespace: &NamespaceName,
+        key: &str,
+        value: &str,
+        version: u32,
+        moment: &Moment<'_>,
+    ) -> Entry {
+        let author = self.authors.number(moment.agent);
+        let head = Head { revision: moment.revision.0, time_ms: moment.time.0, version, author };
+        let packed = storage::Entry::new(head, key, value.as_bytes());
+        let shelf = self.by_namespace.get_mut(namespace).expect("it was looked into");
+        shelf.put(packed.clone());
+        Entry::new(packed, namespace.clone(), moment.agent.clone())
+    }
+
+    /// An entry, if it is there and no entry ends by itself.
+    pub(crate) fn get_plainly(&self, namespace: &str, key: &str) -> Option<Entry> {
+        let (namespace, shelf) =
+            self.by_namespace.get_key_value(namespace).filter(|_| self.endings.is_empty())?;
+        shelf.get(key).map(|packed| self.shown(namespace, packed))
+    }
+
+    fn shelf(&mut self, namespace: &NamespaceName) -> &mut Entries {
+        self.by_namespace.entry(namespace.clone()).or_default()
+    }
+
+    /// All entries of a namespace; none if it never had one.
+    pub(super) fn entries(&self, namespace: &NamespaceName) -> Option<&Entries> {
+        self.by_namespace.get(namespace)
+    }
+
+    fn set_ending(
+        &mut self,
+        namespace: &NamespaceName,
+        key: &Key,
+        ending: Option<Ending>,
+    ) -> Option<Ending> {
+        if ending.is_none() && self.endings.is_empty() {
+            return None;
+        }
+        let place = (namespace.clone(), key.clone());
+        let before = match &ending {
+            Some(ending) => self.endings.insert(place.clone(), ending.clone()),
+            None => self.endings.remove(&place),
+        };
+        if let Some(before) = &before {
+            if let Some(moment) = before.expires_at {
+                self.expiring.remove(&(moment, place.clone()));
+            }
+            if let Some(agent) = &before.bound_to {
+                let left = self.bound.get_mut(agent).expect("what is bound is listed");
+                left.remove(&place);
+                if left.is_empty() {
+                    self.bound.remove(agent);
+                }
+            }
+        }
+        if let Some(ending) = ending {
+            if let Some(moment) = ending.expires_at {
+                self.expiring.insert((moment, place.clone()));
+            }
+            if let Some(agent) = ending.bound_to {
+                self.bound.entry(agent).or_default().insert(place);
+            }
+        }
+        before
+    }
+
+    /// An entry as the table keeps it.
+    pub fn packed(&self, namespace: &NamespaceName, key: &Key) -> Option<&storage::Entry> {
+        self.by_namespace.get(namespace)?.get(key.as_str())
+    }
+
+    /// An entry as callers see it.
+    pub fn entry(&self, namespace: &NamespaceName, key: &Key) -> Option<Entry> {
+        self.packed(namespace, key).map(|packed| self.shown(namespace, packed))
+    }
+
+    /// An entry by its whole name.
+    pub fn find(&self, name: &KeyName) -> Option<Entry> {
+        self.find_all([name]).pop()?
+    }
+
+    /// Several of them, in order. Neighbours are of one namespace as a rule, so that it need not be
+    /// looked for anew.
+    pub fn find_all<'a>(&self, names: impl IntoIterator<Item = &'a KeyName>) -> Vec<Option<Entry>> {
+        let mut last: Option<(&NamespaceName, &Entries)> = None;
+        let find = |name: &KeyName| {
+            let shelf = match last {
+                Some((namespace, _)) if namespace.as_str() == name.namespace() => last,
+                Some(_) | None => self.by_namespace.get_key_value(name.namespace()),
+            };
+            last = shelf.or(last);
+            let (namespace, entries) = shelf?;
+            entries.get(name.key()).map(|packed| self.shown(namespace, packed))
+        };
+        names.into_iter().map(find).collect()
+    }
+
+    /// What the table keeps, as callers see it.
+    pub fn shown(&self, namespace: &NamespaceName, packed: &storage::Entry) -> Entry {
+        let author = self.authors.name(packed.author()).clone();
+        let entry = Entry::new(packed.clone(), namespace.clone(), author);
+        if self.endings.is_empty() {
+            return entry;
+        }
+        let key = Key::parse(packed.key()).expect("keys are checked before they are stored");
+        let (expires_at, bound_to) = self.ending(namespace, &key);
+        entry.ending(expires_at, bound_to.is_some())
+    }
+
+    /// When and with whom an entry goes.
+    pub fn ending(
+        &self,
+        namespace: &NamespaceName,
+        key: &Key,
+    ) -> (Option<Timestamp>, Option<AgentId>) {
+        if self.endings.is_empty() {
+            return (None, None);
+        }
+        match self.endings.get(&(namespace.clone(), key.clone())) {
+            Some(ending) => (ending.expires_at, ending.bound_to.clone()),
+            None => (None, None),
+        }
+    }
+
+    /// How many entries a namespace has.
+    pub fn count(&self, namespace: &NamespaceName) -> usize {
+        self.by_namespace.get(namespace).map_or(0, Entries::len)
+    }
+
+    /// The keys of a namespace, in order.
+    pub fn keys(&self, namespace: &NamespaceName) -> Vec<Key> {
+        let entries = self.by_namespace.get(namespace).into_iter().flat_map(Entries::iter);
+        let key = |entry: &storage::Entry| Key::parse(entry.key()).expect("keys were checked");
+        entries.map(key).collect()
+    }
+
+    /// The entries of a page and those after it, in key order.
+    pub fn listed<'a>(&'a self, list: &'a List) -> impl Iterator<Item = &'a storage::Entry> + 'a {
+        let beginning = list.beginning();
+        let from = match list.cursor.as_deref() {
+            Some(cursor) if cursor >= beginning => Bound::Excluded(cursor),
+            Some(_) | None => Bound::Included(beginning),
+        };
+        let entries = self.by_namespace.get(&list.namespace);
+        entries
+            .into_iter()
+            .flat_map(move |entries| entries.range(from))
+            .take_while(move |entry| entry.key().starts_with(beginning))
+            .filter(|entry| list.wants(entry.key()))
+    }
+
+    /// Every entry after a place, by namespace and key.
+    pub fn everything<'a>(
+        &'a self,
+        only: Option<&'a NamespaceName>,
+        after: Option<&'a (NamespaceName, Key)>,
+    ) -> impl Iterator<Item = Entry> + 'a {
+        let first = after.map(|(namespace, _)| namespace);
+        self.by_namespace
+            .iter()
+            .filter(move |(namespace, _)| only.is_none_or(|only| only == *namespace))
+            .filter(move |(namespace, _)| first.is_none_or(|first| *namespace >= first))
+            .flat_map(move |(namespace, entries)| {
+                let from = match after {
+                    Some((first, key)) if first == namespace => Bound::Excluded(key.as_str()),
+                    Some(_) | None => Bound::Unbounded,
+                };
+                entries.range(from).map(move |packed| self.shown(namespace, packed))
+            })
+    }
+
+    /// What is due to expire, in order of time.
+    pub fn due(&self, now: Timestamp) -> impl Iterator<Item = (&NamespaceName, &Key)> {
+        let due = self.expiring.iter().take_while(move |(moment, _)| *moment <= now);
+        due.map(|(_, (namespace, key))| (namespace, key))
+    }
+
+    /// What goes with the session of an agent.
+    pub fn bound_to(&self, agent: &AgentId) -> impl Iterator<Item = (&NamespaceName, &Key)> {
+        self.bound.get(agent).into_iter().flatten().map(|(namespace, key)| (namespace, key))
+    }
+
+    /// When the engine should next send [`Command::Expire`](super::Command::Expire).
+    pub fn next_deadline(&self) -> Option<Timestamp> {
+        self.expiring.first().map(|(moment, _)| *moment)
+    }
+
+    /// The revision at which something was last removed: what a key's absence may depend on.
+    pub fn last_removal(&self) -> Revision {
+        self.last_removal
+    }
+
+    /// The tables of the namespaces, for a snapshot.
+    pub fn namespaces(&self) -> impl Iterator<Item = (&NamespaceName, &Entries)> {
+        self.by_namespace.iter()
+    }
+
+    /// Begins an exact picture of all entries as they are now; see [`Entries::begin_capture`].
+    pub fn begin_capture(&mut self) -> Vec<NamespaceName> {
+        self.by_namespace.values_mut().for_each(Entries::begin_capture);
+        self.by_namespace.keys().cloned().collect()
+    }
+
+    /// The next entries of a namespace as they were when the capture began; none when it is done.
+    pub fn next_captured(&mut self, namespace: &NamespaceName, max: usize) -> Vec<storage::Entry> {
+        let departed = self.departed.get_mut(namespace);
+        let Some(entries) = departed.or_else(|| self.by_namespace.get_mut(namespace)) else {
+            return Vec::new();
+        };
+        let captured = if entries.is_capturing() { entries.next_captured(max) } else { Vec::new() };
+        if captured.is_empty() {
+            self.departed.remove(namespace);
+        }
+        captured
+    }
+
+    /// Gives up a capture.
+    pub fn abort_capture(&mut self) {
+        self.departed.clear();
+        let capturing = self.by_namespace.values_mut().filter(|entries| entries.is_capturing());
+        capturing.for_each(Entries::abort_capture);
+    }
+
+    /// The authors of entries, by number.
+    pub fn authors(&self) -> &Authors {
+        &self.authors
+    }
+
+    /// The endings of entries, for a snapshot.
+    pub fn endings(&self) -> impl Iterator<Item = (&NamespaceName, &Key, &Ending)> {
+        self.endings.iter().map(|((namespace, key), ending)| (namespace, key, ending))
+    }
+
+    /// Puts together what a snapshot holds.
+    pub fn restore(
+        authors: Authors,
+        namespaces: Vec<(NamespaceName, Entries)>,
+        endings: Vec<(NamespaceName, Key, Ending)>,
+        last_removal: Revision,
+    ) -> Self {
+        let by_namespace = namespaces.into_iter().collect();
+        let mut table = Self { by_namespace, authors, last_removal, ..Self::default() };
+        for (namespace, key, ending) in endings {
+            table.set_ending(&namespace, &key, Some(ending));
+        }
+        table
+    }
+
+    /// About how many bytes the entries take.
+    pub fn bytes(&self) -> usize {
+        self.by_namespace.values().map(Entries::bytes).sum()
+    }
+
+    /// Asserts the invariants of the module's story.
+    pub fn check(&self, revision: Revision) {
+        for entries in self.by_namespace.values() {
+            for entry in entries {
+                assert!(entry.version() >= 1, "versions begin at 1");
+                assert!(entry.revision() <= revision.0, "no entry is newer than its workspace");
+            }
+        }
+        let mut expiring = 0;
+        let mut bound = 0;
+        for (place, ending) in &self.endings {
+            assert!(self.packed(&place.0, &place.1).is_some(), "what ends is there");
+            if let Some(moment) = ending.expires_at {
+                expiring += 1;
+                assert!(self.expiring.contains(&(moment, place.clone())), "what expires is listed");
+            }
+            if let Some(agent) = &ending.bound_to {
+                bound += 1;
+                assert!(self.bound[agent].contains(place), "what is bound is listed");
+            }
+        }
+        assert_eq!(expiring, self.expiring.len(), "nothing else is listed to expire");
+        let listed: usize = self.bound.values().map(BTreeSet::len).sum();
+        assert_eq!(bound, listed, "nothing else is bound");
+    }
+}
+
+impl Ending {
+    fn if_any(self) -> Option<Self> {
+        (self.expires_at.is_some() || self.bound_to.is_some()).then_some(self)
+    }
+}

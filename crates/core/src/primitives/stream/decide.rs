@@ -1,0 +1,272 @@
+//! The rules of streams, one function per command.
+
+use super::table::{Record, Table, Waiter, Want};
+use super::vocabulary::{
+    Command, Create, Event, Query, Receive, Rejection, Reply, Send, Sent, Status,
+};
+use crate::json::Json;
+use crate::limits;
+use crate::names::{AgentId, StreamName};
+use crate::numbers::WaitId;
+use crate::refusal::{OutOfRange, bad, fits, has_room, text_fits, within};
+use crate::space::stamp::Stamp;
+use crate::waiting::wait::Left;
+
+/// Events that must happen, and what the answer is about.
+pub struct Decided {
+    /// What happens. Empty means that nothing changes.
+    pub events: Vec<Event>,
+    /// What is only told to those who watch.
+    pub live: Option<Event>,
+    /// What to answer with, as it is after the events.
+    pub about: About,
+}
+
+/// What an answer is about.
+pub enum About {
+    /// A stream.
+    Stream(StreamName),
+    /// This.
+    Reply(Reply),
+    /// The call waits: it is answered later.
+    Later,
+    /// Nobody asked.
+    Done,
+}
+
+impl About {
+    /// What to tell the caller; nothing yet if the call waits.
+    pub fn reply(self, table: &Table) -> Option<Reply> {
+        Some(match self {
+            Self::Stream(name) => {
+                Reply::Stream(table.shown(&name).expect("only known streams are answered with"))
+            }
+            Self::Reply(reply) => reply,
+            Self::Later => return None,
+            Self::Done => Reply::Done,
+        })
+    }
+}
+
+fn about(stream: StreamName, event: Event) -> Decided {
+    Decided { events: vec![event], live: None, about: About::Stream(stream) }
+}
+
+fn done(events: Vec<Event>) -> Decided {
+    Decided { events, live: None, about: About::Done }
+}
+
+/// Decides a command against the table as it is.
+pub fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided, Rejection> {
+    match command {
+        Command::Create(create) => self::create(table, create),
+        Command::Send(send) => self::send(table, send),
+        Command::Receive(receive) => self::receive(table, receive, stamp),
+        Command::Close { stream, reason } => close(table, stream, reason),
+        Command::Delete { stream } => delete(table, &stream),
+        Command::Tell { stream } => Ok(tell(table, &stream)),
+        Command::LetGo { agent } => Ok(let_go(table, &agent)),
+        Command::GiveUp { wait } => Ok(give_up(table, wait)),
+        Command::Expire => Ok(expire(table, stamp)),
+    }
+}
+
+fn create(table: &Table, command: Create) -> Result<Decided, Rejection> {
+    let Create { stream, kept, frames_max, bytes_max } = command;
+    let (usual, most) = (limits::STREAM_FRAMES_DEFAULT, limits::STREAM_FRAMES_MAX);
+    let frames_max = within("frames_max", frames_max, usual, (1, most))?;
+    let (usual, most) = (limits::STREAM_BYTES_DEFAULT, limits::STREAM_BYTES_MAX);
+    let bytes_max = within("bytes_max", bytes_max, usual, (1, most))?;
+    let kept = kept.unwrap_or(true);
+    if let Some(present) = table.shown(&stream) {
+        let is_alike = present.status == Status::Open
+            && (present.kept, present.frames_max, present.bytes_max)
+                == (kept, frames_max, bytes_max);
+        // Whoever wants the same as is there has it.
+        if is_alike {
+            return Ok(Decided { about: About::Stream(stream), ..done(Vec::new()) });
+        }
+        return Err(Rejection::Exists { stream: Box::new(present) });
+    }
+    has_room([("streams in this workspace", table.len(), limits::STREAMS_MAX)])?;
+    Ok(about(stream.clone(), Event::Created { stream, kept, frames_max, bytes_max }))
+}
+
+fn send(table: &Table, command: Send) -> Result<Decided, Rejection> {
+    let Send { stream: name, data, frames } = command;
+    let frames: Vec<Json> = data.into_iter().chain(frames).collect();
+    check_frames(&frames)?;
+    let stream = known(table, &name)?;
+    if stream.status == Status::Closed {
+        let reason = stream.reason.clone();
+        return Err(Rejection::Closed { stream: name, reason });
+    }
+    let bytes = ("bytes of streams in this workspace", table.bytes());
+    has_room([(bytes.0, bytes.1, limits::STREAMS_BYTES_MAX)])?;
+    let (count, live) = (frames.len() as u64, !stream.kept);
+    let offset = stream.kept.then_some(stream.next);
+    let next = stream.next + if live { 0 } else { count };
+    let sent = Sent { stream: name.clone(), offset, frames: count, next };
+    let about = About::Reply(Reply::Sent(sent));
+    let event = Event::Sent { stream: name, offset, frames, live };
+    let (events, live) = if live { (vec![], Some(event)) } else { (vec![event], None) };
+    Ok(Decided { events, live, about })
+}
+
+fn check_frames(frames: &[Json]) -> Result<(), Rejection> {
+    let (count, max) = (frames.len(), limits::STREAM_FRAMES_AT_ONCE_MAX);
+    if count == 0 || count > max {
+        let reason = format!("send 1 to {max} frames at once, not {count}");
+        return Err(bad("frames", reason).into());
+    }
+    let bytes: usize = frames.iter().map(|frame| frame.as_bytes().len()).sum();
+    Ok(fits("frames", bytes, limits::VALUE_BYTES_MAX)?)
+}
+
+fn known<'a>(table: &'a Table, name: &StreamName) -> Result<&'a Record, Rejection> {
+    table.get(name).ok_or_else(|| Rejection::NotFound { stream: name.clone() })
+}
+
+fn receive(table: &Table, command: Receive, stamp: &Stamp) -> Result<Decided, Rejection> {
+    let Receive { stream: name, from, limit, wait_ms } = command;
+    let wait_ms = within("wait_ms", wait_ms, 0, (0, limits::WAIT_MS_MAX))?;
+    let range = (1, limits::PAGE_MAX as u64);
+    let limit = within("limit", limit, limits::PAGE_DEFAULT as u64, range)?;
+    let stream = known(table, &name)?;
+    if !stream.kept {
+        return Err(Rejection::NotKept { stream: name });
+    }
+    let from = from.unwrap_or(stream.first());
+    if from < stream.first() {
+        return Err(Rejection::OffsetGone { stream: name, from, first: stream.first() });
+    }
+    if from > stream.next {
+        let (min, max) = (stream.first(), stream.next);
+        return Err(OutOfRange { what: "from", given: from, min, max }.into());
+    }
+    let is_at_end = from == stream.next && stream.status == Status::Open;
+    if !is_at_end || wait_ms == 0 {
+        let about = About::Reply(Reply::Frames(stream.read(from, limit)));
+        return Ok(Decided { about, ..done(Vec::new()) });
+    }
+    let reader = stamp.agent.clone();
+    let own = table.lines().of_agent(&reader).count();
+    has_room([
+        ("calls of this agent that wait for streams", own, limits::READERS_PER_AGENT_MAX),
+        ("calls that wait for this stream", table.lines().of(&name).count(), limits::READERS_MAX),
+        ("calls that wait for streams", table.lines().all().len(), limits::WAITS_MAX),
+    ])?;
+    let (wait, until) = (stamp.wait(), stamp.now.after(wait_ms));
+    let queued = Event::Queued { stream: name, reader, wait, from, limit, until };
+    Ok(Decided { about: About::Later, ..done(vec![queued]) })
+}
+
+fn close(table: &Table, name: StreamName, reason: Option<String>) -> Result<Decided, Rejection> {
+    text_fits("reason", reason.as_ref(), limits::NOTE_BYTES_MAX)?;
+    // What is closed is closed: whoever repeats it is answered alike.
+    if known(table, &name)?.status == Status::Closed {
+        return Ok(Decided { about: About::Stream(name), ..done(Vec::new()) });
+    }
+    Ok(about(name.clone(), Event::Closed { stream: name, reason }))
+}
+
+fn delete(table: &Table, name: &StreamName) -> Result<Decided, Rejection> {
+    let missing = || Rejection::NotFound { stream: name.clone() };
+    let shown = table.shown(name).ok_or_else(missing)?;
+    // Those who wait are told before it is gone.
+    let waits = table.lines().of(name).map(|waiter| told(table, waiter));
+    let events = waits.chain([Event::Deleted { stream: name.clone() }]).collect();
+    Ok(Decided { about: About::Reply(Reply::Stream(shown)), ..done(events) })
+}
+
+fn told(table: &Table, waiter: &Waiter) -> Event {
+    let Want { from, limit } = table.want(waiter);
+    Event::Told {
+        stream: waiter.name.clone(),
+        reader: waiter.wait.agent.clone(),
+        wait: waiter.wait.id,
+        from,
+        limit,
+    }
+}
+
+/// Answers everyone who waits: there is more, or the end.
+fn tell(table: &Table, name: &StreamName) -> Decided {
+    let Some(stream) = table.get(name) else { return done(Vec::new()) };
+    let is_closed = stream.status == Status::Closed;
+    let waits = table.lines().of(name);
+    let concerned = waits.filter(|waiter| is_closed || table.want(waiter).from < stream.next);
+    done(concerned.map(|waiter| told(table, waiter)).collect())
+}
+
+fn gave_up(table: &Table, waiter: &Waiter, left: Left) -> Event {
+    Event::GaveUp {
+        stream: waiter.name.clone(),
+        reader: waiter.wait.agent.clone(),
+        wait: waiter.wait.id,
+        from: table.want(waiter).from,
+        left,
+    }
+}
+
+fn let_go(table: &Table, agent: &AgentId) -> Decided {
+    let waits = table.lines().of_agent(agent);
+    done(waits.map(|waiter| gave_up(table, waiter, Left::SessionEnded)).collect())
+}
+
+fn give_up(table: &Table, wait: WaitId) -> Decided {
+    let waiter = table.lines().get(wait);
+    done(waiter.map(|waiter| gave_up(table, waiter, Left::Gone)).into_iter().collect())
+}
+
+fn expire(table: &Table, stamp: &Stamp) -> Decided {
+    let waits =
+        table.lines().overdue(stamp.now).map(|waiter| gave_up(table, waiter, Left::Timeout));
+    done(waits.take(limits::EXPIRIES_PER_BATCH_MAX).collect())
+}
+
+/// What to tell a caller whose wait this event has ended.
+pub fn ending(table: &Table, event: &Event) -> Result<Reply, Rejection> {
+    let (stream, from, limit) = match event {
+        Event::Told { stream, from, limit, .. } => (stream, *from, *limit),
+        Event::GaveUp { stream, reader, left: Left::SessionEnded, .. } => {
+            let (stream, agent) = (stream.clone(), reader.clone());
+            return Err(Rejection::SessionEnded { stream, agent });
+        }
+        Event::GaveUp { stream, from, .. } => (stream, *from, 0),
+        Event::Created { .. }
+        | Event::Sent { .. }
+        | Event::Closed { .. }
+        | Event::Deleted { .. }
+        | Event::Queued { .. } => return Ok(Reply::Done),
+    };
+    let record = known(table, stream)?;
+    // It may have gone on by more than is kept, all in one commit.
+    if from < record.first() {
+        let (stream, first) = (stream.clone(), record.first());
+        return Err(Rejection::OffsetGone { stream, from, first });
+    }
+    Ok(Reply::Frames(record.read(from, limit)))
+}
+
+/// Answers a question.
+pub fn query(table: &Table, query: &Query) -> Result<Reply, Rejection> {
+    match query {
+        Query::Get { stream } => {
+            let missing = || Rejection::NotFound { stream: stream.clone() };
+            Ok(Reply::Stream(table.shown(stream).ok_or_else(missing)?))
+        }
+        Query::List { limit, cursor } => {
+            let range = (1, limits::PAGE_MAX as u64);
+            let limit = within("limit", *limit, limits::PAGE_DEFAULT as u64, range)?;
+            let limit = usize::try_from(limit).expect("pages are small");
+            let mut names: Vec<&StreamName> =
+                table.after(cursor.as_ref()).take(limit + 1).collect();
+            let more = names.len() > limit;
+            names.truncate(limit);
+            let cursor = names.last().filter(|_| more).map(|last| (*last).clone());
+            let streams = names.into_iter().filter_map(|name| table.shown(name)).collect();
+            Ok(Reply::Streams { streams, cursor })
+        }
+    }
+}

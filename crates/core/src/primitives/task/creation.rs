@@ -1,0 +1,128 @@
+//! The rules for a new task.
+
+use std::collections::BTreeSet;
+
+use super::{Create, Status, checks};
+use crate::limits;
+use crate::names::{AgentId, TaskId};
+use crate::refusal::has_room;
+use crate::space::stamp::Stamp;
+use crate::state::Warning;
+use crate::task::{About, Created, Decided, Event, Rejection, Surroundings, Table};
+
+/// Decides to create a task.
+pub fn create(
+    table: &Table,
+    around: &impl Surroundings,
+    command: Create,
+    stamp: &Stamp,
+) -> Result<Decided, Rejection> {
+    checks::check_create(&command)?;
+    if let Some(task) = command.id.as_ref().and_then(|id| table.shown(id, Vec::new())) {
+        return Err(Rejection::Exists { task: Box::new(task) });
+    }
+    has_room([("unfinished tasks", table.len() - table.finished(), limits::TASKS_MAX)])?;
+    if let Some(parent) = &command.parent {
+        check_parent(table, parent)?;
+    }
+    let mut depends_on = Vec::new();
+    for dependency in command.depends_on {
+        check_dependency(table, &dependency)?;
+        if !depends_on.contains(&dependency) {
+            depends_on.push(dependency);
+        }
+    }
+    let is_for_anyone = command.assigned_agent.is_none() && command.capabilities.is_empty();
+    // Looking is a walk over the agents, and there is nothing to warn of when anyone will do.
+    let lack = if is_for_anyone && !command.if_capable {
+        None
+    } else {
+        lack_of_agents(around, command.assigned_agent.as_ref(), &command.capabilities)
+    };
+    let mut warnings = Vec::new();
+    match lack {
+        Some(reason) if command.if_capable => {
+            let (capabilities, assigned_agent) = (command.capabilities, command.assigned_agent);
+            return Err(Rejection::NoCapableAgent { capabilities, assigned_agent, reason });
+        }
+        Some(detail) => {
+            warnings.push(Warning { code: "task.no_capable_agent".to_owned(), detail });
+        }
+        None => {}
+    }
+    let is_open =
+        |task: &TaskId| table.get(task).is_some_and(|there| there.status != Status::Completed);
+    let not_before = command.delay_ms.filter(|delay_ms| *delay_ms > 0);
+    let task = command.id.unwrap_or_else(|| table.fresh_id(stamp.revision));
+    let created = Created {
+        task: task.clone(),
+        task_type: command.task_type,
+        ready: not_before.is_none() && !depends_on.iter().any(is_open),
+        description: command.description,
+        definition: command.definition,
+        assigned_agent: command.assigned_agent,
+        capabilities: command.capabilities,
+        priority: command.priority.unwrap_or(0),
+        group: command.group,
+        parent: command.parent,
+        depends_on,
+        not_before: not_before.map(|delay_ms| stamp.now.after(delay_ms)),
+        deadline: command.deadline_ms.map(|deadline_ms| stamp.now.after(deadline_ms)),
+        max_retries: command.max_retries,
+        backoff: command.backoff,
+        on_exhausted: command.on_exhausted,
+        schema_version: command.schema_version,
+        metadata: command.metadata,
+        traceparent: command.traceparent,
+    };
+    let events = vec![Event::Created(Box::new(created))];
+    Ok(Decided { events, about: About::Task(task, warnings) })
+}
+
+fn check_parent(table: &Table, parent: &TaskId) -> Result<(), Rejection> {
+    match table.get(parent).map(|record| record.status) {
+        None => Err(Rejection::UnknownParent { parent: parent.clone() }),
+        Some(status) if status.is_finished() => {
+            Err(Rejection::ParentFinished { parent: parent.clone(), status })
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+fn check_dependency(table: &Table, dependency: &TaskId) -> Result<(), Rejection> {
+    let Some(record) = table.get(dependency) else {
+        return Err(Rejection::UnknownDependency { dependency: dependency.clone() });
+    };
+    let (dependency, status) = (dependency.clone(), record.status);
+    match status {
+        Status::Failed | Status::Cancelled => Err(Rejection::DeadDependency { dependency, status }),
+        Status::Completed => Ok(()),
+        Status::Pending | Status::InProgress | Status::HandedOff | Status::WaitingReview => {
+            let max = limits::TASK_DEPENDENTS_MAX;
+            let count = table.links().dependents(&dependency).take(max).count();
+            Ok(has_room([("tasks that depend on it", count, max)])?)
+        }
+    }
+}
+
+/// Why nobody could do a task now.
+fn lack_of_agents(
+    around: &impl Surroundings,
+    assigned: Option<&AgentId>,
+    capabilities: &BTreeSet<String>,
+) -> Option<String> {
+    let Some(agent) = assigned else {
+        return (!around.has_capable(capabilities)).then(|| {
+            let names: Vec<String> = capabilities.iter().map(|name| format!("`{name}`")).collect();
+            if names.is_empty() {
+                return "there is no live agent".to_owned();
+            }
+            format!("no live agent can do {}", names.join(" and "))
+        });
+    };
+    let Some(able) = around.capabilities_of(agent) else {
+        return Some(format!("agent `{agent}` has no session"));
+    };
+    let missing = capabilities.iter().find(|name| !able.contains(*name));
+    missing.map(|name| format!("agent `{agent}` cannot do `{name}`"))
+}

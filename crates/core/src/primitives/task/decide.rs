@@ -1,0 +1,530 @@
+//! The rules of tasks, one function per command.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use serde_json::{Value, json};
+
+use super::table::{Due, Table};
+use super::{
+    Cause, Claim, Command, Complete, Event, Fail, Heartbeat, Outcome, Query, Rejection, Release,
+    Reply, Report, Review, Status, Task, Update, Verdict, Warning,
+};
+use crate::json::Json;
+use crate::limits;
+use crate::names::{AgentId, TaskId, TaskType};
+use crate::numbers::{Token, WaitId};
+use crate::refusal::{bad, has_room, json_fits, text_fits, within};
+use crate::space::stamp::Stamp;
+use crate::task::{Record, Waiting, checks, creation, explanation, lists, outcome, reassignment};
+use crate::waiting::lease_time::is_worth_renewing;
+use crate::waiting::wait::Left;
+
+/// What tasks have to know of their neighbours.
+pub trait Surroundings {
+    /// What an agent with a session can do.
+    fn capabilities_of(&self, agent: &AgentId) -> Option<&BTreeSet<String>>;
+    /// Whether any agent with a session can do all of this.
+    fn has_capable(&self, capabilities: &BTreeSet<String>) -> bool;
+    /// Some agents without a session that could do all of this when they had one.
+    fn were_capable(&self, capabilities: &BTreeSet<String>) -> Vec<AgentId>;
+}
+
+/// Events that must happen, and what the answer is about.
+pub struct Decided {
+    /// What happens. Empty means that nothing changes.
+    pub events: Vec<Event>,
+    /// What to answer with, as it is after the events.
+    pub about: About,
+}
+
+/// What an answer is about.
+pub enum About {
+    /// A task, and what must be said about it.
+    Task(TaskId, Vec<Warning>),
+    /// What was claimed, if anything.
+    Claimed(Option<TaskId>),
+    /// A task that is done, and the one that was claimed next.
+    Completed(TaskId, Option<TaskId>),
+    /// The call waits: it is answered later.
+    Later,
+    /// Nobody asked.
+    Done,
+}
+
+impl About {
+    /// What to tell the caller; nothing yet if the call waits.
+    pub fn reply(self, table: &Table) -> Option<Reply> {
+        let shown = |task: &TaskId, warnings: Vec<Warning>| -> Box<Task> {
+            Box::new(table.shown(task, warnings).expect("only known tasks are answered with"))
+        };
+        Some(match self {
+            Self::Task(task, warnings) => Reply::Task(shown(&task, warnings)),
+            Self::Claimed(task) => Reply::Claimed(task.map(|task| shown(&task, Vec::new()))),
+            Self::Completed(task, next) => Reply::Completed {
+                task: shown(&task, Vec::new()),
+                next: next.map(|task| shown(&task, Vec::new())),
+            },
+            Self::Later => return None,
+            Self::Done => Reply::Done,
+        })
+    }
+}
+
+fn about(task: TaskId, events: Vec<Event>) -> Decided {
+    Decided { events, about: About::Task(task, Vec::new()) }
+}
+
+fn done(events: Vec<Event>) -> Decided {
+    Decided { events, about: About::Done }
+}
+
+/// Decides a command against the table as it is.
+pub fn decide(
+    table: &Table,
+    around: &impl Surroundings,
+    command: Command,
+    stamp: &Stamp,
+) -> Result<Decided, Rejection> {
+    match command {
+        Command::Create(command) => creation::create(table, around, *command, stamp),
+        Command::Claim(command) => claim(table, around, command, stamp),
+        Command::Heartbeat(command) => heartbeat(table, command, stamp),
+        Command::Progress(command) => progress(table, command),
+        Command::Update(command) => update(table, command),
+        Command::Release(command) => release(table, command),
+        Command::Complete(command) => complete(table, around, *command, stamp),
+        Command::Fail(command) => fail(table, command, stamp),
+        Command::Cancel { task, reason } => cancel(table, task, reason.as_ref()),
+        Command::Review(command) => review(table, command),
+        Command::Assign { task } => Ok(assign(table, &task, stamp)),
+        Command::CancelAll { tasks, reason } => Ok(cancel_all(table, &tasks, &reason)),
+        Command::Pass(passing) => Ok(done(reassignment::pass(table, passing, stamp))),
+        Command::LetGo { agent } => Ok(let_go(table, &agent)),
+        Command::GiveUp { wait } => Ok(give_up(table, wait)),
+        Command::Expire => Ok(expire(table, stamp)),
+    }
+}
+
+fn claim(
+    table: &Table,
+    around: &impl Surroundings,
+    command: Claim,
+    stamp: &Stamp,
+) -> Result<Decided, Rejection> {
+    let Claim { types, capabilities, task, lease_ms, wait_ms } = command;
+    let lease_ms = within_lease(lease_ms)?;
+    let wait_ms = within("wait_ms", wait_ms, 0, (0, limits::WAIT_MS_MAX))?;
+    checks::check_types(types.as_ref())?;
+    let agent = &stamp.agent;
+    let capabilities = able(around, agent, capabilities)?;
+    let busy = table.leases().count(agent) + table.claims().of_agent(agent).count();
+    has_room([("tasks that the agent holds or waits for", busy, limits::LEASES_PER_AGENT_MAX)])?;
+    let found = match &task {
+        Some(task) => claimable(table, agent, task, types.as_ref(), &capabilities, wait_ms > 0)?,
+        None => table.first(agent, types.as_ref(), &capabilities),
+    };
+    if let Some(record) = found {
+        let (task, token) = (record.id.clone(), stamp.token());
+        let holder = agent.clone();
+        let claimed = Event::Claimed { task: task.clone(), holder, token, lease_ms, wait: None };
+        return Ok(Decided { events: vec![claimed], about: About::Claimed(Some(task)) });
+    }
+    if wait_ms == 0 {
+        return Ok(Decided { events: Vec::new(), about: About::Claimed(None) });
+    }
+    has_room([("claims that wait", table.claims().all().len(), limits::CLAIMS_WAITING_MAX)])?;
+    let (wait, until) = (stamp.wait(), stamp.now.after(wait_ms));
+    let claimant = agent.clone();
+    let queued = Event::Queued { wait, claimant, until, types, capabilities, task, lease_ms };
+    Ok(Decided { events: vec![queued], about: About::Later })
+}
+
+fn within_lease(lease_ms: Option<u64>) -> Result<u64, Rejection> {
+    let range = (limits::LEASE_MS_MIN, limits::LEASE_MS_MAX);
+    Ok(within("lease_ms", lease_ms, limits::LEASE_MS_DEFAULT, range)?)
+}
+
+fn able(
+    around: &impl Surroundings,
+    agent: &AgentId,
+    given: Option<BTreeSet<String>>,
+) -> Result<BTreeSet<String>, Rejection> {
+    let Some(given) = given else {
+        return Ok(around.capabilities_of(agent).cloned().unwrap_or_default());
+    };
+    checks::check_capabilities(&given)?;
+    Ok(given)
+}
+
+/// The very task that is asked for, if it can be claimed; nothing if waiting for it may help.
+fn claimable<'a>(
+    table: &'a Table,
+    agent: &AgentId,
+    task: &TaskId,
+    types: Option<&BTreeSet<TaskType>>,
+    capabilities: &BTreeSet<String>,
+    may_wait: bool,
+) -> Result<Option<&'a Record>, Rejection> {
+    let record = known(table, task)?;
+    let status = record.status;
+    if status.is_finished() {
+        return Err(Rejection::Finished { task: task.clone(), status });
+    }
+    let missing = record.missing(capabilities).next();
+    let assigned = record.assigned_agent().filter(|assigned| *assigned != agent);
+    let never = match (assigned, missing) {
+        _ if types.is_some_and(|types| !types.contains(&record.task_type)) => {
+            Some(format!("it is of type `{}`", record.task_type))
+        }
+        (Some(assigned), _) => Some(format!("it is assigned to `{assigned}`")),
+        (None, Some(missing)) => Some(format!("`{agent}` cannot do `{missing}`")),
+        (None, None) => None,
+    };
+    if never.is_none() && (record.ready || may_wait) {
+        return Ok(Some(record).filter(|record| record.ready));
+    }
+    let not_now = || explanation::sentence(&explanation::circumstances(table, record));
+    let reason = never.unwrap_or_else(not_now);
+    let lease = record.lease.as_deref().cloned();
+    Err(Rejection::NotClaimable { task: task.clone(), status, lease, reason })
+}
+
+fn known<'a>(table: &'a Table, task: &TaskId) -> Result<&'a Record, Rejection> {
+    table.get(task).ok_or_else(|| Rejection::NotFound { task: task.clone() })
+}
+
+/// The task, if the caller may act on it.
+fn held<'a>(table: &'a Table, task: &TaskId, given: Token) -> Result<&'a Record, Rejection> {
+    let record = known(table, task)?;
+    let (lease, status) = (record.lease.as_deref(), record.status);
+    if lease.is_some_and(|lease| lease.token == given) {
+        return Ok(record);
+    }
+    #[cfg(feature = "planted")]
+    if crate::planted::is("task.any_token_will_do") && lease.is_some() {
+        return Ok(record);
+    }
+    let task = task.clone();
+    match status {
+        // Whoever held it last has finished it, and is told so again.
+        Status::Completed | Status::Failed if record.last_token == given => {
+            Err(Rejection::Finished { task, status })
+        }
+        Status::Pending
+        | Status::InProgress
+        | Status::HandedOff
+        | Status::WaitingReview
+        | Status::Completed
+        | Status::Failed
+        | Status::Cancelled => {
+            Err(Rejection::StaleToken { task, given, status, lease: lease.cloned() })
+        }
+    }
+}
+
+fn heartbeat(table: &Table, command: Heartbeat, stamp: &Stamp) -> Result<Decided, Rejection> {
+    let Heartbeat { task, token, lease_ms } = command;
+    let record = held(table, &task, token)?;
+    let lease = record.lease.as_deref().expect("whoever has its token holds it");
+    let lease_ms = within_lease(lease_ms.or(Some(lease.lease_ms)))?;
+    let events = if is_worth_renewing(stamp.now, lease.expires_at, lease.lease_ms, lease_ms) {
+        vec![Event::Renewed { task: task.clone(), lease_ms }]
+    } else {
+        Vec::new()
+    };
+    Ok(about(task, events))
+}
+
+fn progress(table: &Table, command: Report) -> Result<Decided, Rejection> {
+    let Report { task, token, fraction, note } = command;
+    held(table, &task, token)?;
+    checks::check_fraction("fraction", fraction)?;
+    text_fits("note", note.as_ref(), limits::NOTE_BYTES_MAX)?;
+    Ok(about(task.clone(), vec![Event::Progressed { task, fraction, note }]))
+}
+
+fn update(table: &Table, command: Update) -> Result<Decided, Rejection> {
+    let Update { task, token, fields } = command;
+    let record = held(table, &task, token)?;
+    let Value::Object(fields) = fields.to_value() else {
+        return Err(bad("fields", "it must be an object").into());
+    };
+    let shown = table.shown(&task, Vec::new()).expect("it is known");
+    let (mut description, mut definition, mut metadata) = (None, None, None);
+    let (mut result, mut priority) = (None, None);
+    for (name, value) in &fields {
+        match name.as_str() {
+            "description" => match value.as_str() {
+                Some(text) => description = Some(text.to_owned()),
+                None => return Err(bad("description", "it must be a text").into()),
+            },
+            "definition" => {
+                definition = Some(checks::merged("definition", record.definition.as_ref(), value)?);
+            }
+            "metadata" => {
+                metadata = Some(checks::merged("metadata", shown.metadata.as_ref(), value)?);
+            }
+            "result" => result = Some(checks::merged("result", shown.result.as_ref(), value)?),
+            "priority" => match value.as_i64() {
+                Some(number) => priority = Some(checks::check_priority(number)?),
+                None => return Err(bad("priority", "it must be an integer").into()),
+            },
+            other => {
+                let shown: String = other.chars().take(40).flat_map(char::escape_default).collect();
+                let reason = format!("`{shown}` is no field that a worker changes");
+                return Err(bad("fields", reason).into());
+            }
+        }
+    }
+    text_fits("description", description.as_ref(), limits::DESCRIPTION_BYTES_MAX)?;
+    json_fits("definition", definition.as_ref(), limits::VALUE_BYTES_MAX)?;
+    checks::check_metadata(metadata.as_ref())?;
+    json_fits("result", result.as_ref(), limits::VALUE_BYTES_MAX)?;
+    if fields.is_empty() {
+        return Ok(about(task, Vec::new()));
+    }
+    let updated =
+        Event::Updated { task: task.clone(), description, definition, metadata, result, priority };
+    Ok(about(task, vec![updated]))
+}
+
+fn release(table: &Table, command: Release) -> Result<Decided, Rejection> {
+    let Release { task, token, reason } = command;
+    held(table, &task, token)?;
+    text_fits("reason", reason.as_ref(), limits::NOTE_BYTES_MAX)?;
+    Ok(about(task.clone(), vec![Event::Released { task, reason }]))
+}
+
+fn complete(
+    table: &Table,
+    around: &impl Surroundings,
+    command: Complete,
+    stamp: &Stamp,
+) -> Result<Decided, Rejection> {
+    let Complete { task, token, result, artifacts, then_claim } = command;
+    held(table, &task, token)?;
+    json_fits("result", result.as_ref(), limits::VALUE_BYTES_MAX)?;
+    checks::check_artifacts(artifacts.as_ref())?;
+    let ready = freed(table, &task, stamp);
+    let mut events = vec![Event::Completed { task: task.clone(), result, artifacts }];
+    events.extend(ready.iter().map(|record| Event::Ready { task: record.id.clone() }));
+    let mut taken = None;
+    if let Some(next) = then_claim {
+        let lease_ms = within_lease(next.lease_ms)?;
+        checks::check_types(next.types.as_ref())?;
+        let agent = &stamp.agent;
+        let capabilities = able(around, agent, next.capabilities)?;
+        // What has just become ready belongs to those who wait for it.
+        let fresh = ready.into_iter().filter(|record| {
+            next.types.as_ref().is_none_or(|types| types.contains(&record.task_type))
+                && record.suits(agent, &capabilities)
+                && table.claims().first_for(record).is_none()
+        });
+        let first = table.first(agent, next.types.as_ref(), &capabilities);
+        taken = fresh.chain(first).min_by_key(|record| record.place());
+        if let Some(record) = taken {
+            let (task, holder, token) = (record.id.clone(), agent.clone(), stamp.token());
+            events.push(Event::Claimed { task, holder, token, lease_ms, wait: None });
+        }
+    }
+    let next = taken.map(|record| record.id.clone());
+    Ok(Decided { events, about: About::Completed(task, next) })
+}
+
+/// The tasks that nothing holds back any more once a task is completed, as many as fit well into
+/// one commit. The others follow by themselves.
+fn freed<'a>(table: &'a Table, task: &'a TaskId, stamp: &Stamp) -> Vec<&'a Record> {
+    let dependents = table.links().dependents(task).filter_map(|task| table.get(task));
+    let is_free = |record: &&Record| {
+        record.not_before().is_none_or(|moment| moment <= stamp.now)
+            && table.waiting_for(record).all(|open| open == task)
+    };
+    #[cfg(feature = "planted")]
+    let is_free =
+        |record: &&Record| is_free(record) || crate::planted::is("task.one_dependency_suffices");
+    let mut bytes = 0;
+    let fits = |record: &&Record| {
+        bytes += record.bytes();
+        bytes < limits::READY_BYTES_MAX
+    };
+    let free = dependents.filter(is_free).take_while(fits);
+    free.take(limits::EXPIRIES_PER_BATCH_MAX).collect()
+}
+
+fn fail(table: &Table, command: Fail, stamp: &Stamp) -> Result<Decided, Rejection> {
+    let Fail { task, token, error, retryable } = command;
+    let record = held(table, &task, token)?;
+    json_fits("error", Some(&error), limits::ERROR_BYTES_MAX)?;
+    let outcome = outcome(record, retryable.unwrap_or(true), Some(stamp.now));
+    let after = match &outcome {
+        Outcome::Failed => doomed(table, [(task.clone(), Status::Failed)].into()),
+        Outcome::Retry { not_before: None } | Outcome::Reassigned { .. } => {
+            vec![Event::Ready { task: task.clone() }]
+        }
+        Outcome::Retry { not_before: Some(_) } | Outcome::Review => Vec::new(),
+    };
+    let failed = Event::Failed { task: task.clone(), error, cause: Cause::Reported, outcome };
+    Ok(about(task, [vec![failed], after].concat()))
+}
+
+/// Cancels what can never be done any more because tasks have endings so: whatever depends on them,
+/// and whatever belongs to or depends on that. As many as fit well into one commit; the others
+/// follow by themselves.
+fn doomed(table: &Table, mut roots: VecDeque<(TaskId, Status)>) -> Vec<Event> {
+    let mut seen: BTreeSet<TaskId> = roots.iter().map(|(task, _)| task.clone()).collect();
+    let mut events = Vec::new();
+    while let Some((root, status)) = roots.pop_front() {
+        let parts = table.links().children(&root).filter(|_| status == Status::Cancelled);
+        for task in table.links().dependents(&root).chain(parts) {
+            let is_open = table.get(task).is_some_and(|record| !record.status.is_finished());
+            let has_room = events.len() < limits::EXPIRIES_PER_BATCH_MAX;
+            if has_room && is_open && seen.insert(task.clone()) {
+                events.push(never(task, &root, status));
+                roots.push_back((task.clone(), Status::Cancelled));
+            }
+        }
+    }
+    events
+}
+
+fn never(task: &TaskId, root: &TaskId, status: Status) -> Event {
+    let reason = Some(format!("task `{root}`, which it needs, is {}", status.phrase()));
+    Event::Cancelled { task: task.clone(), reason }
+}
+
+fn cancel(table: &Table, task: TaskId, reason: Option<&String>) -> Result<Decided, Rejection> {
+    let status = known(table, &task)?.status;
+    if status.is_finished() {
+        return Err(Rejection::Finished { task, status });
+    }
+    text_fits("reason", reason, limits::NOTE_BYTES_MAX)?;
+    let mut subtree = VecDeque::from([(task.clone(), Status::Cancelled)]);
+    let mut events = vec![Event::Cancelled { task: task.clone(), reason: reason.cloned() }];
+    let mut open = vec![task.clone()];
+    while let Some(parent) = open.pop() {
+        for child in table.links().children(&parent) {
+            if table.get(child).is_some_and(|record| !record.status.is_finished()) {
+                subtree.push_back((child.clone(), Status::Cancelled));
+                events.push(Event::Cancelled { task: child.clone(), reason: reason.cloned() });
+            }
+            open.push(child.clone());
+        }
+        if events.len() > limits::TASK_SUBTREE_MAX {
+            return Err(Rejection::SubtreeTooLarge { task, max: limits::TASK_SUBTREE_MAX });
+        }
+    }
+    events.extend(doomed(table, subtree));
+    Ok(about(task, events))
+}
+
+/// Cancels what is not finished of these. What is below follows by itself.
+fn cancel_all(table: &Table, tasks: &[TaskId], reason: &str) -> Decided {
+    let is_open = |task: &&TaskId| table.get(task).is_some_and(|it| !it.status.is_finished());
+    let cancelled =
+        |task: &TaskId| Event::Cancelled { task: task.clone(), reason: Some(reason.to_owned()) };
+    done(tasks.iter().filter(is_open).map(cancelled).collect())
+}
+
+fn review(table: &Table, command: Review) -> Result<Decided, Rejection> {
+    let Review { task, verdict, note, result } = command;
+    let status = known(table, &task)?.status;
+    if status.is_finished() {
+        return Err(Rejection::Finished { task, status });
+    }
+    if status != Status::WaitingReview {
+        return Err(Rejection::NotInReview { task, status });
+    }
+    text_fits("note", note.as_ref(), limits::NOTE_BYTES_MAX)?;
+    json_fits("result", result.as_ref(), limits::VALUE_BYTES_MAX)?;
+    let mut events = vec![Event::Reviewed { task: task.clone(), verdict, note, result }];
+    if verdict == Verdict::Fail {
+        events.extend(doomed(table, [(task.clone(), Status::Failed)].into()));
+    }
+    Ok(about(task, events))
+}
+
+/// Gives a ready task to whoever has waited longest for it.
+fn assign(table: &Table, task: &TaskId, stamp: &Stamp) -> Decided {
+    let ready = table.get(task).filter(|record| record.ready);
+    let first = ready.and_then(|record| table.claims().first_for(record));
+    let claimed = first.map(|waiting| Event::Claimed {
+        task: task.clone(),
+        holder: waiting.wait.agent.clone(),
+        token: stamp.token(),
+        lease_ms: waiting.lease_ms,
+        wait: Some(waiting.wait.id),
+    });
+    done(claimed.into_iter().collect())
+}
+
+fn left(waiting: &Waiting, left: Left) -> Event {
+    Event::GaveUp { wait: waiting.wait.id, claimant: waiting.wait.agent.clone(), left }
+}
+
+fn let_go(table: &Table, agent: &AgentId) -> Decided {
+    // What is offered to another is not lost with its giver: the hand-off goes on without it.
+    let held = table.held_by(agent).filter(|record| !record.is_offered());
+    let held = held.map(|record| lost(record, Cause::AgentGone, "agent_gone"));
+    let waits = table.claims().of_agent(agent);
+    done(held.chain(waits.map(|waiting| left(waiting, Left::SessionEnded))).collect())
+}
+
+/// A try that ended because nobody went on with it. Dying counts: a task that kills its workers
+/// must not go round for ever.
+fn lost(record: &Record, cause: Cause, reason: &str) -> Event {
+    let lease = record.lease.as_deref().expect("only what is held is lost");
+    let error = json!({ "reason": reason, "holder": lease.holder, "token": lease.token });
+    let error = Json::of(&error).expect("two names and a number are JSON");
+    Event::Failed { task: record.id.clone(), error, cause, outcome: outcome(record, true, None) }
+}
+
+fn give_up(table: &Table, wait: WaitId) -> Decided {
+    let waiting = table.claims().get(wait);
+    done(waiting.map(|waiting| left(waiting, Left::Gone)).into_iter().collect())
+}
+
+fn expire(table: &Table, stamp: &Stamp) -> Decided {
+    let waits = table.overdue_claims(stamp.now).map(|waiting| left(waiting, Left::Timeout));
+    let mut bytes = 0;
+    let fitting = table.due(stamp.now).take_while(|(record, due)| {
+        let fits = bytes < limits::READY_BYTES_MAX;
+        bytes += if *due == Due::Ready { record.bytes() } else { 0 };
+        fits
+    });
+    let tasks = fitting.map(|(record, due)| {
+        let task = record.id.clone();
+        match due {
+            Due::LeaseOver => lost(record, Cause::LeaseExpired, "lease_expired"),
+            Due::Doomed(root, status) => never(&task, &root, status),
+            Due::Ready => Event::Ready { task },
+            Due::Returns => reassignment::give_back(record, stamp.now),
+            Due::Deadline => {
+                let error = Json::of(&json!({ "reason": "deadline" })).expect("a name is JSON");
+                let (cause, outcome) = (Cause::Deadline, Outcome::Failed);
+                Event::Failed { task, error, cause, outcome }
+            }
+        }
+    });
+    done(waits.chain(tasks).take(limits::EXPIRIES_PER_BATCH_MAX).collect())
+}
+
+/// Answers a question; none if it is about the past.
+pub fn query(
+    table: &Table,
+    around: &impl Surroundings,
+    query: &Query,
+) -> Option<Result<Reply, Rejection>> {
+    Some(match query {
+        Query::Get { task } => match table.shown(task, Vec::new()) {
+            Some(task) => Ok(Reply::Task(Box::new(task))),
+            None => Err(Rejection::NotFound { task: task.clone() }),
+        },
+        Query::List(query) => lists::list(table, query),
+        Query::Stats { task_type } => {
+            Ok(Reply::Stats(Box::new(table.statistics(task_type.as_ref()))))
+        }
+        Query::Why { task } => known(table, task)
+            .map(|record| Reply::Why(Box::new(explanation::why(table, around, record)))),
+        Query::History { .. } => return None,
+    })
+}

@@ -1,0 +1,33 @@
+//! What becomes of a claim that has waited.
+
+use crate::task::{Event, Rejection, Reply, Table};
+use crate::waiting::wait::Left;
+
+/// What a call that has waited is told, right after this event.
+pub fn ending(table: &Table, event: &Event) -> Result<Reply, Rejection> {
+    match event {
+        Event::Claimed { task, .. } => {
+            let task = table.shown(task, Vec::new()).expect("it was just claimed");
+            Ok(Reply::Claimed(Some(Box::new(task))))
+        }
+        Event::GaveUp { left: Left::SessionEnded, claimant, .. } => {
+            Err(Rejection::SessionEnded { agent: claimant.clone() })
+        }
+        Event::GaveUp { left: Left::Timeout | Left::Gone, .. }
+        | Event::Created(_)
+        | Event::Queued { .. }
+        | Event::Renewed { .. }
+        | Event::Progressed { .. }
+        | Event::Updated { .. }
+        | Event::Released { .. }
+        | Event::Ready { .. }
+        | Event::Offered { .. }
+        | Event::TakenBack { .. }
+        | Event::HandedOver { .. }
+        | Event::HandedOff { .. }
+        | Event::Completed { .. }
+        | Event::Failed { .. }
+        | Event::Cancelled { .. }
+        | Event::Reviewed { .. } => Ok(Reply::Claimed(None)),
+    }
+}

@@ -1,0 +1,166 @@
+//! Why a task is not running: looked up when somebody asks, and put into words.
+
+use std::collections::BTreeSet;
+
+use super::{Fact, Record, Status, Why};
+use crate::task::{Surroundings, Table};
+
+/// Most tasks that are named as being waited for, and agents as being able.
+const NAMED_MAX: usize = 5;
+/// How far tasks that come before are counted.
+const BEFORE_MAX: usize = 1_000;
+
+fn fact(code: &str, detail: impl Into<String>) -> Fact {
+    Fact { code: code.to_owned(), detail: detail.into(), task: None, agent: None, at: None }
+}
+
+/// Facts as one part of a sentence.
+pub fn sentence(facts: &[Fact]) -> String {
+    let details: Vec<&str> = facts.iter().map(|fact| fact.detail.as_str()).collect();
+    details.join("; ")
+}
+
+/// Why a task is where it is, with all that can be said about it.
+pub fn why(table: &Table, around: &impl Surroundings, record: &Record) -> Why {
+    let mut facts = circumstances(table, record);
+    if record.status == Status::Pending {
+        facts.extend(who_could(around, record));
+        if record.ready {
+            let word = format!("nobody who may do it waits to claim type `{}`", record.task_type);
+            facts.push(fact("nobody_waits", word));
+        }
+    }
+    let (id, status) = (&record.id, record.status);
+    let sentence = format!("`{id}` is {}: {}", status.phrase(), sentence(&facts));
+    Why { task: id.clone(), status, sentence, facts }
+}
+
+/// What the tasks themselves say about it.
+pub fn circumstances(table: &Table, record: &Record) -> Vec<Fact> {
+    let course = record.course.as_deref();
+    let reason = course.and_then(|course| course.reason.as_ref());
+    let at = record.finished_at();
+    match record.status {
+        Status::Pending => pending(table, record),
+        Status::InProgress => held(record).into_iter().collect(),
+        Status::HandedOff => handed(record).into_iter().collect(),
+        Status::WaitingReview => {
+            let word = format!("{} failed, and a person must decide", tries(record.retries));
+            vec![fact("waiting_review", word)]
+        }
+        Status::Completed => vec![Fact { at, ..fact("completed", "it is done") }],
+        Status::Failed => {
+            let error = course.and_then(|course| course.error.as_ref());
+            let error = error.map_or_else(|| "unknown".to_owned(), super::counters::reason_of);
+            let word = format!("{} failed, at last with `{error}`", tries(record.retries));
+            vec![Fact { at, ..fact("failed", word) }]
+        }
+        Status::Cancelled => {
+            let word = reason.map_or("nobody said why", String::as_str);
+            vec![Fact { at, ..fact("cancelled", word) }]
+        }
+    }
+}
+
+fn tries(count: u64) -> String {
+    match count {
+        0 => "no try".to_owned(),
+        1 => "1 try".to_owned(),
+        more => format!("{more} tries"),
+    }
+}
+
+fn handed(record: &Record) -> Option<Fact> {
+    let (agent, returns) = (record.assigned_agent()?.clone(), record.returns()?);
+    let then = match &returns.to {
+        Some(giver) => format!("goes back to `{giver}`"),
+        None => "goes to a person".to_owned(),
+    };
+    let word = format!("`{agent}` has not taken it up; it {then} at {}", returns.at);
+    Some(Fact { agent: Some(agent), at: Some(returns.at), ..fact("handed_off", word) })
+}
+
+fn held(record: &Record) -> Option<Fact> {
+    let lease = record.lease.as_ref()?;
+    if let Some(handoff) = &lease.handoff {
+        let word = format!("`{}` holds it and offers it by `{handoff}`", lease.holder);
+        return Some(Fact { agent: Some(lease.holder.clone()), ..fact("offered", word) });
+    }
+    let (holder, until) = (lease.holder.clone(), lease.expires_at);
+    let word = format!("`{holder}` holds it until {until}");
+    Some(Fact { agent: Some(holder), at: Some(until), ..fact("held", word) })
+}
+
+fn pending(table: &Table, record: &Record) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    let open: Vec<_> = table.waiting_for(record).filter_map(|task| table.get(task)).collect();
+    for other in open.iter().take(NAMED_MAX) {
+        let state = match &other.lease {
+            Some(lease) => format!("`{}` holds until {}", lease.holder, lease.expires_at),
+            None => format!("is {}", other.status.phrase()),
+        };
+        let word = format!("it waits for `{}`, which {state}", other.id);
+        let agent = other.lease.as_ref().map(|lease| lease.holder.clone());
+        facts.push(Fact { task: Some(other.id.clone()), agent, ..fact("waits_for", word) });
+    }
+    if open.len() > NAMED_MAX {
+        facts.push(fact("waits_for_more", format!("and for {} more", open.len() - NAMED_MAX)));
+    }
+    let failed = if record.retries > 0 {
+        format!("{} failed, and it is tried again", tries(record.retries))
+    } else {
+        "it is not begun".to_owned()
+    };
+    match record.not_before() {
+        Some(moment) if !record.ready => {
+            let word = format!("{failed} before {moment}").replace("again before", "again from");
+            facts.push(Fact { at: Some(moment), ..fact("delayed", word) });
+        }
+        Some(_) | None => {}
+    }
+    if record.ready {
+        facts.push(fact("ready", "it is ready"));
+        let before = match table.before(record, BEFORE_MAX) {
+            0 => "no task is before it".to_owned(),
+            1 => "1 task is before it".to_owned(),
+            BEFORE_MAX => format!("{BEFORE_MAX} tasks or more are before it"),
+            more => format!("{more} tasks are before it"),
+        };
+        facts.push(fact("in_line", before));
+    }
+    facts
+}
+
+/// Whether anybody could do it at all.
+fn who_could(around: &impl Surroundings, record: &Record) -> Option<Fact> {
+    let none = BTreeSet::new();
+    let needs = record.needs();
+    let needs = needs.as_deref().unwrap_or(&none);
+    if let Some(assigned) = record.assigned_agent() {
+        let lack = match around.capabilities_of(assigned) {
+            None => ", who has no session".to_owned(),
+            Some(able) => match needs.iter().find(|need| !able.contains(*need)) {
+                Some(need) => format!(", who cannot do `{need}`"),
+                None => String::new(),
+            },
+        };
+        let code = if lack.is_empty() { "assigned" } else { "assigned_in_vain" };
+        let word = format!("it is assigned to `{assigned}`{lack}");
+        return Some(Fact { agent: Some(assigned.clone()), ..fact(code, word) });
+    }
+    if around.has_capable(needs) {
+        return None;
+    }
+    if needs.is_empty() {
+        return Some(fact("no_live_agent", "there is no live agent"));
+    }
+    let quoted = |name: &dyn std::fmt::Display| format!("`{name}`");
+    let names: Vec<String> = needs.iter().map(|need| quoted(need)).collect();
+    let mut word = format!("no live agent can do {}", names.join(" and "));
+    let gone = around.were_capable(needs);
+    let gone: Vec<String> = gone.iter().take(NAMED_MAX).map(|agent| quoted(agent)).collect();
+    if !gone.is_empty() {
+        word = format!("{word}, {} could but has no session", gone.join(" or "));
+    }
+    Some(fact("no_capable_agent", word))
+}

@@ -1,0 +1,117 @@
+//! How a task passes from hand to hand. Who may give it and who may take it is for hand-offs to
+//! say; here it only moves, and never lies in two hands or in none.
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{Record, Returns, Status};
+use crate::json::Json;
+use crate::names::{AgentId, HandoffId, TaskId};
+use crate::space::stamp::Stamp;
+use crate::task::{Cause, Event, Outcome, Table};
+use crate::time::Timestamp;
+
+/// How a hand-off moves a task.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Passing {
+    /// Its holder has offered it to another.
+    Offer {
+        /// Which task.
+        task: TaskId,
+        /// By which hand-off.
+        handoff: HandoffId,
+    },
+    /// Nobody took it: its holder keeps it.
+    TakeBack {
+        /// Which task.
+        task: TaskId,
+        /// By which hand-off it was offered.
+        handoff: HandoffId,
+    },
+    /// Another has accepted it.
+    HandOver {
+        /// Which task.
+        task: TaskId,
+        /// By which hand-off.
+        handoff: HandoffId,
+        /// Who holds it from now on.
+        to: AgentId,
+        /// How long the lease is; as long as the giver's if not given.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lease_ms: Option<u64>,
+    },
+    /// Its holder has finished with it and another shall take it up.
+    HandOff {
+        /// Which task.
+        task: TaskId,
+        /// By which hand-off.
+        handoff: HandoffId,
+        /// Who shall.
+        to: AgentId,
+        /// What becomes of it otherwise.
+        returns: Returns,
+    },
+    /// It goes round in circles: a person decides.
+    Escalate {
+        /// Which task.
+        task: TaskId,
+        /// Why.
+        error: Json,
+    },
+}
+
+/// What a hand-off makes of a task. Nothing if the task has moved on meanwhile.
+pub fn pass(table: &Table, passing: Passing, stamp: &Stamp) -> Vec<Event> {
+    let offered = |task, handoff| {
+        let record: Option<&Record> = table.get(task);
+        let lease = record.and_then(|record| record.lease.as_deref());
+        lease.filter(|lease| lease.handoff.as_ref() == Some(handoff))
+    };
+    let event = match passing {
+        Passing::Offer { task, handoff } => {
+            let is_held = table.get(&task).is_some_and(|record| record.lease.is_some());
+            is_held.then_some(Event::Offered { task, handoff })
+        }
+        Passing::TakeBack { task, handoff } => {
+            let is_offered = offered(&task, &handoff).is_some();
+            is_offered.then_some(Event::TakenBack { task, handoff })
+        }
+        Passing::HandOver { task, handoff, to, lease_ms } => {
+            let given_ms = offered(&task, &handoff).map(|lease| lease.lease_ms);
+            given_ms.map(|given_ms| {
+                let lease_ms = lease_ms.unwrap_or(given_ms);
+                Event::HandedOver { task, handoff, holder: to, token: stamp.token(), lease_ms }
+            })
+        }
+        Passing::HandOff { task, handoff, to, returns } => {
+            let is_held = table.get(&task).is_some_and(|record| record.lease.is_some());
+            is_held.then_some(Event::HandedOff { task, handoff, to, returns })
+        }
+        Passing::Escalate { task, error } => {
+            let is_open = table.get(&task).is_some_and(|record| record.lease.is_some());
+            let (cause, outcome) = (Cause::HandoffLoop, Outcome::Review);
+            is_open.then_some(Event::Failed { task, error, cause, outcome })
+        }
+    };
+    event.into_iter().collect()
+}
+
+/// A task that nobody took up goes back to whoever gave it away and, if that one does not take it
+/// up either, to a person.
+pub fn give_back(record: &Record, now: Timestamp) -> Event {
+    assert_eq!(record.status, Status::HandedOff, "only what was handed off is given back");
+    let task = record.id.clone();
+    let terms = record.terms.as_ref().expect("what was handed off has terms");
+    let Returns { to, within_ms, .. } = terms.returns.clone().expect("and returns at last");
+    let handoff = terms.handed_by.clone().expect("by some hand-off");
+    let Some(to) = to else {
+        let holder = terms.assigned_agent.as_ref();
+        let error = Json::of(&json!({ "reason": "not_taken_up", "agent": holder }));
+        let error = error.expect("two names are JSON");
+        return Event::Failed { task, error, cause: Cause::NotTakenUp, outcome: Outcome::Review };
+    };
+    let returns = Returns { to: None, at: now.after(within_ms), within_ms };
+    Event::HandedOff { task, handoff, to, returns }
+}

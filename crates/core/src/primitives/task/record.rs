@@ -1,0 +1,603 @@
+//! A task as the table keeps it.
+//!
+//! There may be a million, most of them with little to tell: what few have stands apart, in boxes.
+//! A record never changes; a change makes another, and whoever takes a picture of the table shares
+//! the records with it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Backoff, Lease, OnExhausted, Progress, Status, Task, Verdict};
+use crate::json::{Json, given};
+use crate::limits;
+use crate::names::{AgentId, GroupName, HandoffId, TaskId, TaskType, Traceparent};
+use crate::numbers::{Revision, Token};
+use crate::space::batch::Moment;
+use crate::state::Warning;
+use crate::task::{Cause, Created, Event, Outcome};
+use crate::time::Timestamp;
+
+/// What an agent must be able to do; none if nothing in particular.
+pub type Needs = Option<Arc<BTreeSet<String>>>;
+
+/// Where a ready task stands in line: what comes first is claimed first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// When it was created, moved by its priority. It never changes while the task waits, so that
+    /// what is old enough comes before everything that is new.
+    rank_ms: i64,
+    /// Order of creation.
+    number: u64,
+}
+
+/// A task as the table keeps it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// Which.
+    pub id: TaskId,
+    /// What kind of work it is.
+    pub task_type: TaskType,
+    /// Where it is in its life.
+    pub status: Status,
+    /// Whether it is pending and can be claimed.
+    pub ready: bool,
+    /// Higher is sooner.
+    pub priority: i32,
+    /// Order of creation.
+    pub number: u64,
+    /// How often it was claimed.
+    pub attempts: u64,
+    /// How many tries have failed.
+    pub retries: u64,
+    /// Who wants it.
+    pub requested_by: AgentId,
+    /// What is to be done, as data.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    pub definition: Option<Json>,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// Since when it has its status.
+    pub since: Timestamp,
+    /// The revision that made it what it is.
+    pub revision: Revision,
+    /// The token of its last lease; 0 if there was none.
+    pub last_token: Token,
+    /// Who works on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease: Option<Box<Lease>>,
+    /// What was said about it that is not said about most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub terms: Option<Box<Terms>>,
+    /// What became of it so far.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub course: Option<Box<Course>>,
+}
+
+/// What is not said about most tasks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Terms {
+    /// What is to be done, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The only agent that may work on it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub assigned_agent: Option<AgentId>,
+    /// What an agent must be able to do to work on it.
+    #[serde(with = "needs", skip_serializing_if = "Option::is_none")]
+    pub needs: Needs,
+    /// Which tasks it belongs with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<GroupName>,
+    /// The task it is a part of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<TaskId>,
+    /// What must be completed before.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub depends_on: Vec<TaskId>,
+    /// It is not begun before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_before: Option<Timestamp>,
+    /// It has failed if it is not finished by then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<Timestamp>,
+    /// How often it may be tried again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_retries: Option<u64>,
+    /// How long to wait before that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backoff: Option<Backoff>,
+    /// What becomes of it after that.
+    pub on_exhausted: OnExhausted,
+    /// Whether another agent tries already.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub escalated: bool,
+    /// Which version of the definition's schema it follows.
+    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    pub schema_version: Option<Json>,
+    /// Whatever else is worth knowing.
+    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Json>,
+    /// The trace that it is a part of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<Traceparent>,
+    /// Who alone might work on it before it was handed to somebody who was not there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub assigned_before: Option<AgentId>,
+    /// The hand-off by which it was last handed to somebody who was not there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub handed_by: Option<HandoffId>,
+    /// What becomes of it if whom it was handed to does not take it up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub returns: Option<Returns>,
+}
+
+/// A task that was handed to somebody is not left lying.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Returns {
+    /// Who gets it back; a person if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<AgentId>,
+    /// When.
+    pub at: Timestamp,
+    /// How long whoever gets it has to take it up.
+    pub within_ms: u64,
+}
+
+/// What became of a task so far.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Course {
+    /// When it was first claimed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+    /// When it was finished.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub finished_at: Option<Timestamp>,
+    /// How far the work is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub progress: Option<Progress>,
+    /// What came of it.
+    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    pub result: Option<Json>,
+    /// What it made besides.
+    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    pub artifacts: Option<Json>,
+    /// Why the last try failed.
+    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    pub error: Option<Json>,
+    /// Who had it in hand when it was finished: whoever looks for what somebody did finds it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worked_by: Option<AgentId>,
+    /// Why it was last released, cancelled or reviewed so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// Serde knows no shared things unless it is told to.
+mod needs {
+    use std::collections::BTreeSet;
+    use std::sync::Arc;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::Needs;
+
+    pub(super) fn serialize<S: Serializer>(needs: &Needs, to: S) -> Result<S::Ok, S::Error> {
+        needs.as_deref().serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Needs, D::Error> {
+        Ok(Option::<BTreeSet<String>>::deserialize(from)?.map(Arc::new))
+    }
+}
+
+impl Record {
+    /// A new task.
+    pub fn new(created: &Created, number: u64, moment: &Moment<'_>) -> Self {
+        let needs = &created.capabilities;
+        let terms = Terms {
+            description: created.description.clone(),
+            assigned_agent: created.assigned_agent.clone(),
+            needs: (!needs.is_empty()).then(|| Arc::new(needs.clone())),
+            group: created.group.clone(),
+            parent: created.parent.clone(),
+            depends_on: created.depends_on.clone(),
+            not_before: created.not_before,
+            deadline: created.deadline,
+            max_retries: created.max_retries,
+            backoff: created.backoff,
+            on_exhausted: created.on_exhausted.clone().unwrap_or_default(),
+            escalated: false,
+            schema_version: created.schema_version.clone(),
+            metadata: created.metadata.clone(),
+            traceparent: created.traceparent.clone(),
+            assigned_before: None,
+            handed_by: None,
+            returns: None,
+        };
+        Self {
+            id: created.task.clone(),
+            task_type: created.task_type.clone(),
+            status: Status::Pending,
+            ready: created.ready,
+            priority: created.priority,
+            number,
+            attempts: 0,
+            retries: 0,
+            requested_by: moment.agent.clone(),
+            definition: created.definition.clone(),
+            created_at: moment.time,
+            updated_at: moment.time,
+            since: moment.time,
+            revision: moment.revision,
+            last_token: Token(0),
+            lease: None,
+            terms: (terms != Terms::default()).then(|| Box::new(terms)),
+            course: None,
+        }
+    }
+
+    /// What an event makes of it.
+    #[must_use]
+    pub fn after(&self, event: &Event, moment: &Moment<'_>) -> Self {
+        assert!(!self.status.is_finished(), "a finished task never changes");
+        let mut record =
+            Self { updated_at: moment.time, revision: moment.revision, ..self.clone() };
+        match event {
+            Event::Claimed { holder, token, lease_ms, .. } => {
+                record.claimed(holder, *token, *lease_ms, moment);
+            }
+            Event::Renewed { lease_ms, .. } => record.renew(Some(*lease_ms), moment),
+            Event::Progressed { fraction, note, .. } => {
+                let (fraction, note, at) = (*fraction, note.clone(), moment.time);
+                record.course_mut().progress = Some(Progress { fraction, note, at });
+                record.renew(None, moment);
+            }
+            Event::Updated { .. } => record.updated(event),
+            Event::Released { reason, .. } => {
+                record.course_mut().reason.clone_from(reason);
+                record.turn(Status::Pending, true, moment);
+            }
+            Event::Ready { .. } => record.ready = true,
+            Event::Offered { handoff, .. } => {
+                record.lease_mut().handoff = Some(handoff.clone());
+            }
+            Event::TakenBack { .. } => {
+                record.lease_mut().handoff = None;
+                record.renew(None, moment);
+            }
+            Event::HandedOver { holder, token, lease_ms, .. } => {
+                record.handed_over(holder, *token, *lease_ms, moment);
+            }
+            Event::HandedOff { to, handoff, returns, .. } => {
+                record.handed_off(to, handoff, returns, moment);
+            }
+            Event::Completed { result, artifacts, .. } => {
+                let course = record.course_mut();
+                course.result = result.clone().or(course.result.take());
+                course.artifacts.clone_from(artifacts);
+                course.error = None;
+                record.turn(Status::Completed, false, moment);
+            }
+            Event::Failed { error, cause, outcome, .. } => {
+                record.failed(error, *cause, outcome, moment);
+            }
+            Event::Cancelled { reason, .. } => {
+                record.course_mut().reason.clone_from(reason);
+                record.turn(Status::Cancelled, false, moment);
+            }
+            Event::Reviewed { verdict, note, result, .. } => {
+                let course = record.course_mut();
+                course.reason.clone_from(note);
+                course.result = result.clone().or(course.result.take());
+                match verdict {
+                    Verdict::Retry => {
+                        record.retries = 0;
+                        record.turn(Status::Pending, true, moment);
+                    }
+                    Verdict::Complete => record.turn(Status::Completed, false, moment),
+                    Verdict::Fail => record.turn(Status::Failed, false, moment),
+                }
+            }
+            Event::Created(_) | Event::Queued { .. } | Event::GaveUp { .. } => {
+                panic!("nothing of this changes a task")
+            }
+        }
+        record
+    }
+
+    fn claimed(&mut self, holder: &AgentId, token: Token, lease_ms: u64, moment: &Moment<'_>) {
+        assert!(self.ready, "only a ready task is claimed");
+        assert!(self.last_token < token, "tokens only grow");
+        self.attempts += 1;
+        let course = self.course_mut();
+        course.started_at = course.started_at.or(Some(moment.time));
+        course.progress = None;
+        self.turn(Status::InProgress, false, moment);
+        self.taken_up();
+        self.give(holder, token, lease_ms, moment);
+    }
+
+    /// It waits for somebody who was not asked.
+    fn handed_off(
+        &mut self,
+        to: &AgentId,
+        handoff: &HandoffId,
+        returns: &Returns,
+        moment: &Moment<'_>,
+    ) {
+        let is_back = self.status == Status::HandedOff;
+        self.turn(Status::HandedOff, true, moment);
+        let terms = self.terms_mut();
+        let before = terms.assigned_agent.replace(to.clone());
+        if !is_back {
+            terms.assigned_before = before;
+        }
+        terms.handed_by = Some(handoff.clone());
+        terms.returns = Some(returns.clone());
+    }
+
+    /// Whoever it was handed to has it, or nobody has: should it be tried again, it is not left to
+    /// an agent that may be gone.
+    fn taken_up(&mut self) {
+        if let Some(terms) = self.terms.as_mut().filter(|terms| terms.returns.is_some()) {
+            terms.returns = None;
+            terms.assigned_agent = terms.assigned_before.take();
+        }
+    }
+
+    /// The work goes on in other hands: that is no new try.
+    fn handed_over(&mut self, holder: &AgentId, token: Token, lease_ms: u64, moment: &Moment<'_>) {
+        assert!(self.last_token < token, "tokens only grow");
+        if self.assigned_agent().is_some() {
+            self.terms_mut().assigned_agent = Some(holder.clone());
+        }
+        self.give(holder, token, lease_ms, moment);
+    }
+
+    fn give(&mut self, holder: &AgentId, token: Token, lease_ms: u64, moment: &Moment<'_>) {
+        self.last_token = token;
+        let (claimed_at, expires_at) = (moment.time, moment.time.after(lease_ms));
+        let (holder, handoff) = (holder.clone(), None);
+        let lease = Lease { holder, token, claimed_at, expires_at, lease_ms, handoff };
+        self.lease = Some(Box::new(lease));
+    }
+
+    fn lease_mut(&mut self) -> &mut Lease {
+        self.lease.as_mut().expect("only what is held is offered")
+    }
+
+    fn renew(&mut self, lease_ms: Option<u64>, moment: &Moment<'_>) {
+        let lease = self.lease.as_mut().expect("only a lease that stands is renewed");
+        lease.lease_ms = lease_ms.unwrap_or(lease.lease_ms);
+        lease.expires_at = moment.time.after(lease.lease_ms);
+    }
+
+    fn updated(&mut self, event: &Event) {
+        let Event::Updated { description, definition, metadata, result, priority, .. } = event
+        else {
+            return;
+        };
+        if let Some(description) = description {
+            self.terms_mut().description = Some(description.clone());
+        }
+        if let Some(metadata) = metadata {
+            self.terms_mut().metadata = Some(metadata.clone());
+        }
+        if let Some(result) = result {
+            self.course_mut().result = Some(result.clone());
+        }
+        self.definition = definition.clone().or(self.definition.take());
+        self.priority = priority.unwrap_or(self.priority);
+    }
+
+    fn failed(&mut self, error: &Json, cause: Cause, outcome: &Outcome, moment: &Moment<'_>) {
+        self.course_mut().error = Some(error.clone());
+        match cause {
+            Cause::Reported | Cause::LeaseExpired | Cause::AgentGone => self.retries += 1,
+            Cause::NotTakenUp => self.taken_up(),
+            Cause::Deadline | Cause::HandoffLoop => {}
+        }
+        match outcome {
+            Outcome::Retry { not_before } => {
+                if *not_before != self.not_before() {
+                    self.terms_mut().not_before = *not_before;
+                }
+                self.turn(Status::Pending, false, moment);
+            }
+            Outcome::Failed => self.turn(Status::Failed, false, moment),
+            Outcome::Review => self.turn(Status::WaitingReview, false, moment),
+            Outcome::Reassigned { to } => {
+                self.retries = 0;
+                let terms = self.terms_mut();
+                terms.assigned_agent = Some(to.clone());
+                terms.escalated = true;
+                terms.not_before = None;
+                self.turn(Status::Pending, false, moment);
+            }
+        }
+    }
+
+    /// Whatever the task turns to, the lease it had is void.
+    fn turn(&mut self, status: Status, ready: bool, moment: &Moment<'_>) {
+        let holder = self.lease.take().map(|lease| lease.holder);
+        (self.status, self.ready, self.since) = (status, ready, moment.time);
+        if status.is_finished() {
+            let course = self.course_mut();
+            course.finished_at = Some(moment.time);
+            course.worked_by = holder;
+        }
+    }
+
+    fn terms_mut(&mut self) -> &mut Terms {
+        self.terms.get_or_insert_default()
+    }
+
+    fn course_mut(&mut self) -> &mut Course {
+        self.course.get_or_insert_default()
+    }
+
+    /// Whether its holder has offered it to another.
+    pub fn is_offered(&self) -> bool {
+        self.lease.as_ref().is_some_and(|lease| lease.handoff.is_some())
+    }
+
+    /// Where it stands in line.
+    pub fn place(&self) -> Place {
+        let ageing = i64::try_from(limits::AGEING_MS).expect("a minute is short");
+        #[cfg(feature = "planted")]
+        let ageing = if crate::planted::is("task.priority_ignored") { 0 } else { ageing };
+        let created = i64::try_from(self.created_at.0).unwrap_or(i64::MAX);
+        let rank_ms = created.saturating_sub(i64::from(self.priority) * ageing);
+        Place { rank_ms, number: self.number }
+    }
+
+    /// What becomes of it if whom it was handed to does not take it up.
+    pub fn returns(&self) -> Option<&Returns> {
+        self.terms.as_ref()?.returns.as_ref()
+    }
+
+    /// The only agent that may work on it.
+    pub fn assigned_agent(&self) -> Option<&AgentId> {
+        self.terms.as_ref()?.assigned_agent.as_ref()
+    }
+
+    /// What an agent must be able to do to work on it.
+    pub fn needs(&self) -> Needs {
+        self.terms.as_ref()?.needs.clone()
+    }
+
+    /// Which of these an agent with those capabilities cannot do.
+    pub fn missing<'a>(
+        &'a self,
+        capabilities: &'a BTreeSet<String>,
+    ) -> impl Iterator<Item = &'a String> {
+        let needs = self.terms.as_ref().and_then(|terms| terms.needs.as_deref());
+        needs.into_iter().flatten().filter(|need| !capabilities.contains(*need))
+    }
+
+    /// Whether an agent with these capabilities may work on it.
+    pub fn suits(&self, agent: &AgentId, capabilities: &BTreeSet<String>) -> bool {
+        self.assigned_agent().is_none_or(|assigned| assigned == agent)
+            && self.missing(capabilities).next().is_none()
+    }
+
+    /// Which tasks it belongs with.
+    pub fn group(&self) -> Option<&GroupName> {
+        self.terms.as_ref()?.group.as_ref()
+    }
+
+    /// The task it is a part of.
+    pub fn parent(&self) -> Option<&TaskId> {
+        self.terms.as_ref()?.parent.as_ref()
+    }
+
+    /// What must be completed before.
+    pub fn depends_on(&self) -> &[TaskId] {
+        self.terms.as_ref().map_or(&[], |terms| &terms.depends_on)
+    }
+
+    /// It is not begun before.
+    pub fn not_before(&self) -> Option<Timestamp> {
+        self.terms.as_ref()?.not_before
+    }
+
+    /// It has failed if it is not finished by then.
+    pub fn deadline(&self) -> Option<Timestamp> {
+        self.terms.as_ref()?.deadline
+    }
+
+    /// When it was finished.
+    pub fn finished_at(&self) -> Option<Timestamp> {
+        self.course.as_ref()?.finished_at
+    }
+
+    /// How often it may be tried again.
+    pub fn max_retries(&self) -> u64 {
+        let given = self.terms.as_ref().and_then(|terms| terms.max_retries);
+        given.unwrap_or(limits::RETRIES_DEFAULT)
+    }
+
+    /// How long to wait before that.
+    pub fn backoff(&self) -> Backoff {
+        self.terms.as_ref().and_then(|terms| terms.backoff).unwrap_or_default()
+    }
+
+    /// What becomes of it after that: what was wished for, unless that was done before.
+    pub fn on_exhausted(&self) -> OnExhausted {
+        match &self.terms {
+            Some(terms) if !terms.escalated => terms.on_exhausted.clone(),
+            Some(_) | None => OnExhausted::Fail,
+        }
+    }
+
+    /// About how many bytes it takes as an answer.
+    pub fn bytes(&self) -> usize {
+        const FRAME: usize = 1_024;
+        let json = |json: &Option<Json>| json.as_ref().map_or(0, |json| json.as_bytes().len());
+        let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+        let terms = self.terms.as_ref().map_or(0, |terms| {
+            let needs = terms.needs.iter().flat_map(|needs| needs.iter());
+            json(&terms.metadata)
+                + text(&terms.description)
+                + needs.map(|need| need.len() + 8).sum::<usize>()
+                + terms.depends_on.iter().map(|task| task.as_str().len() + 8).sum::<usize>()
+        });
+        let course = self.course.as_ref().map_or(0, |course| {
+            json(&course.result)
+                + json(&course.artifacts)
+                + json(&course.error)
+                + text(&course.reason)
+        });
+        FRAME + json(&self.definition) + terms + course
+    }
+
+    /// The task as callers see it.
+    pub fn shown(&self, waiting_for: Vec<TaskId>, warnings: Vec<Warning>) -> Task {
+        let terms = self.terms.as_deref().cloned().unwrap_or_default();
+        let course = self.course.as_deref().cloned().unwrap_or_default();
+        Task {
+            id: self.id.clone(),
+            task_type: self.task_type.clone(),
+            status: self.status,
+            description: terms.description,
+            definition: self.definition.clone(),
+            requested_by: self.requested_by.clone(),
+            assigned_agent: terms.assigned_agent,
+            capabilities: terms.needs.as_deref().cloned().unwrap_or_default(),
+            priority: self.priority,
+            group: terms.group,
+            parent: terms.parent,
+            depends_on: terms.depends_on,
+            waiting_for,
+            not_before: terms.not_before,
+            deadline: terms.deadline,
+            max_retries: terms.max_retries.unwrap_or(limits::RETRIES_DEFAULT),
+            backoff: terms.backoff.unwrap_or_default(),
+            on_exhausted: terms.on_exhausted,
+            attempts: self.attempts,
+            retries: self.retries,
+            lease: self.lease.as_deref().cloned(),
+            progress: course.progress,
+            result: course.result,
+            artifacts: course.artifacts,
+            error: course.error,
+            reason: course.reason,
+            schema_version: terms.schema_version,
+            metadata: terms.metadata,
+            traceparent: terms.traceparent,
+            created_at: self.created_at,
+            updated_at: self.updated_at,
+            started_at: course.started_at,
+            finished_at: course.finished_at,
+            revision: self.revision,
+            warnings,
+        }
+    }
+}

@@ -1,0 +1,604 @@
+//! The facts about tasks.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+use std::sync::Arc;
+
+use super::{Event, List, Status, Task, Warning};
+use crate::limits;
+use crate::names::{AgentId, GroupName, TaskId, TaskType};
+use crate::numbers::{Revision, Token, WaitId};
+use crate::space::batch::Moment;
+use crate::task::{
+    Added, Claims, Facts, Leases, Links, Queues, Record, Stage, Statistics, Tally, Timers, Waiting,
+};
+use crate::time::Timestamp;
+use crate::waiting::wait::Wait;
+
+/// Every task of a workspace, and who waits for one. Changes only by [`Table::evolve`],
+/// [`Table::undo`] and [`Table::trim`].
+#[derive(Default)]
+pub struct Table {
+    by_id: BTreeMap<TaskId, Arc<Record>>,
+    queues: Queues,
+    claims: Claims,
+    tally: Tally,
+    links: Links,
+    timers: Timers,
+    // What is pending and not ready.
+    stages: BTreeMap<TaskId, Stage>,
+    // All but those that are pending, of which there may be too many to list them twice.
+    by_status: BTreeSet<(Status, TaskId)>,
+    leases: Leases,
+    // Finished, and still waited for by claims of nothing else.
+    in_vain: BTreeSet<TaskId>,
+    // Finished, and nobody's parent or dependency: the first to be forgotten stands first.
+    forgettable: BTreeSet<(Timestamp, u64, TaskId)>,
+    // How many tasks were ever created.
+    created: u64,
+    // How many the latest revision that created any has created: the rest of their ids follows.
+    latest: (Revision, usize),
+    // Not a fact of the log: since when there has been a server to hear a heartbeat.
+    awake_since: Timestamp,
+}
+
+/// How to take back one change.
+pub struct Undo {
+    task: Option<(TaskId, Option<Arc<Record>>)>,
+    added: Option<Added>,
+    claim: Option<Call>,
+    created: u64,
+    latest: (Revision, usize),
+}
+
+/// What has happened to a claim.
+enum Call {
+    Began(WaitId),
+    Ended(Box<Waiting>),
+}
+
+/// What must happen to a task by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Due {
+    /// Its deadline has passed.
+    Deadline,
+    /// Its lease is over.
+    LeaseOver,
+    /// It can never be done: a task that it belongs to, or depends on, has ended so.
+    Doomed(TaskId, Status),
+    /// It can be claimed.
+    Ready,
+    /// Whoever it was handed to has not taken it up.
+    Returns,
+}
+
+impl Table {
+    /// Applies a fact. Total: whatever `decide` can produce applies.
+    pub fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Undo {
+        let (created, latest) = (self.created, self.latest);
+        let claim = self.evolve_claim(event, moment);
+        let mut undo = Undo { task: None, added: None, claim, created, latest };
+        let Some(id) = event.task() else {
+            return undo;
+        };
+        let before = self.by_id.get(id).cloned();
+        let after = if let Event::Created(new) = event {
+            assert!(before.is_none(), "a task is created once");
+            let number = if latest.0 == moment.revision { latest.1 + 1 } else { 1 };
+            self.latest = (moment.revision, number);
+            self.created += 1;
+            Record::new(new, created, moment)
+        } else {
+            before.as_ref().expect("only a known task changes").after(event, moment)
+        };
+        let after = Arc::new(after);
+        self.replace(id, Some(&after));
+        if let Some(before) = &before {
+            let error = if let Event::Failed { error, .. } = event { Some(error) } else { None };
+            undo.added = Some(self.tally.add(before, &after, error, moment.time));
+        }
+        undo.task = Some((id.clone(), before));
+        undo
+    }
+
+    fn evolve_claim(&mut self, event: &Event, moment: &Moment<'_>) -> Option<Call> {
+        match event {
+            Event::Queued { wait, claimant, until, types, capabilities, task, lease_ms } => {
+                let (agent, since) = (claimant.clone(), moment.time);
+                self.queue(Waiting {
+                    wait: Wait { id: *wait, agent, since, until: *until },
+                    types: types.clone(),
+                    capabilities: capabilities.clone(),
+                    task: task.clone(),
+                    lease_ms: *lease_ms,
+                });
+                Some(Call::Began(*wait))
+            }
+            Event::Claimed { wait: Some(wait), .. } | Event::GaveUp { wait, .. } => {
+                Some(Call::Ended(Box::new(self.dequeue(*wait))))
+            }
+            Event::Created(_)
+            | Event::Claimed { wait: None, .. }
+            | Event::Renewed { .. }
+            | Event::Progressed { .. }
+            | Event::Updated { .. }
+            | Event::Released { .. }
+            | Event::Ready { .. }
+            | Event::Offered { .. }
+            | Event::TakenBack { .. }
+            | Event::HandedOver { .. }
+            | Event::HandedOff { .. }
+            | Event::Completed { .. }
+            | Event::Failed { .. }
+            | Event::Cancelled { .. }
+            | Event::Reviewed { .. } => None,
+        }
+    }
+
+    /// Takes back one change; the latest must be taken back first.
+    pub fn undo(&mut self, undo: Undo) {
+        let Undo { task, added, claim, created, latest } = undo;
+        if let Some(added) = added {
+            self.tally.take_back(added);
+        }
+        if let Some((id, before)) = task {
+            self.replace(&id, before.as_ref());
+        }
+        match claim {
+            Some(Call::Began(wait)) => drop(self.dequeue(wait)),
+            Some(Call::Ended(waiting)) => self.queue(*waiting),
+            None => {}
+        }
+        (self.created, self.latest) = (created, latest);
+    }
+
+    fn queue(&mut self, waiting: Waiting) {
+        let task = waiting.task.clone();
+        self.claims.insert(waiting);
+        if let Some(task) = task {
+            self.settle_claims(&task);
+        }
+    }
+
+    fn dequeue(&mut self, wait: WaitId) -> Waiting {
+        let waiting = self.claims.remove(wait);
+        if let Some(task) = &waiting.task {
+            self.settle_claims(task);
+        }
+        waiting
+    }
+
+    /// Finds out whether claims wait for a task in vain.
+    fn settle_claims(&mut self, task: &TaskId) {
+        let is_over = self.get(task).is_none_or(|record| record.status.is_finished());
+        if is_over && self.claims.of_task(task).next().is_some() {
+            self.in_vain.insert(task.clone());
+        } else {
+            self.in_vain.remove(task);
+        }
+    }
+
+    fn replace(&mut self, id: &TaskId, after: Option<&Arc<Record>>) {
+        let before = match after {
+            Some(record) => self.by_id.insert(id.clone(), Arc::clone(record)),
+            None => self.by_id.remove(id),
+        };
+        let (before, after) = (before.as_deref(), after.map(Arc::as_ref));
+        let status = |record: Option<&Record>| record.map(|record| record.status);
+        let turned = status(before) != status(after);
+        if after.is_none() {
+            self.settle(before, None);
+        }
+        self.tally.count(before, after);
+        self.list(before, after);
+        if turned {
+            self.links.change(before, after);
+        }
+        if let Some(record) = after {
+            self.settle(Some(record), Some(record));
+        }
+        let is_over = |status: Option<Status>| status.is_none_or(Status::is_finished);
+        if turned && (is_over(status(before)) || is_over(status(after))) {
+            self.settle_around(before.or(after).expect("something changed"));
+            self.settle_claims(id);
+        }
+    }
+
+    /// Where a record is found, as long as it is what it is.
+    fn list(&mut self, before: Option<&Record>, after: Option<&Record>) {
+        if let Some(record) = before {
+            if record.ready {
+                self.queues.remove(record);
+            }
+            if record.status != Status::Pending {
+                self.by_status.remove(&(record.status, record.id.clone()));
+            }
+            if let Some(lease) = &record.lease {
+                self.leases.remove(lease, &record.id);
+            }
+            if let Some(finished_at) = record.finished_at() {
+                self.forgettable.remove(&(finished_at, record.number, record.id.clone()));
+            }
+        }
+        if let Some(record) = after {
+            if record.ready {
+                self.queues.insert(record);
+            }
+            if record.status != Status::Pending {
+                self.by_status.insert((record.status, record.id.clone()));
+            }
+            if let Some(lease) = &record.lease {
+                self.leases.insert(lease, &record.id);
+            }
+        }
+    }
+
+    /// Finds out what a task waits for, and when something happens to it by itself.
+    fn settle(&mut self, listed: Option<&Record>, record: Option<&Record>) {
+        let Some(id) = listed.map(|record| &record.id) else { return };
+        let (stage, moment) = match record {
+            None => (None, None),
+            Some(record) => (self.stage_of(record), self.moment_of(record)),
+        };
+        self.timers.set(id, moment);
+        let before = match stage {
+            Some(stage) => self.stages.insert(id.clone(), stage),
+            None if self.stages.is_empty() => None,
+            None => self.stages.remove(id),
+        };
+        if let Some(record) = listed.filter(|_| before != stage) {
+            self.tally.stage(record, before, stage);
+        }
+    }
+
+    /// The end of a task, or its beginning, concerns those that belong to it or depend on it, and
+    /// whether those that it belongs to or depends on are still needed.
+    fn settle_around(&mut self, record: &Record) {
+        let id = &record.id;
+        let below = self.links.children(id).chain(self.links.dependents(id));
+        let below: Vec<Arc<Record>> =
+            below.filter_map(|task| self.by_id.get(task)).map(Arc::clone).collect();
+        for record in &below {
+            self.settle(Some(record), Some(record));
+        }
+        let above = record.parent().into_iter().chain(record.depends_on()).chain([id]);
+        for task in above {
+            let known = self.by_id.get(task);
+            let known = known.and_then(|record| Some((record.finished_at()?, record.number)));
+            let Some((finished_at, number)) = known else { continue };
+            let name = (finished_at, number, task.clone());
+            if self.links.is_needed(task) {
+                self.forgettable.remove(&name);
+            } else {
+                self.forgettable.insert(name);
+            }
+        }
+    }
+
+    /// What a task that is pending and not ready waits for.
+    fn stage_of(&self, record: &Record) -> Option<Stage> {
+        if record.status != Status::Pending || record.ready {
+            return None;
+        }
+        let is_blocked = self.waiting_for(record).next().is_some();
+        Some(if is_blocked { Stage::Blocked } else { Stage::Delayed })
+    }
+
+    /// When something happens to a task by itself.
+    fn moment_of(&self, record: &Record) -> Option<Timestamp> {
+        if record.status.is_finished() {
+            return None;
+        }
+        if self.doom_of(record).is_some() {
+            return Some(Timestamp(0));
+        }
+        let own = match record.status {
+            #[cfg(feature = "planted")]
+            Status::InProgress if crate::planted::is("task.ends_early") => {
+                record.lease.as_ref().map(|lease| lease.claimed_at.after(lease.lease_ms / 2))
+            }
+            Status::InProgress if record.is_offered() => None,
+            Status::HandedOff => record
+                .returns()
+                .map(|returns| returns.at.max(self.awake_since.after(returns.within_ms))),
+            // Nobody could renew a lease while there was no server.
+            Status::InProgress => record
+                .lease
+                .as_ref()
+                .map(|lease| lease.expires_at.max(self.awake_since.after(lease.lease_ms))),
+            Status::Pending if record.ready || self.waiting_for(record).next().is_some() => None,
+            Status::Pending => Some(record.not_before().unwrap_or_default()),
+            Status::WaitingReview | Status::Completed | Status::Failed | Status::Cancelled => None,
+        };
+        own.into_iter().chain(record.deadline()).min()
+    }
+
+    /// Why a task can never be done.
+    fn doom_of<'a>(&self, record: &'a Record) -> Option<(&'a TaskId, Status)> {
+        let status = |task: &TaskId| self.by_id.get(task).map(|record| record.status);
+        let parent = record.parent().filter(|task| status(task) == Some(Status::Cancelled));
+        if let Some(parent) = parent {
+            return Some((parent, Status::Cancelled));
+        }
+        record.depends_on().iter().find_map(|task| match status(task)? {
+            dead @ (Status::Failed | Status::Cancelled) => Some((task, dead)),
+            Status::Pending
+            | Status::InProgress
+            | Status::HandedOff
+            | Status::WaitingReview
+            | Status::Completed => None,
+        })
+    }
+
+    /// What of its dependencies a task still waits for.
+    pub fn waiting_for<'a>(&'a self, record: &'a Record) -> impl Iterator<Item = &'a TaskId> {
+        let is_open = |task: &&TaskId| {
+            self.by_id.get(*task).is_some_and(|record| record.status != Status::Completed)
+        };
+        let depends_on = record.depends_on().iter().filter(|_| !record.status.is_finished());
+        depends_on.filter(is_open)
+    }
+
+    /// Forgets the tasks that finished first, if there are too many. It happens after every batch,
+    /// to the same tasks whenever the batch is replayed. Answers with those it has forgotten.
+    pub fn trim(&mut self) -> Vec<TaskId> {
+        self.trim_to(limits::TASKS_FINISHED_MAX)
+    }
+
+    pub(super) fn trim_to(&mut self, finished_max: usize) -> Vec<TaskId> {
+        let mut forgotten = Vec::new();
+        while self.finished() > finished_max {
+            let Some((_, _, task)) = self.forgettable.pop_first() else { break };
+            self.replace(&task, None);
+            forgotten.push(task);
+        }
+        forgotten
+    }
+
+    /// How many finished tasks are known.
+    pub fn finished(&self) -> usize {
+        let finished = Status::ALL.into_iter().filter(|status| status.is_finished());
+        finished.map(|status| self.tally.of_status(status)).sum()
+    }
+
+    /// How many tasks are known.
+    pub fn len(&self) -> usize {
+        self.by_id.len()
+    }
+
+    /// Whether none is known.
+    pub fn is_empty(&self) -> bool {
+        self.by_id.is_empty()
+    }
+
+    /// Every task, by id.
+    pub fn records(&self) -> impl Iterator<Item = &Record> {
+        self.by_id.values().map(|record| &**record)
+    }
+
+    /// A task.
+    pub fn get(&self, id: &TaskId) -> Option<&Record> {
+        self.by_id.get(id).map(Arc::as_ref)
+    }
+
+    /// A task as callers see it.
+    pub fn shown(&self, id: &TaskId, warnings: Vec<Warning>) -> Option<Task> {
+        let record = self.get(id)?;
+        Some(record.shown(self.waiting_for(record).cloned().collect(), warnings))
+    }
+
+    /// An id that no task has, for a task that is created by this revision.
+    pub fn fresh_id(&self, revision: Revision) -> TaskId {
+        let first = if self.latest.0 == revision { self.latest.1 + 1 } else { 1 };
+        let mut ids = (first..).map(|number| TaskId::of_revision(revision, number));
+        ids.find(|id| !self.by_id.contains_key(id)).expect("there is always another")
+    }
+
+    /// The task that an agent claims next.
+    pub fn first(
+        &self,
+        agent: &AgentId,
+        types: Option<&BTreeSet<TaskType>>,
+        capabilities: &BTreeSet<String>,
+    ) -> Option<&Record> {
+        let task = self.queues.first(agent, types, capabilities)?;
+        self.get(task)
+    }
+
+    /// How many tasks come before a ready one in its line, counted up to a limit.
+    pub fn before(&self, record: &Record, max: usize) -> usize {
+        self.queues.before(record, max)
+    }
+
+    /// The claims that wait.
+    pub fn claims(&self) -> &Claims {
+        &self.claims
+    }
+
+    /// Everybody who waits, in order of arrival.
+    pub fn waits(&self) -> impl ExactSizeIterator<Item = &Wait> {
+        self.claims.all().map(|waiting| &waiting.wait)
+    }
+
+    /// Whether a call waits.
+    pub fn is_waiting(&self, wait: WaitId) -> bool {
+        self.claims.get(wait).is_some()
+    }
+
+    /// What is linked to what.
+    pub fn links(&self) -> &Links {
+        &self.links
+    }
+
+    /// The known tasks of a group, by id.
+    pub fn group<'a>(&'a self, group: &'a GroupName) -> impl Iterator<Item = &'a Record> {
+        self.links.group(group, None).filter_map(|task| self.get(task))
+    }
+
+    /// The tasks that an agent works on.
+    pub fn held_by(&self, agent: &AgentId) -> impl Iterator<Item = &Record> {
+        self.leases.of(agent).filter_map(|task| self.get(task))
+    }
+
+    /// Who works on what.
+    pub fn leases(&self) -> &Leases {
+        &self.leases
+    }
+
+    /// Whether a lease that stands has this token.
+    pub fn holds(&self, token: Token) -> bool {
+        self.leases.has(token)
+    }
+
+    /// Counts, durations and failures.
+    pub fn statistics(&self, task_type: Option<&TaskType>) -> Statistics {
+        let claims = match task_type {
+            None => self.claims.all().len(),
+            Some(task_type) => self.claims.of_type(task_type),
+        };
+        self.tally.shown(task_type, claims)
+    }
+
+    /// Tasks by id after one of them, of those that a list may ask for.
+    pub fn after<'a>(&'a self, list: &'a List) -> Box<dyn Iterator<Item = &'a Record> + 'a> {
+        let cursor = list.cursor.as_ref();
+        let get = |task: &'a TaskId| self.get(task);
+        match list {
+            List { parent: Some(parent), .. } => {
+                Box::new(self.links.children_after(parent, cursor).filter_map(get))
+            }
+            List { group: Some(group), .. } => {
+                Box::new(self.links.group(group, cursor).filter_map(get))
+            }
+            List { status: Some(status), .. } if *status != Status::Pending => {
+                let from = cursor.cloned().unwrap_or_else(TaskId::least);
+                let from = Bound::Excluded((*status, from));
+                let there = self.by_status.range((from, Bound::Unbounded));
+                let there = there.take_while(move |(there, _)| there == status);
+                Box::new(there.filter_map(move |(_, task)| self.get(task)))
+            }
+            List { .. } => {
+                let from = cursor.map_or(Bound::Unbounded, Bound::Excluded);
+                let there = self.by_id.range::<TaskId, _>((from, Bound::Unbounded));
+                Box::new(there.map(|(_, record)| record.as_ref()))
+            }
+        }
+    }
+
+    /// What must happen by itself by now, in order of time.
+    pub fn due(&self, now: Timestamp) -> impl Iterator<Item = (&Record, Due)> {
+        self.timers.due(now).filter_map(move |task| {
+            let record = self.get(task)?;
+            let is_late = record.deadline().is_some_and(|deadline| deadline <= now);
+            let due = match self.doom_of(record) {
+                Some((task, status)) => Due::Doomed(task.clone(), status),
+                None if is_late => Due::Deadline,
+                None if record.status == Status::InProgress => Due::LeaseOver,
+                None if record.status == Status::HandedOff => Due::Returns,
+                None => Due::Ready,
+            };
+            Some((record, due))
+        })
+    }
+
+    /// Claims that wait no longer: those for a finished task, and those whose time is over.
+    pub fn overdue_claims(&self, now: Timestamp) -> impl Iterator<Item = &Waiting> {
+        let in_vain = self.in_vain.iter().flat_map(|task| self.claims.of_task(task));
+        let over = self.claims.due(now).filter(|waiting| {
+            waiting.task.as_ref().is_none_or(|task| !self.in_vain.contains(task))
+        });
+        in_vain.chain(over)
+    }
+
+    /// When the engine should next send [`Command::Expire`](super::Command::Expire).
+    pub fn next_deadline(&self) -> Option<Timestamp> {
+        let in_vain = self.in_vain.first().map(|_| Timestamp(0));
+        [in_vain, self.timers.next(), self.claims.next_end()].into_iter().flatten().min()
+    }
+
+    /// The workspace is served again from this moment on. Nobody loses a lease for a silence during
+    /// which there was no server to hear a heartbeat.
+    pub fn wake(&mut self, moment: Timestamp) {
+        self.awake_since = moment;
+        let held = self.leases.all();
+        let from = (Status::HandedOff, TaskId::least());
+        let handed = self.by_status.range(from..);
+        let handed = handed.take_while(|(status, _)| *status == Status::HandedOff);
+        let moved: Vec<TaskId> = held.chain(handed.map(|(_, task)| task)).cloned().collect();
+        for task in moved {
+            let record = Arc::clone(&self.by_id[&task]);
+            self.settle(Some(&record), Some(&record));
+        }
+    }
+
+    /// Everything, for a snapshot.
+    pub fn facts(&self) -> Facts {
+        Facts {
+            records: self.by_id.values().map(Arc::clone).collect(),
+            claims: self.claims.all().cloned().collect(),
+            created: self.created,
+            past: self.tally.past(),
+        }
+    }
+
+    /// Puts together what a snapshot holds.
+    pub fn restore(facts: Facts) -> Self {
+        let Facts { records, claims, created, past } = facts;
+        let mut table = Self { created, ..Self::default() };
+        for record in records {
+            #[cfg(feature = "planted")]
+            if crate::planted::is("task.lost_in_a_snapshot") && record.attempts > 1 {
+                continue;
+            }
+            table.replace(&record.id, Some(&record));
+        }
+        for waiting in claims {
+            table.queue(waiting);
+        }
+        table.tally.remember(past);
+        table
+    }
+
+    /// Asserts the invariants of the module's story.
+    pub fn check(&self) {
+        self.queues.check();
+        self.claims.check();
+        let records = || self.by_id.values();
+        let count = |wanted: fn(&Record) -> bool| records().filter(|record| wanted(record)).count();
+        assert_eq!(self.queues.len(), count(|record| record.ready), "what is ready is in line");
+        let held = count(|record| record.status == Status::InProgress);
+        assert_eq!(self.leases.counts(), [held; 2], "one lease for each");
+        let apart = count(|record| record.status != Status::Pending);
+        assert_eq!(self.by_status.len(), apart, "what is not pending is listed apart");
+        for record in records() {
+            assert_eq!(record.lease.is_some(), record.status == Status::InProgress);
+            let may_be_ready = matches!(record.status, Status::Pending | Status::HandedOff);
+            assert!(!record.ready || may_be_ready, "what is ready is in nobody's hands");
+            assert!(record.number < self.created, "all were counted");
+            let waits = self.waiting_for(record).next().is_some();
+            assert!(!(waits && record.ready), "what waits for another task is not ready");
+            assert_eq!(self.stages.get(&record.id).copied(), self.stage_of(record));
+            assert_eq!(self.timers.get(&record.id), self.moment_of(record), "{}", record.id);
+            let is_free = record.status.is_finished() && !self.links.is_needed(&record.id);
+            let ended = record.finished_at().map(|time| (time, record.number, record.id.clone()));
+            assert_eq!(is_free, ended.is_some_and(|ended| self.forgettable.contains(&ended)));
+            for task in record.depends_on().iter().filter(|_| !record.status.is_finished()) {
+                assert!(self.by_id.contains_key(task), "what is waited for is known");
+            }
+        }
+        let unready = count(|record| record.status == Status::Pending && !record.ready);
+        assert_eq!(self.stages.len(), unready, "what is pending is ready or waits");
+        assert!(self.timers.len() <= self.by_id.len(), "only known tasks have a moment");
+        for waiting in self.claims.all() {
+            let Waiting { wait, types, capabilities, task, .. } = waiting;
+            let wanted = match task {
+                Some(task) => self.get(task).filter(|record| record.ready),
+                None => self.first(&wait.agent, types.as_ref(), capabilities),
+            };
+            assert!(
+                !wanted.is_some_and(|record| waiting.wants(record)),
+                "nobody waits for what is there"
+            );
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! The facts about topics.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+
+use super::vocabulary::{Event, Topic};
+use crate::limits;
+use crate::names::TopicName;
+use crate::space::batch::Moment;
+use crate::time::Timestamp;
+
+/// Every topic that something was lately posted to. Changes only by [`Table::evolve`],
+/// [`Table::undo`] and [`Table::trim`].
+#[derive(Default)]
+pub struct Table {
+    topics: BTreeMap<TopicName, Topic>,
+    // Who was posted to longest ago is forgotten first.
+    by_time: BTreeSet<(Timestamp, TopicName)>,
+}
+
+/// How to take back one change: the topic as it was.
+pub struct Undo {
+    name: TopicName,
+    before: Option<Topic>,
+}
+
+impl Table {
+    /// Applies a fact. Total: whatever `decide` can produce applies.
+    pub fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Undo {
+        let name = event.topic();
+        let posts = self.topics.get(name).map_or(0, |topic| topic.posts) + 1;
+        let (last_at, last_by) = (moment.time, moment.agent.clone());
+        let after = Topic { name: name.clone(), posts, last_at, last_by };
+        Undo { name: name.clone(), before: self.replace(name, Some(after)) }
+    }
+
+    /// Takes back one change; the latest must be taken back first.
+    pub fn undo(&mut self, undo: Undo) {
+        self.replace(&undo.name, undo.before);
+    }
+
+    fn replace(&mut self, name: &TopicName, after: Option<Topic>) -> Option<Topic> {
+        let before = self.topics.remove(name);
+        if let Some(before) = &before {
+            self.by_time.remove(&(before.last_at, name.clone()));
+        }
+        if let Some(after) = after {
+            self.by_time.insert((after.last_at, name.clone()));
+            self.topics.insert(name.clone(), after);
+        }
+        before
+    }
+
+    /// Forgets what was posted to longest ago, if there are too many topics. It happens after every
+    /// batch, to the same ones whenever the batch is replayed.
+    pub fn trim(&mut self) {
+        while self.topics.len() > limits::TOPICS_MAX {
+            let Some((_, name)) = self.by_time.first().cloned() else { return };
+            self.replace(&name, None);
+        }
+    }
+
+    /// A topic.
+    pub fn get(&self, name: &TopicName) -> Option<&Topic> {
+        self.topics.get(name)
+    }
+
+    /// How often something was posted there.
+    pub fn posts(&self, name: &TopicName) -> u64 {
+        self.topics.get(name).map_or(0, |topic| topic.posts)
+    }
+
+    /// Topics by name, whose names begin so, after one of them.
+    pub fn after<'a>(
+        &'a self,
+        prefix: &'a str,
+        cursor: Option<&'a TopicName>,
+    ) -> impl Iterator<Item = &'a Topic> {
+        let from = match cursor {
+            Some(cursor) if cursor.as_str() >= prefix => Bound::Excluded(cursor.as_str()),
+            Some(_) | None => Bound::Included(prefix),
+        };
+        let there = self.topics.range::<str, _>((from, Bound::Unbounded));
+        there.take_while(move |(name, _)| name.as_str().starts_with(prefix)).map(|(_, it)| it)
+    }
+
+    /// Everything, for a snapshot.
+    pub fn facts(&self) -> Vec<Topic> {
+        self.topics.values().cloned().collect()
+    }
+
+    /// Puts together what a snapshot holds.
+    pub fn restore(topics: Vec<Topic>) -> Self {
+        let mut table = Self::default();
+        for topic in topics {
+            table.replace(&topic.name.clone(), Some(topic));
+        }
+        table
+    }
+
+    /// Asserts the invariants of the module's story.
+    pub fn check(&self) {
+        assert_eq!(self.topics.len(), self.by_time.len(), "every topic has its time");
+        assert!(self.topics.values().all(|topic| topic.posts > 0), "what is known was posted to");
+    }
+}

@@ -1,0 +1,134 @@
+//! Receipts: the first answer to a request, kept so that repeating it has no second effect.
+//!
+//! A receipt is written in the same batch as what it is about, so either both are there after a
+//! crash or neither. Only effects are kept: a refusal changed nothing and is decided anew.
+//!
+//! Receipts are kept for [`RECEIPT_AGE_MS_MAX`](crate::limits::RECEIPT_AGE_MS_MAX), and the newest
+//! [`RECEIPTS_MAX`](crate::limits::RECEIPTS_MAX) of a workspace at most, of together
+//! [`RECEIPTS_BYTES_MAX`](crate::limits::RECEIPTS_BYTES_MAX). Keys belong to the agent that used
+//! them.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use serde::{Deserialize, Serialize};
+
+use crate::command::Wish;
+use crate::limits;
+use crate::names::{AgentId, IdempotencyKey};
+use crate::reply::Answer;
+use crate::space::batch::Moment;
+use crate::time::Timestamp;
+use crate::waiting::wait::Keyed;
+
+/// A kept answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Receipt {
+    /// The caller's name for the request.
+    pub key: IdempotencyKey,
+    /// Fingerprint of what was wanted, to refuse the same key for something else.
+    pub digest: u64,
+    /// The encoded answer.
+    #[serde(with = "serde_bytes")]
+    pub answer: Vec<u8>,
+    /// Who asked, if the answer came by another's commit: the call had waited for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentId>,
+}
+
+/// What is remembered of a receipt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kept {
+    /// Who asked.
+    pub agent: AgentId,
+    /// When.
+    pub time: Timestamp,
+    /// The receipt.
+    pub receipt: Receipt,
+}
+
+/// Every receipt a workspace keeps, oldest first.
+#[derive(Default)]
+pub struct Receipts {
+    by_key: BTreeMap<(AgentId, IdempotencyKey), Kept>,
+    order: VecDeque<(AgentId, IdempotencyKey)>,
+    bytes: usize,
+}
+
+impl Receipt {
+    /// Keeps an answer.
+    pub fn of(key: IdempotencyKey, digest: u64, answer: &Answer) -> Self {
+        let answer = rmp_serde::to_vec_named(answer).expect("answers can be encoded");
+        Self { key, digest, answer, agent: None }
+    }
+
+    /// Keeps the answer of a call that had waited.
+    pub fn awaited(keyed: &Keyed, answer: &Answer) -> Self {
+        let receipt = Self::of(keyed.key.clone(), keyed.digest, answer);
+        Self { agent: Some(keyed.agent.clone()), ..receipt }
+    }
+
+    /// The answer that was kept.
+    pub fn answer(&self) -> Answer {
+        rmp_serde::from_slice(&self.answer).expect("what was kept was encoded by us")
+    }
+}
+
+/// FNV-1a over the encoded wish. It guards against mistakes, not against malice: whoever can
+/// choose a key can also choose not to.
+pub fn digest(wish: &mut Wish) -> u64 {
+    let encode = |wish: &Wish| rmp_serde::to_vec_named(wish).expect("wishes can be encoded");
+    let encoded = wish.untraced(encode);
+    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    encoded.iter().fold(0xcbf2_9ce4_8422_2325, step)
+}
+
+impl Receipts {
+    /// The receipt of a request, if it was made before.
+    pub fn find(&self, agent: &AgentId, key: &IdempotencyKey) -> Option<&Receipt> {
+        self.by_key.get(&(agent.clone(), key.clone())).map(|kept| &kept.receipt)
+    }
+
+    /// Applies the fact that a receipt was kept, and forgets those whose time is over.
+    pub fn evolve(&mut self, receipt: &Receipt, moment: &Moment<'_>) {
+        let agent = receipt.agent.as_ref().unwrap_or(moment.agent).clone();
+        let kept = Kept { agent, time: moment.time, receipt: receipt.clone() };
+        self.keep(kept);
+        self.forget(moment.time);
+    }
+
+    fn keep(&mut self, kept: Kept) {
+        let name = (kept.agent.clone(), kept.receipt.key.clone());
+        self.bytes += kept.receipt.answer.len();
+        let before = self.by_key.insert(name.clone(), kept);
+        assert!(before.is_none(), "a kept answer is repeated, not replaced");
+        self.order.push_back(name);
+    }
+
+    fn forget(&mut self, now: Timestamp) {
+        while let Some(oldest) = self.order.front() {
+            let age = now.since(self.by_key[oldest].time);
+            let fits = self.order.len() <= limits::RECEIPTS_MAX
+                && (self.bytes <= limits::RECEIPTS_BYTES_MAX || self.order.len() == 1);
+            if fits && age <= limits::RECEIPT_AGE_MS_MAX {
+                break;
+            }
+            let gone = self.by_key.remove(oldest).expect("what is in order is there");
+            self.bytes -= gone.receipt.answer.len();
+            self.order.pop_front();
+        }
+    }
+
+    /// All of them, oldest first, for a snapshot.
+    pub fn all(&self) -> impl Iterator<Item = &Kept> {
+        self.order.iter().map(|name| &self.by_key[name])
+    }
+
+    /// Puts together what a snapshot holds.
+    pub fn restore(kept: Vec<Kept>) -> Self {
+        let mut receipts = Self::default();
+        for kept in kept {
+            receipts.keep(kept);
+        }
+        receipts
+    }
+}

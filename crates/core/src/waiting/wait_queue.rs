@@ -1,0 +1,95 @@
+//! Who stands in line for something, in order of arrival.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::names::AgentId;
+use crate::numbers::WaitId;
+use crate::time::Timestamp;
+use crate::waiting::wait::Wait;
+
+/// Somebody who waits until a thing can be had.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waiter<Name> {
+    /// Which thing.
+    pub name: Name,
+    /// Who, and how long.
+    pub wait: Wait,
+    /// How long it shall be held; 0 for what is not held.
+    pub ttl_ms: u64,
+}
+
+/// Everybody who waits for one kind of thing.
+pub struct Lines<Name> {
+    waits: BTreeMap<WaitId, Waiter<Name>>,
+    // Calls are numbered in the order they came: so they stand in line.
+    by_name: BTreeSet<(Name, WaitId)>,
+    by_agent: BTreeSet<(AgentId, WaitId)>,
+    ends: BTreeSet<(Timestamp, WaitId)>,
+}
+
+impl<Name> Default for Lines<Name> {
+    fn default() -> Self {
+        let (by_name, by_agent, ends) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        Self { waits: BTreeMap::new(), by_name, by_agent, ends }
+    }
+}
+
+impl<Name: Clone + Ord> Lines<Name> {
+    /// Puts somebody in line, or takes them out; how it was before.
+    pub fn replace(&mut self, id: WaitId, after: Option<Waiter<Name>>) -> Option<Waiter<Name>> {
+        let before = self.waits.remove(&id);
+        if let Some(Waiter { name, wait, .. }) = &before {
+            self.by_name.remove(&(name.clone(), id));
+            self.by_agent.remove(&(wait.agent.clone(), id));
+            self.ends.remove(&(wait.until, id));
+        }
+        if let Some(after) = after {
+            self.by_name.insert((after.name.clone(), id));
+            self.by_agent.insert((after.wait.agent.clone(), id));
+            self.ends.insert((after.wait.until, id));
+            self.waits.insert(id, after);
+        }
+        before
+    }
+
+    /// Somebody who waits.
+    pub fn get(&self, id: WaitId) -> Option<&Waiter<Name>> {
+        self.waits.get(&id)
+    }
+
+    /// Everybody who waits, in order of arrival.
+    pub fn all(&self) -> impl ExactSizeIterator<Item = &Waiter<Name>> {
+        self.waits.values()
+    }
+
+    /// Everybody who waits for one thing, the first in line first.
+    pub fn of(&self, name: &Name) -> impl Iterator<Item = &Waiter<Name>> {
+        let line = self.by_name.range((name.clone(), WaitId(0))..);
+        line.take_while(move |(there, _)| there == name).map(|(_, id)| &self.waits[id])
+    }
+
+    /// The calls of an agent that wait, in order of arrival.
+    pub fn of_agent(&self, agent: &AgentId) -> impl Iterator<Item = &Waiter<Name>> {
+        let calls = self.by_agent.range((agent.clone(), WaitId(0))..);
+        calls.take_while(move |(there, _)| there == agent).map(|(_, id)| &self.waits[id])
+    }
+
+    /// Calls whose time is over.
+    pub fn overdue(&self, now: Timestamp) -> impl Iterator<Item = &Waiter<Name>> {
+        let over = self.ends.iter().take_while(move |(moment, _)| *moment <= now);
+        over.map(|(_, id)| &self.waits[id])
+    }
+
+    /// When the time of a call is next over.
+    pub fn next_end(&self) -> Option<Timestamp> {
+        self.ends.first().map(|(moment, _)| *moment)
+    }
+
+    /// Asserts that all ways to look at the lines show the same.
+    pub fn check(&self) {
+        let indexes = [self.by_name.len(), self.by_agent.len(), self.ends.len()];
+        assert_eq!(indexes, [self.waits.len(); 3], "every wait has a place in line and an end");
+    }
+}

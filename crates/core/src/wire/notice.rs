@@ -1,0 +1,185 @@
+//! A notice: a committed event as watchers see it.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use serde::Deserialize;
+
+use crate::event::Event;
+use crate::names::AgentId;
+use crate::numbers::Revision;
+use crate::space::batch::Batch;
+use crate::time::Timestamp;
+use crate::wire::{Fault, Fields, own_fields, write_text};
+
+/// What stands around the event's own fields. An own field of the same name is left out: whom an
+/// event of an agent is about, its subject says.
+const AROUND: [&str; 6] = ["revision", "index", "time", "agent", "type", "subject"];
+
+/// A committed event, as watchers see it.
+pub struct Notice {
+    batch: Arc<Batch>,
+    /// Its place among the events of the batch at hand.
+    place: usize,
+    /// Its place among all events of the commit.
+    index: usize,
+    subject: String,
+    /// In whose name it happened, if not in that of whoever caused the commit.
+    author: Option<AgentId>,
+    json: OnceLock<Arc<[u8]>>,
+}
+
+impl Notice {
+    /// The event at a place in its batch.
+    pub fn new(batch: Arc<Batch>, index: usize) -> Self {
+        let subject = batch.events[index].subject();
+        let author = Some(batch.author(index)).filter(|author| **author != batch.agent).cloned();
+        Self { batch, place: index, index, subject, author, json: OnceLock::new() }
+    }
+
+    /// Every event of a batch that watchers are told of.
+    pub fn all(batch: &Arc<Batch>) -> Vec<Arc<Self>> {
+        let public = batch.events.iter().zip(batch.authors()).enumerate();
+        let public = public.filter(|(_, (event, _))| event.is_public());
+        let notice = |(index, (event, author)): (usize, (&Event, &AgentId))| {
+            let author = (*author != batch.agent).then(|| author.clone());
+            let (batch, subject) = (Arc::clone(batch), event.subject());
+            Arc::new(Self { batch, place: index, index, subject, author, json: OnceLock::new() })
+        };
+        public.map(notice).collect()
+    }
+
+    /// The revision of the commit it belongs to.
+    pub fn revision(&self) -> Revision {
+        self.batch.revision
+    }
+
+    /// Its place among the events of that commit.
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// Whether it is in no log: its revision is that of the commit before, nobody sees it later.
+    pub fn is_live(&self) -> bool {
+        self.event().is_live()
+    }
+
+    /// The revision to watch from in order to see what comes after it. Of a commit that has more
+    /// events that is the same revision again.
+    pub fn resume_from(&self) -> Revision {
+        if self.is_live() { self.revision().next() } else { self.revision() }
+    }
+
+    /// When it happened.
+    pub fn time(&self) -> Timestamp {
+        self.batch.time
+    }
+
+    /// In whose name it happened.
+    pub fn agent(&self) -> &AgentId {
+        self.author.as_ref().unwrap_or(&self.batch.agent)
+    }
+
+    /// What happened.
+    pub fn event(&self) -> &Event {
+        &self.batch.events[self.place]
+    }
+
+    /// What it is about: `state/shared/plan`.
+    pub fn subject(&self) -> &str {
+        &self.subject
+    }
+
+    /// The event's type: `state.set`.
+    pub fn kind(&self) -> &str {
+        self.event().kind()
+    }
+
+    /// The notice as JSON: `revision`, `index`, `time`, `agent`, `type`, `subject` and the event's
+    /// own fields. Encoded once, however many watchers ask.
+    pub fn json(&self) -> Arc<[u8]> {
+        Arc::clone(self.json.get_or_init(|| self.encode().into()))
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        let place = (self.revision(), self.index);
+        written(self.event(), place, self.time(), self.agent(), &self.subject)
+    }
+
+    /// Reads a notice that was written as JSON. Fields that are not known, which a newer server may
+    /// send, are passed over.
+    pub fn parse(text: &str) -> Result<Self, Fault> {
+        let mut fields = Fields::parse(text)?;
+        let around: Around = fields.to()?;
+        // What agents emit may be of any type; its subject says where it comes from.
+        let emitted = around.subject.starts_with("events/").then_some(("event", "emitted"));
+        let (primitive, variant) = emitted
+            .or_else(|| Event::parts(&around.kind))
+            .ok_or_else(|| Fault::field("type", "there is no such event"))?;
+        // Who caused it is not a field of the event; whom an agent's event is about is.
+        fields.take("agent");
+        if primitive == "agent"
+            && let Some(agent) = around.subject.strip_prefix("agents/")
+        {
+            fields.text("agent", agent.to_owned());
+        }
+        let event = fields.variant(primitive, variant)?;
+        let Around { revision, index, time, agent, subject, .. } = around;
+        let batch = Arc::new(Batch { revision, time, agent, events: vec![event] });
+        Ok(Self { batch, place: 0, index, subject, author: None, json: OnceLock::new() })
+    }
+}
+
+/// A notice of an event as JSON, whether or not the event stands in a batch already.
+pub(crate) fn written(
+    event: &Event,
+    (revision, index): (Revision, usize),
+    time: Timestamp,
+    agent: &AgentId,
+    subject: &str,
+) -> Vec<u8> {
+    let text = serde_json::to_string(event).expect("events can be encoded");
+    let own = own_fields(text.as_bytes(), &mut Vec::new());
+    let own = str::from_utf8(own).expect("serde writes UTF-8");
+    let mut out = Vec::with_capacity(text.len() + 160);
+    out.extend_from_slice(format!("{{\"revision\":{revision},\"index\":{index}").as_bytes());
+    out.extend_from_slice(b",\"time\":\"");
+    out.extend_from_slice(&time.text());
+    let texts = [
+        ("\",\"agent\":", agent.as_str()),
+        (",\"type\":", event.kind()),
+        (",\"subject\":", subject),
+    ];
+    for (name, text) in texts {
+        out.extend_from_slice(name.as_bytes());
+        write_text(&mut out, text);
+    }
+    for (name, value) in Fields::parse(own).expect("events are objects").pairs() {
+        if !AROUND.contains(&name) {
+            out.push(b',');
+            write_text(&mut out, name);
+            out.push(b':');
+            out.extend_from_slice(value.as_bytes());
+        }
+    }
+    out.push(b'}');
+    out
+}
+
+/// What stands around an event's own fields.
+#[derive(Deserialize)]
+struct Around {
+    revision: Revision,
+    index: usize,
+    time: Timestamp,
+    agent: AgentId,
+    #[serde(rename = "type")]
+    kind: String,
+    subject: String,
+}
+
+impl fmt::Debug for Notice {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}.{} {} {}", self.revision(), self.index, self.kind(), self.subject)
+    }
+}

@@ -1,0 +1,269 @@
+//! What the derived schemas are made of: names, numbers, moments and values, as JSON Schema.
+//!
+//! The limits stand here as the parsers know them, so that a program can check what it sends. Two
+//! things JSON Schema cannot say: a length in bytes (`maxLength` counts characters), and how deep a
+//! value may nest.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+use crate::checkpoint::Checksum;
+use crate::expression::Expression;
+use crate::handoff::{Receiver, Selected};
+use crate::history::At;
+use crate::names::{
+    AgentId, ArtifactId, BarrierName, BlobPlace, CheckpointId, CheckpointLabel, ContentName,
+    EventType, GroupName, HandlerName, HandoffId, IdempotencyKey, JoinId, Key, KeyName, LockName,
+    MediaType, MessageId, NamespaceName, PipelineName, ReactionName, RuleName, SecretId,
+    SemaphoreName, StageName, StreamName, TaskId, TaskType, TopicName, Traceparent, WorkspaceName,
+};
+use crate::numbers::{Generation, Revision, Token, Version, WaitId};
+use crate::point::Point;
+use crate::reaction::Condition;
+use crate::state::PatchEntry;
+use crate::state::patch::PatchFields;
+use crate::time::Timestamp;
+use crate::{Entry, Json, Pattern, limits, pattern, schema, state};
+
+/// A namespace, a slash and a key.
+const SELECTED: &str = "^[A-Za-z0-9][A-Za-z0-9._:@\\-]{0,159}/[^\\x00-\\x1f]{1,512}$";
+
+macro_rules! described {
+    ($($name:ty, $title:literal => $schema:expr;)*) => {$(
+        impl JsonSchema for $name {
+            fn schema_name() -> Cow<'static, str> {
+                $title.into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                $schema
+            }
+        }
+    )*};
+}
+
+/// Letters, digits and a few signs, beginning with a letter or digit.
+fn plain(description: &str, bytes_max: usize, signs: &str) -> Schema {
+    json_schema!({
+        "description": description,
+        "type": "string",
+        "minLength": 1,
+        "maxLength": bytes_max,
+        "pattern": format!("^[A-Za-z0-9][A-Za-z0-9{signs}]*$"),
+    })
+}
+
+/// Any text without control characters.
+fn text(description: &str, bytes_max: usize) -> Schema {
+    json_schema!({
+        "description": description,
+        "type": "string",
+        "minLength": 1,
+        "maxLength": bytes_max,
+        "pattern": "^[^\\x00-\\x1f]+$",
+    })
+}
+
+fn digits(description: &str, pattern: &str) -> Schema {
+    json_schema!({ "description": description, "type": "string", "pattern": pattern })
+}
+
+fn number(description: &str) -> Schema {
+    json_schema!({
+        "description": description,
+        "type": "integer",
+        "minimum": 0,
+        "maximum": u64::MAX,
+    })
+}
+
+described! {
+    WorkspaceName, "WorkspaceName" =>
+        plain("Name of a workspace.", limits::WORKSPACE_BYTES_MAX, "._\\-");
+    NamespaceName, "NamespaceName" =>
+        plain("Name of a namespace of shared state.", limits::NAMESPACE_BYTES_MAX, "._:@\\-");
+    AgentId, "AgentId" => plain("Id of an agent.", limits::AGENT_BYTES_MAX, "._:@\\-");
+    MessageId, "MessageId" => plain("Id of a message.", limits::TASK_BYTES_MAX, "._:@\\-");
+    HandlerName, "HandlerName" =>
+        plain("Name of a kind of request.", limits::TASK_BYTES_MAX, "._:@\\-");
+    TopicName, "TopicName" => text("Name of a topic.", limits::HOLD_NAME_BYTES_MAX);
+    StreamName, "StreamName" => text("Name of a stream.", limits::HOLD_NAME_BYTES_MAX);
+    RuleName, "RuleName" =>
+        plain("Name of a rule for hand-offs.", limits::RULE_NAME_BYTES_MAX, "._:@\\-");
+    EventType, "EventType" => json_schema!({
+        "description": "Type of an event that an agent emits: words with dots between them.",
+        "type": "string",
+        "minLength": 1,
+        "maxLength": limits::EVENT_TYPE_BYTES_MAX,
+        "pattern": "^[A-Za-z0-9][A-Za-z0-9_\\-]*(\\.[A-Za-z0-9_\\-]+)*$",
+    });
+    ReactionName, "ReactionName" =>
+        plain("Name of a reaction.", limits::RULE_NAME_BYTES_MAX, "._:@\\-");
+    Condition, "Condition" => json_schema!({
+        "description": "What must be true of `event`, in the syntax of CEL.",
+        "type": "string",
+        "minLength": 1,
+        "maxLength": limits::EXPRESSION_BYTES_MAX,
+    });
+    Point, "Point" => json_schema!({
+        "description": "A revision, or a moment in UTC with milliseconds.",
+        "oneOf": [
+            { "type": "integer", "minimum": 0, "maximum": u64::MAX },
+            { "type": "string" },
+        ],
+    });
+    JoinId, "JoinId" => plain("Id of a join.", limits::TASK_BYTES_MAX, "._:@\\-");
+    CheckpointId, "CheckpointId" =>
+        plain("Id of a checkpoint.", limits::TASK_BYTES_MAX, "._:@\\-");
+    CheckpointLabel, "CheckpointLabel" =>
+        text("What a checkpoint is called.", limits::LABEL_BYTES_MAX);
+    Checksum, "Checksum" => json_schema!({
+        "description": "CRC-32 of the bytes.",
+        "type": "string",
+        "pattern": "^crc32:[0-9a-f]{8}$",
+    });
+    ArtifactId, "ArtifactId" =>
+        digits("Id of an artifact: the SHA-256 of its bytes.", "^sha256:[0-9a-f]{64}$");
+    SecretId, "SecretId" => digits("Reference to a secret.", "^secret:[0-9a-f]{32}$");
+    BlobPlace, "BlobPlace" => digits("Where the bytes of an upload are.", "^[0-9a-f]{32}$");
+    ContentName, "ContentName" =>
+        text("What an artifact or a secret is called.", limits::CONTENT_NAME_BYTES_MAX);
+    MediaType, "MediaType" => json_schema!({
+        "description": "What kind of content an artifact has, as HTTP says it.",
+        "type": "string",
+        "minLength": 1,
+        "maxLength": limits::MEDIA_TYPE_BYTES_MAX,
+        "pattern": "^[\\x20-\\x7e]+$",
+    });
+    Traceparent, "Traceparent" => json_schema!({
+        "description": "The trace that something is a part of, as W3C Trace Context writes it.",
+        "type": "string",
+        "minLength": 55,
+        "maxLength": limits::TRACEPARENT_BYTES_MAX,
+        "pattern": "^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}",
+    });
+    HandoffId, "HandoffId" => plain("Id of a hand-off.", limits::TASK_BYTES_MAX, "._:@\\-");
+    TaskId, "TaskId" => plain("Id of a task.", limits::TASK_BYTES_MAX, "._:@\\-");
+    TaskType, "TaskType" =>
+        plain("What kind of work a task is.", limits::TASK_BYTES_MAX, "._:@\\-");
+    GroupName, "GroupName" =>
+        plain("Name of tasks that belong together.", limits::TASK_BYTES_MAX, "._:@\\-");
+    Key, "Key" => text("Key of an entry within its namespace.", limits::KEY_BYTES_MAX);
+    LockName, "LockName" => text("Name of a lock.", limits::HOLD_NAME_BYTES_MAX);
+    SemaphoreName, "SemaphoreName" =>
+        text("Name of a semaphore.", limits::HOLD_NAME_BYTES_MAX);
+    BarrierName, "BarrierName" => text("Name of a barrier.", limits::HOLD_NAME_BYTES_MAX);
+    PipelineName, "PipelineName" =>
+        plain("Name of a pipeline.", limits::PIPELINE_NAME_BYTES_MAX, "._:@\\-");
+    StageName, "StageName" =>
+        plain("Name of a stage of a pipeline.", limits::TASK_BYTES_MAX, "._:@\\-");
+    IdempotencyKey, "IdempotencyKey" => text(
+        "A caller's own name for a request, so that repeating it has no second effect.",
+        limits::IDEMPOTENCY_KEY_BYTES_MAX,
+    );
+    Receiver, "Receiver" => json_schema!({
+        "description": "The id of an agent, or what whoever takes it must be able to do.",
+        "oneOf": [
+            plain("Id of an agent.", limits::AGENT_BYTES_MAX, "._:@\\-"),
+            {
+                "type": "object",
+                "properties": {
+                    "capability": text("What it must do.", limits::CAPABILITY_BYTES_MAX),
+                },
+                "required": ["capability"],
+                "additionalProperties": false,
+            },
+        ],
+    });
+    KeyName, "KeyName" => json_schema!({
+        "description": "A key, as `namespace/key`.",
+        "type": "string",
+        "pattern": SELECTED,
+    });
+    Selected, "Selected" => json_schema!({
+        "description": "A key, as `namespace/key`, perhaps with the version it must have.",
+        "oneOf": [
+            { "type": "string", "pattern": SELECTED },
+            {
+                "type": "object",
+                "properties": {
+                    "key": { "type": "string", "pattern": SELECTED },
+                    "version": number("The version it must have."),
+                },
+                "required": ["key"],
+                "additionalProperties": false,
+            },
+        ],
+    });
+    Revision, "Revision" =>
+        number("Position of a change in its workspace: +1 for every committed batch.");
+    Version, "Version" =>
+        number("How often an entry has changed: 1 when it is new, +1 for every change.");
+    Token, "Token" => number("Fencing token. Whoever comes later has the larger one.");
+    Generation, "Generation" =>
+        number("How often a barrier has opened or been reset, counted from 1.");
+    WaitId, "WaitId" => number("A call that waits.");
+    Timestamp, "Timestamp" => json_schema!({
+        "description": "A moment in UTC, with milliseconds.",
+        "type": "string",
+        "format": "date-time",
+    });
+    At, "At" => json_schema!({
+        "description": "A revision, or a time that stands for the last revision up to then.",
+        "oneOf": [
+            { "type": "integer", "minimum": 0, "maximum": u64::MAX },
+            { "type": "string", "format": "date-time" },
+        ],
+    });
+    Pattern, "Pattern" => json_schema!({
+        "description": "Which keys or subjects: `*` is any text within a segment, `**` any rest.",
+        "type": "string",
+        "minLength": 1,
+        "maxLength": pattern::BYTES_MAX,
+    });
+    Expression, "Expression" => json_schema!({
+        "description": "What must be true, in the syntax of CEL.",
+        "type": "string",
+        "minLength": 1,
+        "maxLength": limits::EXPRESSION_BYTES_MAX,
+    });
+    schema::Schema, "JsonSchema" => json_schema!({
+        "description": "A JSON Schema without references to elsewhere.",
+        "type": ["object", "boolean"],
+    });
+}
+
+impl JsonSchema for Json {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Json".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        true.into()
+    }
+}
+
+impl JsonSchema for Entry {
+    fn schema_name() -> Cow<'static, str> {
+        "Entry".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        state::entry::Fields::json_schema(generator)
+    }
+}
+
+impl JsonSchema for PatchEntry {
+    fn schema_name() -> Cow<'static, str> {
+        "PatchEntry".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        PatchFields::json_schema(generator)
+    }
+}
