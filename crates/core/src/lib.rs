@@ -51,6 +51,7 @@ pub mod line;
 pub mod lock;
 pub mod merge;
 pub mod message;
+pub mod messagepack;
 pub mod messages;
 pub mod names;
 pub mod namespace;

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::batch::Moment;
 use crate::command::Wish;
 use crate::limits;
+use crate::messagepack;
 use crate::names::{AgentId, IdempotencyKey};
 use crate::reply::Answer;
 use crate::time::Timestamp;
@@ -69,7 +70,7 @@ impl Receipt {
 
     /// The answer that was kept.
     pub fn answer(&self) -> Answer {
-        rmp_serde::from_slice(&self.answer).expect("what was kept was encoded by us")
+        messagepack::from_slice(&self.answer).expect("what was kept was encoded by us")
     }
 }
 
