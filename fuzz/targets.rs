@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 
 /// Small, so that limits are met often.
 const MESSAGE_BYTES_MAX: usize = 4_096;
-/// Too few for the depth at which rmp-serde refuses, or runs out of stack for, what is skipped here.
+/// Too few for the depth at which rmp-serde refuses what is skipped here, or runs out of stack.
 const COMPARED_BYTES_MAX: usize = 512;
 
 /// Everything that a decoder says about these bytes, which come in pieces of this size.

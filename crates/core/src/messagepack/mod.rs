@@ -19,7 +19,7 @@
 //! | unit struct | nil or an empty array |
 //! | bytes | bin or str |
 //! | float | any number |
-//! | anything (`deserialize_any`, so also untagged, flattened and internally tagged types) | all but ext |
+//! | anything, as untagged, flattened and internally tagged types do | all but ext |
 //!
 //! 1. What `rmp_serde` writes is read back, except for 128-bit integers, which no type of ours has.
 //!    Of any bytes that both accept, `rmp_serde::from_slice` reads the same value.

@@ -322,7 +322,8 @@ proptest! {
         whole in any_whole(),
         damages in vec(vec(Damage::any(), 1..4), 1..20),
     ) {
-        let parts = (packed(&whole), packed(&whole.shapes), packed(&whole.flat), packed(&whole.json));
+        let Whole { shapes, flat, json, .. } = &whole;
+        let parts = (packed(&whole), packed(shapes), packed(flat), packed(json));
         for damage in damages {
             let damaged = |bytes: &Vec<u8>| {
                 let mut bytes = bytes.clone();
