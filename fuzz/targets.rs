@@ -4,14 +4,20 @@
 //! |---------------|-----------------------------------------------------------------------------|
 //! | `frames`      | no bytes panic; however they are split, the same messages come out          |
 //! | `messagepack` | no bytes panic; what is accepted is JSON, and the same value there and back |
+//! | `stored`      | no bytes panic; what is read is what rmp-serde reads, and survives encoding |
 //! | `wire`        | no text panics; a refusal has a code, and what is read can be told          |
 
+use baton_core::messagepack::from_slice;
 use baton_core::wire::{Frame, Problem};
+use baton_core::{Event, state};
 use baton_server::ws::framing::Decoder;
 use baton_server::ws::messagepack;
+use serde::de::DeserializeOwned;
 
 /// Small, so that limits are met often.
 const MESSAGE_BYTES_MAX: usize = 4_096;
+/// Too few for the depth at which rmp-serde refuses what is skipped here, or runs out of stack.
+const COMPARED_BYTES_MAX: usize = 512;
 
 /// Everything that a decoder says about these bytes, which come in pieces of this size.
 fn told(bytes: &[u8], piece: usize) -> Vec<String> {
@@ -61,6 +67,32 @@ pub(crate) fn messagepack(input: &[u8]) {
     messagepack::to_json(&packed, &mut again).expect("what was written can be read");
     let again: serde_json::Value = serde_json::from_slice(&again).expect("and is JSON");
     assert_eq!(again, value, "there and back it is the same value");
+}
+
+/// What stands in the log: events. Those of shared state, and anything at all, are also read by
+/// rmp-serde; it would take long to compile that for all of them.
+pub(crate) fn stored(input: &[u8]) {
+    if let Ok(event) = from_slice::<Event>(input) {
+        let packed = rmp_serde::to_vec_named(&event).expect("events can be encoded");
+        let again: Event = from_slice(&packed).expect("what was written can be read");
+        // As bytes, since a float may be one that does not equal itself.
+        let again = rmp_serde::to_vec_named(&again).expect("and encoded again");
+        assert_eq!(again, packed, "there and back it is the same event");
+    }
+    if input.len() <= COMPARED_BYTES_MAX {
+        compared::<state::Event>(input);
+        compared::<serde_json::Value>(input);
+    }
+}
+
+/// Both read the same, or this program refuses it.
+fn compared<T: DeserializeOwned + PartialEq + std::fmt::Debug>(input: &[u8]) {
+    if let Ok(read) = from_slice::<T>(input) {
+        assert_eq!(
+            read,
+            rmp_serde::from_slice::<T>(input).expect("what is read here is read there")
+        );
+    }
 }
 
 /// A request as text.

@@ -20,6 +20,7 @@ pub mod access;
 pub mod context;
 pub mod contracts;
 pub mod history;
+pub mod messagepack;
 pub mod metrics;
 #[cfg(feature = "planted")]
 pub mod planted;

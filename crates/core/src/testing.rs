@@ -45,6 +45,7 @@ use serde_json::json;
 
 use crate::command::{Query, Request};
 use crate::event::Event;
+use crate::messagepack;
 use crate::names::AgentId;
 use crate::rejection::Rejection;
 use crate::reply::Reply;
@@ -155,7 +156,7 @@ impl Picture {
 
 /// The same, after a way through the encoding of the log.
 fn encoded<T: Serialize + DeserializeOwned>(value: &T) -> T {
-    rmp_serde::from_slice(&rmp_serde::to_vec_named(value).unwrap()).unwrap()
+    messagepack::from_slice(&rmp_serde::to_vec_named(value).unwrap()).unwrap()
 }
 
 impl World {

@@ -26,6 +26,7 @@ use baton_core::checkpoint::{Piece, Recipe};
 use baton_core::expression::Expression;
 use baton_core::handoff::{Handoff, Offer, Receipt as Got};
 use baton_core::history::{Manner, Origin};
+use baton_core::messagepack;
 use baton_core::namespace::rules::{KeyRules, Rules};
 use baton_core::schema::Schema;
 use baton_core::space::receipt::Receipt;
@@ -863,7 +864,7 @@ fn encoded(event: &Event) -> String {
 fn decoded(name: &str, hex: &str) -> Event {
     let digits = |pair: &[u8]| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap();
     let bytes: Vec<u8> = hex.as_bytes().chunks(2).map(digits).collect();
-    rmp_serde::from_slice(&bytes)
+    messagepack::from_slice(&bytes)
         .unwrap_or_else(|error| panic!("an old `{name}` can no longer be read: {error}"))
 }
 

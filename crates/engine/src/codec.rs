@@ -20,7 +20,7 @@
 //! version stays until something is added that an old program must not ignore. A frame that is
 //! newer than the program is refused, not guessed.
 
-use baton_core::{AgentId, Batch, Entry, Event, Revision, Timestamp, WorkspaceName};
+use baton_core::{AgentId, Batch, Entry, Event, Revision, Timestamp, WorkspaceName, messagepack};
 use serde::Deserialize;
 use thiserror::Error;
 
@@ -211,7 +211,7 @@ pub fn outline(bytes: &[u8]) -> Result<Outline<'_>, CodecError> {
 /// The batch in the frame at the beginning of these bytes.
 pub fn decode(bytes: &[u8]) -> Result<Batch, CodecError> {
     let (outline, body) = open(bytes)?;
-    let BodyIn { agent, events } = rmp_serde::from_slice(body)
+    let BodyIn { agent, events } = messagepack::from_slice(body)
         .map_err(|error| CodecError::Corrupt { what: error.to_string() })?;
     Ok(Batch { revision: outline.revision, time: outline.time, agent, events })
 }
@@ -225,7 +225,7 @@ pub fn subjects(bytes: &[u8], mut tell: impl FnMut(&[&str])) -> Result<Outline<'
         tell(&["state/", namespace, "/", key]);
         return Ok(outline);
     }
-    match rmp_serde::from_slice(body) {
+    match messagepack::from_slice(body) {
         Ok(Touching { events }) => {
             for Touch::State(Touched::Set(spot) | Touched::Deleted(spot)) in &events {
                 tell(&["state/", spot.namespace, "/", spot.key]);

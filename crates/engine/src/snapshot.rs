@@ -19,6 +19,7 @@ use std::sync::Arc;
 
 use baton_core::checkpoint;
 use baton_core::handoff::Handoff;
+use baton_core::messagepack;
 use baton_core::space::Head;
 use baton_core::storage::{Entries, Entry as Packed};
 use baton_core::task::Record;
@@ -141,7 +142,7 @@ fn read_record<R: DeserializeOwned, T>(
     kept: impl FnOnce(R) -> T,
     records: &mut Vec<T>,
 ) -> bool {
-    rmp_serde::from_slice(value).map(|record| records.push(kept(record))).is_ok()
+    messagepack::from_slice(value).map(|record| records.push(kept(record))).is_ok()
 }
 
 /// What some frames of a snapshot hold.
@@ -174,7 +175,8 @@ impl Snapshot {
         if codec != CODEC || schema > SCHEMA {
             return Err(CodecError::Newer { codec, schema }.into());
         }
-        let head: Head = rmp_serde::from_slice(body).map_err(|error| corrupt(error.to_string()))?;
+        let head: Head =
+            messagepack::from_slice(body).map_err(|error| corrupt(error.to_string()))?;
         Ok(Self { frames, head })
     }
 

@@ -102,6 +102,32 @@ fn messagepack_holds_for_every_input() {
     drive(&good, targets::messagepack);
 }
 
+/// Every event of the golden file, in every edition.
+fn stored_events() -> Vec<Vec<u8>> {
+    let golden = include_str!("../../../spec/events.json");
+    let golden: serde_json::Value = serde_json::from_str(golden).expect("the golden file is JSON");
+    let examples = golden["examples"].as_array().expect("it has examples");
+    let unhex = |text: &str| {
+        let pairs = (0..text.len()).step_by(2).map(|at| &text[at..at + 2]);
+        pairs.map(|pair| u8::from_str_radix(pair, 16).expect("these are digits")).collect()
+    };
+    let bytes = |example: &serde_json::Value| example["bytes"].as_str().map(unhex);
+    examples.iter().map(|example| bytes(example).expect("an example has bytes")).collect()
+}
+
+#[test]
+fn stored_holds_for_every_input() {
+    let good = stored_events();
+    drive(&good, targets::stored);
+    // Those that are compared as well.
+    let state: Vec<Vec<u8>> = good
+        .iter()
+        .filter_map(|event| Some(event.strip_prefix(b"\x81\xa5state")?.to_vec()))
+        .collect();
+    assert!(!state.is_empty());
+    drive(&state, targets::stored);
+}
+
 #[test]
 fn wire_holds_for_every_input() {
     let good: Vec<Vec<u8>> = texts().into_iter().map(String::into_bytes).collect();

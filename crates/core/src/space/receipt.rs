@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::command::Wish;
 use crate::limits;
+use crate::messagepack;
 use crate::names::{AgentId, IdempotencyKey};
 use crate::reply::Answer;
 use crate::space::batch::Moment;
@@ -69,7 +70,7 @@ impl Receipt {
 
     /// The answer that was kept.
     pub fn answer(&self) -> Answer {
-        rmp_serde::from_slice(&self.answer).expect("what was kept was encoded by us")
+        messagepack::from_slice(&self.answer).expect("what was kept was encoded by us")
     }
 }
 

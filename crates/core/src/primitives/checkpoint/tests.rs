@@ -8,6 +8,7 @@ use super::{Command, Event, Prune, Rejection, Reply, Retain, Save};
 use crate::command::{Request, Wish};
 use crate::json::Json;
 use crate::limits;
+use crate::messagepack;
 use crate::names::{AgentId, CheckpointId, CheckpointLabel, TaskId};
 use crate::refusal::TooMany;
 use crate::space::batch::Batch;
@@ -293,7 +294,7 @@ impl Saving {
 
     fn restored(&self) -> Space {
         let head = rmp_serde::to_vec_named(&self.space.head()).unwrap();
-        Space::restore(rmp_serde::from_slice(&head).unwrap(), Vec::new())
+        Space::restore(messagepack::from_slice(&head).unwrap(), Vec::new())
     }
 
     fn state(&self, checkpoint: &CheckpointId) -> Option<String> {

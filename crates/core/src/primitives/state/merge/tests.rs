@@ -2,6 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::json::tests::any_value;
+use crate::messagepack;
 
 fn json(text: &str) -> Json {
     Json::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"))
@@ -290,7 +291,7 @@ fn names_on_the_wire_are_pinned() {
     assert_eq!(read[0], Patch::Merge(json(r#"{"a": 1}"#)));
     assert_eq!(serde_json::to_string(&read).unwrap(), patches);
     let packed = rmp_serde::to_vec_named(&read).unwrap();
-    assert_eq!(rmp_serde::from_slice::<Vec<Patch>>(&packed).unwrap(), read);
+    assert_eq!(messagepack::from_slice::<Vec<Patch>>(&packed).unwrap(), read);
 
     let rules = r#"["last_write_wins","reject","json_merge","append","union","counter","max"]"#;
     let read: Vec<Merge> = serde_json::from_str(rules).unwrap();

@@ -1,0 +1,8 @@
+//! See `targets.rs` for the promise.
+#![no_main]
+
+#[path = "../targets.rs"]
+#[expect(dead_code, reason = "each target uses one of them")]
+mod targets;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| targets::stored(input));
