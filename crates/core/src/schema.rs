@@ -19,6 +19,8 @@
 //!    the work is counted first, and too much of it is a violation.
 //! 4. A [`Schema`] is its source: equality, encoding and printing are those of the text.
 //!
+//! Compiling, counting and checking are those of `baton-schema` (ADR 24).
+//!
 //! Deliberately absent: `$dynamicRef`, `$recursiveRef`, anchors and embedded `$id`, which make the
 //! target of a reference depend on more than its text; `format`, where the draft calls it a
 //! comment; and a list of all violations, since the first is what a writer acts on.

@@ -224,11 +224,9 @@ impl<'a> Checker<'a> {
     fn names(self, part: At, instance: &'a Value, fields: &'a Map<String, Value>) -> Checked<'a> {
         for name in fields.keys() {
             let name = Value::String(name.clone());
-            let text = match self.fresh_name(part, &name) {
-                None => continue,
-                Some(text) => text,
-            };
-            return Err(Failure::new(Reason::Name(text), instance));
+            if let Some(text) = self.fresh_name(part, &name) {
+                return Err(Failure::new(Reason::Name(text), instance));
+            }
         }
         Ok(())
     }

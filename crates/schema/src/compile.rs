@@ -237,7 +237,7 @@ impl<'a> Compiler<'a> {
     }
 
     fn one(&mut self, keywords: &'a Map<String, Value>, name: &str) -> Option<At> {
-        let part = keywords.get(name)?;
+        let part = keywords.get(name).filter(|part| part.is_boolean() || part.is_object())?;
         let path = format!("{}/{name}", self.path);
         Some(self.place(part, path))
     }

@@ -68,11 +68,13 @@ pub(crate) enum Reason<'a> {
 
 impl<'a> Failure<'a> {
     /// Of this instance itself.
+    #[expect(clippy::unnecessary_box_returns, reason = "a result of one word keeps frames small")]
     pub(crate) fn new(reason: Reason<'a>, instance: &'a Value) -> Box<Failure<'a>> {
         Box::new(Failure { reason, instance, steps: Vec::new() })
     }
 
     /// As seen from the value that the instance is in.
+    #[expect(clippy::unnecessary_box_returns, reason = "a result of one word keeps frames small")]
     pub(crate) fn inside(mut self: Box<Self>, step: Step<'a>) -> Box<Failure<'a>> {
         self.steps.push(step);
         self
@@ -178,25 +180,12 @@ impl Worded<'_, '_> {
         self.sentence(out, format_args!("{words} {count} {unit}"))
     }
 
-    fn unexpected(
-        &self,
-        out: &mut Formatter<'_>,
-        what: &str,
-        names: &[impl Display],
-    ) -> fmt::Result {
-        write!(out, "{what} are not allowed (")?;
-        for (at, name) in names.iter().enumerate() {
-            write!(out, "{}'{name}'", if at == 0 { "" } else { ", " })?;
-        }
-        out.write_str(if names.len() == 1 { " was unexpected)" } else { " were unexpected)" })
-    }
-
     fn items(&self, out: &mut Formatter<'_>, what: &str, items: &[&Value]) -> fmt::Result {
         if self.masked {
             let plural = if items.len() == 1 { "" } else { "s" };
             return write!(out, "{what} are not allowed ({} item{plural})", items.len());
         }
-        self.unexpected(out, what, items)
+        unexpected(out, what, items)
     }
 
     fn options(&self, out: &mut Formatter<'_>, options: &[Value]) -> fmt::Result {
@@ -289,11 +278,9 @@ impl Display for Worded<'_, '_> {
             Reason::Const(expected) => write!(out, "{expected} was expected"),
             Reason::Enum(options) => self.options(out, options),
             Reason::Required(name) => write!(out, "{} is a required property", Value::from(*name)),
-            Reason::AdditionalProperties(names) => {
-                self.unexpected(out, "Additional properties", names)
-            }
+            Reason::AdditionalProperties(names) => unexpected(out, "Additional properties", names),
             Reason::UnevaluatedProperties(names) => {
-                self.unexpected(out, "Unevaluated properties", names)
+                unexpected(out, "Unevaluated properties", names)
             }
             Reason::AdditionalItems(items) => {
                 self.items(out, "Additional items", &items.iter().collect::<Vec<_>>())
@@ -315,4 +302,13 @@ impl Display for Worded<'_, '_> {
             _ => self.numeric(out),
         }
     }
+}
+
+/// A list of what should not be there.
+fn unexpected(out: &mut Formatter<'_>, what: &str, names: &[impl Display]) -> fmt::Result {
+    write!(out, "{what} are not allowed (")?;
+    for (at, name) in names.iter().enumerate() {
+        write!(out, "{}'{name}'", if at == 0 { "" } else { ", " })?;
+    }
+    out.write_str(if names.len() == 1 { " was unexpected)" } else { " were unexpected)" })
 }

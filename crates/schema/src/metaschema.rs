@@ -43,9 +43,8 @@ fn rule(keyword: &str, draft: Draft) -> Option<Rule> {
         "$id" | "$schema" | "$ref" | "title" | "description" | "format" => Some(Rule::Text),
         "$comment" | "contentMediaType" | "contentEncoding" => since(Draft::D7, Rule::Text),
         "$anchor" => since(Draft::D2019, Rule::Text),
-        "$dynamicAnchor" => since(Draft::D2020, Rule::Text),
         "$recursiveAnchor" if draft == Draft::D2019 => Some(Rule::Boolean),
-        "$recursiveAnchor" => since(Draft::D2020, Rule::Text),
+        "$dynamicAnchor" | "$recursiveAnchor" => since(Draft::D2020, Rule::Text),
         "$vocabulary" => since(Draft::D2019, Rule::BooleanByName),
         "uniqueItems" => Some(Rule::Boolean),
         "readOnly" | "writeOnly" => since(Draft::D7, Rule::Boolean),
@@ -68,14 +67,15 @@ fn rule(keyword: &str, draft: Draft) -> Option<Rule> {
 fn applicator_rule(keyword: &str, draft: Draft) -> Option<Rule> {
     let since = |first: Draft, rule| (draft >= first).then_some(rule);
     match keyword {
-        "contains" | "additionalProperties" | "propertyNames" | "not" => Some(Rule::Schema),
         "if" | "then" | "else" => since(Draft::D7, Rule::Schema),
         "unevaluatedProperties" | "unevaluatedItems" | "contentSchema" => {
             since(Draft::D2019, Rule::Schema)
         }
         "additionalItems" if draft < Draft::D2020 => Some(Rule::Schema),
         "items" if draft < Draft::D2020 => Some(Rule::SchemaOrSchemas),
-        "items" => Some(Rule::Schema),
+        "items" | "contains" | "additionalProperties" | "propertyNames" | "not" => {
+            Some(Rule::Schema)
+        }
         "prefixItems" => since(Draft::D2020, Rule::Schemas),
         "allOf" | "anyOf" | "oneOf" => Some(Rule::Schemas),
         "definitions" | "properties" => Some(Rule::SchemaByName),
@@ -108,7 +108,6 @@ pub(crate) fn check_part(schema: &Value, draft: Draft, path: &str) -> Result<(),
 
 fn check_operand(rule: Rule, operand: &Value, draft: Draft, path: &str) -> Result<(), SchemaError> {
     match (rule, operand) {
-        (Rule::Schema, _) => check_part(operand, draft, path),
         (Rule::SchemaOrSchemas, Value::Array(_)) | (Rule::Schemas, _) => {
             let parts = array(operand, path)?;
             if parts.is_empty() {
@@ -117,7 +116,7 @@ fn check_operand(rule: Rule, operand: &Value, draft: Draft, path: &str) -> Resul
             let mut parts = parts.iter().enumerate();
             parts.try_for_each(|(at, part)| check_part(part, draft, &format!("{path}/{at}")))
         }
-        (Rule::SchemaOrSchemas, _) => check_part(operand, draft, path),
+        (Rule::Schema | Rule::SchemaOrSchemas, _) => check_part(operand, draft, path),
         (Rule::SchemaByName | Rule::SchemaByPattern | Rule::Dependencies, _) => {
             for (name, part) in object(operand, path)? {
                 if matches!(rule, Rule::SchemaByPattern) {

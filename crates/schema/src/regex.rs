@@ -14,8 +14,12 @@
 //! | `[[a&&b]`             | plain characters: classes know no nesting and no operators       |
 //! | `{`                   | itself, where it starts no number of repetitions                 |
 //!
+//! Accepted on top of that is what the engine knows and ECMA-262 does not: `\A`, `\z`, `(?i)` and the
+//! other flags, `(?P<name>`. Schemas with them may be in logs.
+//!
 //! `.` excludes the line feed alone, where ECMA-262 excludes four characters.
 
+use std::fmt::Write as _;
 use std::iter::Peekable;
 use std::str::Chars;
 
@@ -89,7 +93,7 @@ impl Translation<'_> {
                 self.out.push_str("\\{");
                 Some(())
             }
-            ']' | '}' if character == ']' => {
+            ']' => {
                 self.out.push_str("\\]");
                 Some(())
             }
@@ -114,7 +118,13 @@ impl Translation<'_> {
             self.out.push_str("(?:");
             return Some(());
         }
-        match self.rest.next()? {
+        let kind = self.rest.next()?;
+        self.group_after(kind)
+    }
+
+    /// What follows `(?`.
+    fn group_after(&mut self, kind: char) -> Option<()> {
+        match kind {
             ':' => self.out.push_str("(?:"),
             '<' => {
                 if matches!(self.rest.peek(), Some('=' | '!')) {
@@ -126,7 +136,11 @@ impl Translation<'_> {
                 }
                 self.out.push_str("(?:");
             }
-            flag @ ('i' | 'm' | 's' | '-') => {
+            'P' => {
+                let bracket = self.rest.next_if_eq(&'<')?;
+                return self.group_after(bracket);
+            }
+            flag @ ('i' | 'm' | 's' | 'x' | 'u' | 'U' | 'R' | '-') => {
                 self.out.push_str("(?");
                 self.out.push(flag);
             }
@@ -139,6 +153,8 @@ impl Translation<'_> {
         match self.rest.next()? {
             'b' => self.out.push_str(r"(?-u:\b)"),
             'B' => self.out.push_str(r"(?-u:\B)"),
+            'A' => self.out.push_str(r"\A"),
+            'z' => self.out.push_str(r"\z"),
             '1'..='9' | 'k' => return None,
             escaped => match self.escaped(escaped)? {
                 Atom::Character(character) => push(&mut self.out, character),
@@ -176,9 +192,8 @@ impl Translation<'_> {
                 let letter = self.rest.next().filter(char::is_ascii_alphabetic)?;
                 Some(Atom::Character(char::from(u8::try_from(letter).ok()? % 32)))
             }
-            'x' if self.rest.peek() == Some(&'{') => self.braced(),
+            'x' | 'u' if self.rest.peek() == Some(&'{') => self.braced(),
             'x' => self.hex(2).and_then(char::from_u32).map(Atom::Character),
-            'u' | 'U' if self.rest.peek() == Some(&'{') => self.braced(),
             'u' => self.unit().map(Atom::Character),
             _ if escaped.is_alphanumeric() => None,
             _ => Some(Atom::Character(escaped)),
@@ -224,8 +239,7 @@ impl Translation<'_> {
     fn class(&mut self) -> Option<()> {
         let negated = self.rest.next_if_eq(&'^').is_some();
         let mut inside = String::new();
-        loop {
-            let Some(from) = self.atom()? else { break };
+        while let Some(from) = self.atom()? {
             let mut ahead = self.rest.clone();
             let is_range =
                 ahead.next() == Some('-') && ahead.next().is_some_and(|next| next != ']');
@@ -288,7 +302,8 @@ fn push(out: &mut String, character: char) {
     if character.is_ascii_alphanumeric() || !character.is_ascii() {
         out.push(character);
     } else {
-        out.push_str(&format!("\\x{{{:x}}}", u32::from(character)));
+        // Writing to a string cannot fail.
+        let _ = write!(out, "\\x{{{:x}}}", u32::from(character));
     }
 }
 
@@ -327,6 +342,8 @@ mod tests {
             (r"^[\p{Lu}0-9]+$", "É1", "é"),
             (r"^(?i:é)$", "É", "e"),
             (r"a$", "a", "a\n"),
+            (r"\Aa\d\z", "a1", "a1\n"),
+            (r"^(?i)a(?P<b>c)$", "AC", "a"),
         ] {
             assert!(matches(source, fits), "{source} {fits:?}");
             assert!(!matches(source, not), "{source} {not:?}");
@@ -347,8 +364,7 @@ mod tests {
             "[a",
             r"\",
             r"\a",
-            r"\A",
-            r"\z",
+            r"\Z",
             r"\c1",
             r"\uD83D",
             r"\u12",
@@ -359,7 +375,7 @@ mod tests {
             r"\p{Nonsense}",
             r"\p{L}{20}",
             "((a{100}){100}){100}",
-            "(?P<a>x)",
+            "(?P=a)",
             "(?#a)",
         ] {
             assert!(!is_usable(source), "{source}");

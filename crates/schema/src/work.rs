@@ -36,13 +36,19 @@ fn parts<'a>(node: &'a Node, visit: &mut dyn FnMut(Target<'a>, At)) {
             Keyword::Ref(part) | Keyword::Not(part, _) => visit(Target::Same, *part),
             Keyword::If(condition, then, otherwise) => {
                 visit(Target::Same, *condition);
-                then.iter().chain(otherwise).for_each(|part| visit(Target::Same, *part));
+                for part in then.iter().chain(otherwise) {
+                    visit(Target::Same, *part);
+                }
             }
             Keyword::AllOf(parts) | Keyword::AnyOf(parts) | Keyword::OneOf(parts) => {
-                parts.iter().for_each(|part| visit(Target::Same, *part));
+                for part in parts {
+                    visit(Target::Same, *part);
+                }
             }
             Keyword::DependentSchemas(parts) => {
-                parts.iter().for_each(|(_, part)| visit(Target::Same, *part));
+                for (_, part) in parts {
+                    visit(Target::Same, *part);
+                }
             }
             Keyword::Properties(keyword) => {
                 keyword.named.iter().for_each(|(name, part)| visit(Target::Field(name), *part));

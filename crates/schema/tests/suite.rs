@@ -27,7 +27,8 @@ fn suite() -> PathBuf {
 
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("the suite is in the repository");
-    let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    let mut paths: Vec<_> =
+        entries.map(|entry| entry.expect("the suite is well formed").path()).collect();
     paths.sort();
     let nested = |path: PathBuf| if path.is_dir() { files(&path) } else { vec![path] };
     paths.into_iter().flat_map(nested).collect()
@@ -52,10 +53,17 @@ fn run(draft: &str, uri: &str) -> (Counts, Vec<String>) {
     let mut counts = Counts::default();
     let mut failures = Vec::new();
     for path in files(&folder) {
-        let file = path.strip_prefix(suite()).unwrap().to_str().unwrap().to_owned();
-        let groups: Vec<Value> = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        let file = path
+            .strip_prefix(suite())
+            .expect("the suite is well formed")
+            .to_str()
+            .expect("the suite is well formed")
+            .to_owned();
+        let groups: Vec<Value> =
+            serde_json::from_slice(&fs::read(&path).expect("the suite is well formed"))
+                .expect("the suite is well formed");
         for group in groups {
-            let name = group["description"].as_str().unwrap();
+            let name = group["description"].as_str().expect("the suite is well formed");
             let mut schema = group["schema"].clone();
             if let Some(keywords) = schema.as_object_mut()
                 && !keywords.contains_key("$schema")
@@ -73,12 +81,12 @@ fn run(draft: &str, uri: &str) -> (Counts, Vec<String>) {
                 }
             };
             counts.groups += 1;
-            for test in group["tests"].as_array().unwrap() {
-                let title = test["description"].as_str().unwrap();
+            for test in group["tests"].as_array().expect("the suite is well formed") {
+                let title = test["description"].as_str().expect("the suite is well formed");
                 counts.tests += 1;
-                validator.check_effort(&test["data"]).unwrap();
+                validator.check_effort(&test["data"]).expect("the effort is small");
                 let found = validator.check(&test["data"]);
-                if found.is_ok() != test["valid"].as_bool().unwrap() {
+                if found.is_ok() != test["valid"].as_bool().expect("the suite is well formed") {
                     failures.push(format!("{file}: {name}: {title}: {found:?}"));
                 }
             }

@@ -82,7 +82,7 @@ fn what_is_no_schema_is_refused() {
         (json!(1), r#"invalid schema at ``: 1 is not of types "boolean", "object""#),
         (
             json!({"properties": {"a": {"type": "text"}}}),
-            "invalid schema at `/properties/a/type`: ",
+            r#"invalid schema at `/properties/a/type`: "text" is not valid under any of the schemas"#,
         ),
         (json!({"minimum": "1"}), r#"invalid schema at `/minimum`: "1" is not of type "number""#),
         (
@@ -253,6 +253,14 @@ fn references_that_nest_or_never_end_are_stopped() {
     assert!(violation(&json!({"$ref": "#"}), &json!(1)).contains("the schema nests beyond"));
     let deepest = chain(990, |next| json!({ "$ref": next }), json!({"type": "string"}));
     assert!(violation(&deepest, &json!(1)).contains("is not of type"));
+    let branching = chain(490, |next| json!({"anyOf": [{ "$ref": next }]}), json!(false));
+    assert!(violation(&branching, &json!(1)).contains("anyOf"));
+    let watched = chain(
+        490,
+        |next| json!({"if": {"$ref": next}, "unevaluatedProperties": false}),
+        json!({"type": "string"}),
+    );
+    assert_eq!(schema(&watched).check(&json(&json!(1))), Ok(()));
 }
 
 #[test]
