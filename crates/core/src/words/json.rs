@@ -46,14 +46,15 @@ mod shape;
 #[cfg(test)]
 pub(crate) mod tests;
 
+#[cfg(test)]
+pub(crate) use baton_schema::REASON_CHARACTERS_MAX;
+pub(crate) use baton_schema::order::{number_order, value_order};
+pub(crate) use baton_schema::shortened;
 pub use shape::Shape;
 
 /// How deep lists and objects may nest. Far beyond what people and agents write, and half of what
 /// the parser itself stops at, so that a value inside a request still fits.
 pub const DEPTH_MAX: usize = 64;
-
-/// Longest reason in an error, in characters.
-pub(crate) const REASON_CHARACTERS_MAX: usize = 300;
 
 /// An integer of no more digits than this is within the range of a double.
 const DIGITS_SAFE: usize = 308;
@@ -230,85 +231,6 @@ pub(crate) fn reason(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
     shortened(text.strip_suffix(&place).unwrap_or(&text))
-}
-
-/// Cuts a reason that repeats what was sent, which may be large, to what a person would read.
-pub(crate) fn shortened(text: &str) -> String {
-    match text.char_indices().nth(REASON_CHARACTERS_MAX) {
-        None => text.to_owned(),
-        Some(_) => text.chars().take(REASON_CHARACTERS_MAX - 1).chain(['…']).collect(),
-    }
-}
-
-/// A total order in which equal means the same value. What comes before what is of no meaning, but
-/// fixed: it lets a set of values be searched without comparing each with each.
-pub(crate) fn value_order(left: &Value, right: &Value) -> Ordering {
-    match (left, right) {
-        (Value::Null, Value::Null) => Ordering::Equal,
-        (Value::Bool(left), Value::Bool(right)) => left.cmp(right),
-        (Value::Number(left), Value::Number(right)) => number_order(left, right),
-        (Value::String(left), Value::String(right)) => left.cmp(right),
-        (Value::Array(left), Value::Array(right)) => {
-            let lengths = left.len().cmp(&right.len());
-            let mut pairs = left.iter().zip(right).map(|(left, right)| value_order(left, right));
-            lengths.then_with(|| pairs.find(|order| order.is_ne()).unwrap_or(Ordering::Equal))
-        }
-        (Value::Object(left), Value::Object(right)) => {
-            left.len().cmp(&right.len()).then_with(|| object_order(left, right))
-        }
-        _ => rank(left).cmp(&rank(right)),
-    }
-}
-
-fn object_order(
-    left: &serde_json::Map<String, Value>,
-    right: &serde_json::Map<String, Value>,
-) -> Ordering {
-    // Sorted here because a program that embeds Baton may have switched `serde_json` to maps in
-    // order of insertion; on maps that are sorted already this is one pass.
-    let mut left: Vec<_> = left.iter().collect();
-    let mut right: Vec<_> = right.iter().collect();
-    left.sort_unstable_by_key(|(key, _)| *key);
-    right.sort_unstable_by_key(|(key, _)| *key);
-    let mut pairs = left.into_iter().zip(right).map(|((left_key, left), (right_key, right))| {
-        left_key.cmp(right_key).then_with(|| value_order(left, right))
-    });
-    pairs.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
-}
-
-fn rank(value: &Value) -> u8 {
-    match value {
-        Value::Null => 0,
-        Value::Bool(_) => 1,
-        Value::Number(_) => 2,
-        Value::String(_) => 3,
-        Value::Array(_) => 4,
-        Value::Object(_) => 5,
-    }
-}
-
-/// Compares by exact value: an integer is never rounded to a double for the comparison.
-pub(crate) fn number_order(left: &Number, right: &Number) -> Ordering {
-    match (left.as_i128(), right.as_i128()) {
-        (Some(left), Some(right)) => left.cmp(&right),
-        (Some(left), None) => integer_order(left, double(right)),
-        (None, Some(right)) => integer_order(right, double(left)).reverse(),
-        (None, None) => double(left).partial_cmp(&double(right)).expect("JSON has no not-a-number"),
-    }
-}
-
-fn double(number: &Number) -> f64 {
-    number.as_f64().expect("a number that is no integer of 64 bits is a double")
-}
-
-fn integer_order(integer: i128, double: f64) -> Ordering {
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "the cast saturates, and integers of 64 bits are far from where it would"
-    )]
-    let whole = double.trunc() as i128;
-    let fraction = double.fract();
-    integer.cmp(&whole).then_with(|| 0.0_f64.partial_cmp(&fraction).unwrap_or(Ordering::Equal))
 }
 
 impl Serialize for Json {

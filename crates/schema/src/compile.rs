@@ -1,0 +1,297 @@
+//! From a schema as a tree to its parts and their keywords.
+//!
+//! Each part is compiled once, however many references name it, and none is compiled inside another:
+//! what is still to do is a list.
+//!
+//! A reference may lead to a place that no draft calls a schema, and that the meta-schema therefore
+//! says nothing about. There an operand of the wrong type is as if it were absent: schemas of that
+//! kind may be in logs, and what was accepted once must be accepted when a log is read again.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use crate::content::{self, Encoding};
+use crate::draft::Draft;
+use crate::format::Format;
+use crate::keyword::{At, Contains, Items, Keyword, Node, Properties, Types};
+use crate::leaf::Multiple;
+use crate::message::{begun, escaped};
+use crate::metaschema::{check_part, pattern};
+use crate::reference::resolved;
+use crate::{SchemaError, shortened};
+
+/// Compiles a schema whose references and operands were checked.
+pub(crate) fn compile(root: &Value, draft: Draft) -> Result<Vec<Node>, SchemaError> {
+    let mut compiler =
+        Compiler { root, draft, places: BTreeMap::new(), parts: Vec::new(), path: String::new() };
+    compiler.place(root, String::new());
+    let mut nodes = Vec::new();
+    while let Some((part, path)) = compiler.parts.get(nodes.len()).cloned() {
+        nodes.push(compiler.node(part, path)?);
+    }
+    Ok(nodes)
+}
+
+struct Compiler<'a> {
+    root: &'a Value,
+    draft: Draft,
+    places: BTreeMap<*const Value, At>,
+    /// Every part that was named so far, and its path.
+    parts: Vec<(&'a Value, String)>,
+    /// Of the part that is being compiled.
+    path: String,
+}
+
+impl<'a> Compiler<'a> {
+    fn node(&mut self, part: &'a Value, path: String) -> Result<Node, SchemaError> {
+        self.path = path;
+        let keywords = match part {
+            Value::Bool(always) => return Ok(Node::Always(*always)),
+            Value::Object(keywords) => keywords,
+            // A reference may lead to what no draft calls a schema.
+            _ => return check_part(part, self.draft, &self.path).map(|()| Node::Always(true)),
+        };
+        if let Some(Value::String(reference)) = keywords.get("$ref")
+            && self.draft.reference_stands_alone()
+        {
+            return Ok(Node::Keywords(vec![Keyword::Ref(self.referred(reference)?)]));
+        }
+        let mut list = Vec::new();
+        self.values(keywords, &mut list);
+        self.texts(keywords, &mut list)?;
+        self.contents(keywords, &mut list)?;
+        self.branches(keywords, &mut list)?;
+        let scoped = self.unevaluated(keywords, &mut list);
+        Ok(if scoped { Node::Scope(list) } else { Node::Keywords(list) })
+    }
+
+    /// Assertions about a value of any type, numbers and sizes.
+    fn values(&mut self, keywords: &Map<String, Value>, list: &mut Vec<Keyword>) {
+        match keywords.get("type") {
+            Some(Value::String(name)) => {
+                list.extend(Types::of([name.as_str()]).map(Keyword::Type));
+            }
+            Some(Value::Array(names)) => {
+                list.extend(Types::of(names.iter().filter_map(Value::as_str)).map(Keyword::Type));
+            }
+            _ => {}
+        }
+        list.extend(keywords.get("const").cloned().map(Keyword::Const));
+        list.extend(keywords.get("enum").and_then(Value::as_array).cloned().map(Keyword::Enum));
+        let number = |name: &str| keywords.get(name).and_then(Value::as_number);
+        list.extend(number("minimum").cloned().map(Keyword::Minimum));
+        list.extend(number("maximum").cloned().map(Keyword::Maximum));
+        list.extend(number("exclusiveMinimum").cloned().map(Keyword::ExclusiveMinimum));
+        list.extend(number("exclusiveMaximum").cloned().map(Keyword::ExclusiveMaximum));
+        list.extend(number("multipleOf").map(|number| Keyword::MultipleOf(Multiple::new(number))));
+        list.extend(natural(keywords, "minLength").map(Keyword::MinLength));
+        list.extend(natural(keywords, "maxLength").map(Keyword::MaxLength));
+        list.extend(natural(keywords, "minItems").map(Keyword::MinItems));
+        list.extend(natural(keywords, "maxItems").map(Keyword::MaxItems));
+        list.extend(natural(keywords, "minProperties").map(Keyword::MinProperties));
+        list.extend(natural(keywords, "maxProperties").map(Keyword::MaxProperties));
+        list.extend(names(keywords.get("required")).map(Keyword::Required));
+        let mut dependent: Vec<_> = lists(keywords, "dependencies").collect();
+        if self.draft >= Draft::D2019 {
+            dependent.extend(lists(keywords, "dependentRequired"));
+        }
+        if !dependent.is_empty() {
+            list.push(Keyword::DependentRequired(dependent));
+        }
+    }
+
+    fn texts(
+        &mut self,
+        keywords: &Map<String, Value>,
+        list: &mut Vec<Keyword>,
+    ) -> Result<(), SchemaError> {
+        let text = |name: &str| keywords.get(name).and_then(Value::as_str);
+        if let Some(source) = text("pattern") {
+            list.push(Keyword::Pattern(pattern(source, &format!("{}/pattern", self.path))?));
+        }
+        if self.draft.asserts_format() {
+            let format = text("format").and_then(|name| Format::of(name, self.draft));
+            list.extend(format.map(Keyword::Format));
+            let named = text("contentEncoding");
+            let encoding = named.and_then(Encoding::of);
+            match text("contentMediaType") {
+                None => list.extend(encoding.map(Keyword::ContentEncoding)),
+                // What cannot be decoded cannot be read.
+                Some(content::JSON) if named.is_none() || encoding.is_some() => {
+                    list.push(Keyword::ContentJson(encoding));
+                }
+                Some(_) => {}
+            }
+        }
+        if keywords.get("uniqueItems") == Some(&Value::Bool(true)) {
+            list.push(Keyword::UniqueItems);
+        }
+        Ok(())
+    }
+
+    /// What is demanded of the fields and elements of a value.
+    fn contents(
+        &mut self,
+        keywords: &'a Map<String, Value>,
+        list: &mut Vec<Keyword>,
+    ) -> Result<(), SchemaError> {
+        let mut named = self.by_name(keywords, "properties");
+        named.sort_unstable_by(|(left, _), (right, _)| left.cmp(right));
+        let mut patterns = Vec::new();
+        for (source, part) in self.by_name(keywords, "patternProperties") {
+            let path = format!("{}/patternProperties", self.path);
+            patterns.push((pattern(&source, &path)?, part));
+        }
+        let additional = self.one(keywords, "additionalProperties");
+        let properties = Properties { named, patterns, additional };
+        if ["properties", "patternProperties", "additionalProperties"]
+            .iter()
+            .any(|name| keywords.contains_key(*name))
+        {
+            list.push(Keyword::Properties(properties));
+        }
+        list.extend(self.one(keywords, "propertyNames").map(Keyword::PropertyNames));
+        let items = self.items(keywords);
+        if !items.prefix.is_empty() || items.rest.is_some() {
+            list.push(Keyword::Items(items));
+        }
+        if let Some(part) = self.one(keywords, "contains") {
+            let counts = self.draft >= Draft::D2019;
+            let limit = |name| natural(keywords, name).filter(|_| counts);
+            let (min, max) = (limit("minContains").unwrap_or(1), limit("maxContains"));
+            let evaluates = self.draft >= Draft::D2020;
+            list.push(Keyword::Contains(Contains { part, min, max, evaluates }));
+        }
+        Ok(())
+    }
+
+    fn items(&mut self, keywords: &'a Map<String, Value>) -> Items {
+        if self.draft >= Draft::D2020 {
+            let prefix = self.many(keywords, "prefixItems");
+            return Items { prefix, rest: self.one(keywords, "items"), rest_is_additional: false };
+        }
+        match keywords.get("items") {
+            Some(Value::Array(_)) => {
+                let rest = self.one(keywords, "additionalItems");
+                Items { prefix: self.many(keywords, "items"), rest, rest_is_additional: true }
+            }
+            _ => Items { rest: self.one(keywords, "items"), ..Items::default() },
+        }
+    }
+
+    /// Parts that apply to the same value.
+    fn branches(
+        &mut self,
+        keywords: &'a Map<String, Value>,
+        list: &mut Vec<Keyword>,
+    ) -> Result<(), SchemaError> {
+        let mut dependent = self.by_name(keywords, "dependencies");
+        if self.draft >= Draft::D2019 {
+            dependent.extend(self.by_name(keywords, "dependentSchemas"));
+        }
+        if !dependent.is_empty() {
+            list.push(Keyword::DependentSchemas(dependent));
+        }
+        for (name, keyword) in [
+            ("allOf", Keyword::AllOf as fn(Vec<At>) -> Keyword),
+            ("anyOf", Keyword::AnyOf),
+            ("oneOf", Keyword::OneOf),
+        ] {
+            let parts = self.many(keywords, name);
+            if !parts.is_empty() {
+                list.push(keyword(parts));
+            }
+        }
+        if let Some(part) = self.one(keywords, "not") {
+            list.push(Keyword::Not(part, begun(&keywords["not"])));
+        }
+        if self.draft >= Draft::D7
+            && let Some(condition) = self.one(keywords, "if")
+        {
+            let then = self.one(keywords, "then");
+            list.push(Keyword::If(condition, then, self.one(keywords, "else")));
+        }
+        if let Some(Value::String(reference)) = keywords.get("$ref") {
+            list.push(Keyword::Ref(self.referred(reference)?));
+        }
+        Ok(())
+    }
+
+    fn unevaluated(&mut self, keywords: &'a Map<String, Value>, list: &mut Vec<Keyword>) -> bool {
+        if self.draft < Draft::D2019 {
+            return false;
+        }
+        let before = list.len();
+        let properties = self.one(keywords, "unevaluatedProperties");
+        list.extend(properties.map(Keyword::UnevaluatedProperties));
+        list.extend(self.one(keywords, "unevaluatedItems").map(Keyword::UnevaluatedItems));
+        list.len() > before
+    }
+
+    fn referred(&mut self, reference: &str) -> Result<At, SchemaError> {
+        let part = resolved(self.root, reference)
+            .ok_or_else(|| SchemaError::Reference { reference: shortened(reference) })?;
+        let path = reference.strip_prefix('#').unwrap_or(reference);
+        Ok(self.place(part, path.to_owned()))
+    }
+
+    fn one(&mut self, keywords: &'a Map<String, Value>, name: &str) -> Option<At> {
+        let part = keywords.get(name).filter(|part| part.is_boolean() || part.is_object())?;
+        let path = format!("{}/{name}", self.path);
+        Some(self.place(part, path))
+    }
+
+    fn many(&mut self, keywords: &'a Map<String, Value>, name: &str) -> Vec<At> {
+        let parts = keywords.get(name).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let parts = parts.iter().enumerate();
+        parts.map(|(at, part)| self.place(part, format!("{}/{name}/{at}", self.path))).collect()
+    }
+
+    /// The schemas of an object; lists of names in `dependencies` are left out.
+    fn by_name(&mut self, keywords: &'a Map<String, Value>, keyword: &str) -> Vec<(String, At)> {
+        let Some(Value::Object(parts)) = keywords.get(keyword) else { return Vec::new() };
+        let schemas = parts.iter().filter(|(_, part)| !part.is_array());
+        schemas
+            .map(|(name, part)| {
+                let path = format!("{}/{keyword}/{}", self.path, escaped(name));
+                (name.clone(), self.place(part, path))
+            })
+            .collect()
+    }
+
+    /// The place of a part among all, the next one if it has none yet.
+    fn place(&mut self, part: &'a Value, path: String) -> At {
+        let next = self.parts.len();
+        let at = *self.places.entry(std::ptr::from_ref(part)).or_insert(next);
+        if at == next {
+            self.parts.push((part, path));
+        }
+        at
+    }
+}
+
+/// A size, which may be written as `2.0`. Beyond what any value can have, all are alike.
+fn natural(keywords: &Map<String, Value>, name: &str) -> Option<u64> {
+    let number = keywords.get(name)?.as_number()?;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the cast saturates, and the meta-schema admits neither fraction nor sign"
+    )]
+    number.as_u64().or_else(|| number.as_f64().map(|double| double as u64))
+}
+
+fn names(operand: Option<&Value>) -> Option<Vec<String>> {
+    let names = operand?.as_array()?.iter().filter_map(Value::as_str);
+    Some(names.map(str::to_owned).collect())
+}
+
+/// The lists of names of an object.
+fn lists<'a>(
+    keywords: &'a Map<String, Value>,
+    keyword: &str,
+) -> impl Iterator<Item = (String, Vec<String>)> + 'a {
+    let lists = keywords.get(keyword).and_then(Value::as_object).into_iter().flatten();
+    lists.filter_map(|(name, list)| Some((name.clone(), names(Some(list))?)))
+}

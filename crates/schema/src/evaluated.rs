@@ -1,0 +1,100 @@
+//! Which fields and elements of a value some keyword has looked at.
+//!
+//! It is a log: a branch that fails is undone by cutting off what it wrote, so that keeping it costs
+//! no more than writing it.
+
+/// What was looked at so far, if anybody wants to know.
+#[derive(Default)]
+pub(crate) struct Evaluated<'a> {
+    /// Whether `unevaluatedProperties` or `unevaluatedItems` waits for it.
+    pub(crate) wanted: bool,
+    names: Vec<&'a str>,
+    elements: Vec<usize>,
+    whole: Whole,
+}
+
+/// What is known of many at once.
+#[derive(Clone, Copy, Default)]
+struct Whole {
+    all_names: bool,
+    all_elements: bool,
+    /// Every element before this one.
+    prefix: usize,
+}
+
+/// A place in the log.
+#[derive(Clone, Copy)]
+pub(crate) struct Mark {
+    names: usize,
+    elements: usize,
+    whole: Whole,
+}
+
+impl<'a> Evaluated<'a> {
+    /// A log that is read in the end.
+    pub(crate) fn wanted() -> Evaluated<'a> {
+        Evaluated { wanted: true, ..Evaluated::default() }
+    }
+
+    /// The place to return to.
+    pub(crate) fn mark(&self) -> Mark {
+        Mark { names: self.names.len(), elements: self.elements.len(), whole: self.whole }
+    }
+
+    /// Forgets what was added since.
+    pub(crate) fn return_to(&mut self, mark: Mark) {
+        self.names.truncate(mark.names);
+        self.elements.truncate(mark.elements);
+        self.whole = mark.whole;
+    }
+
+    pub(crate) fn add_name(&mut self, name: &'a str) {
+        if self.wanted && !self.whole.all_names {
+            self.names.push(name);
+        }
+    }
+
+    pub(crate) fn add_element(&mut self, at: usize) {
+        if self.wanted && !self.whole.all_elements {
+            self.elements.push(at);
+        }
+    }
+
+    pub(crate) fn add_prefix(&mut self, count: usize) {
+        self.whole.prefix = self.whole.prefix.max(count);
+    }
+
+    pub(crate) fn add_all_names(&mut self) {
+        self.whole.all_names = true;
+    }
+
+    pub(crate) fn add_all_elements(&mut self) {
+        self.whole.all_elements = true;
+    }
+
+    /// Adds what another log of the same value has.
+    pub(crate) fn add(&mut self, other: Evaluated<'a>) {
+        if self.wanted {
+            self.names.extend(other.names);
+            self.elements.extend(other.elements);
+            self.whole.prefix = self.whole.prefix.max(other.whole.prefix);
+            self.whole.all_names |= other.whole.all_names;
+            self.whole.all_elements |= other.whole.all_elements;
+        }
+    }
+
+    /// Prepares for [`Evaluated::has_name`] and [`Evaluated::has_element`].
+    pub(crate) fn sort(&mut self) {
+        self.names.sort_unstable();
+        self.elements.sort_unstable();
+    }
+
+    pub(crate) fn has_name(&self, name: &str) -> bool {
+        self.whole.all_names || self.names.binary_search(&name).is_ok()
+    }
+
+    pub(crate) fn has_element(&self, at: usize) -> bool {
+        let whole = self.whole;
+        whole.all_elements || at < whole.prefix || self.elements.binary_search(&at).is_ok()
+    }
+}

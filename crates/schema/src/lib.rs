@@ -1,0 +1,155 @@
+//! A validator for JSON Schema that can run on schemas and values from strangers.
+//!
+//! ```text
+//!   Value ──compile──▶ Validator ──check_effort(value)──▶ ──check(value)──▶ fine, or the first
+//!           once                   how much work is it?                     violation
+//! ```
+//!
+//! Drafts 6, 7, 2019-09 and 2020-12; the last is assumed where a schema names none.
+//!
+//! | module       | question                                                          |
+//! |--------------|-------------------------------------------------------------------|
+//! | `reference`  | does any reference leave the schema?                              |
+//! | `metaschema` | does every keyword have an operand that its draft allows?         |
+//! | `compile`    | which keywords apply, in which order?                             |
+//! | `work`       | how much work is a check of this value?                           |
+//! | `check`      | what is the first violation?                                      |
+//! | `message`    | how is it worded?                                                 |
+//!
+//! Invariants:
+//!
+//! 1. Nothing is read but the arguments: no file, no network. A reference is `#`, or `#/` and a path
+//!    that exists in the same schema.
+//! 2. Regular expressions match in linear time. Their number and the size of each are bounded.
+//! 3. After [`Validator::check_effort`] agreed, [`Validator::check`] meets no more pairs of a schema
+//!    part and a value part than were counted, and recurses no deeper.
+//! 4. The same schema and value give the same violation: keywords are tried in the order of
+//!    [`keyword::Keyword`], fields in the order of the map, elements by position.
+//!
+//! `format`, `contentEncoding` and `contentMediaType` are assertions in drafts 6 and 7, as the
+//! library did that was used before, and comments in the later ones.
+//!
+//! Deliberately absent: `$dynamicRef`, `$recursiveRef`, anchors and embedded `$id`, which make the
+//! target of a reference depend on more than its text; output formats; and a list of all violations.
+
+use serde::Serialize;
+use serde_json::Value;
+use thiserror::Error;
+
+mod check;
+mod compile;
+mod content;
+mod draft;
+mod evaluated;
+mod format;
+mod keyword;
+mod leaf;
+mod message;
+mod metaschema;
+pub mod order;
+mod reference;
+mod regex;
+mod uri;
+mod work;
+
+use keyword::Node;
+pub use message::shortened;
+
+/// Most regular expressions in a schema.
+pub const REGEXES_MAX: usize = 64;
+
+/// Most memory for one compiled regular expression, in bytes. What counts most is how often a class
+/// of thousands of letters is repeated: `\p{L}+` is small, `\p{L}{20}` is too large.
+pub const REGEX_BYTES_MAX: usize = 512 << 10;
+
+/// Longest reason and path in an error, in characters.
+pub const REASON_CHARACTERS_MAX: usize = 300;
+
+/// Why a text is not a schema. Serialized, it is its facts.
+#[derive(Clone, Debug, PartialEq, Eq, Error, Serialize)]
+#[serde(untagged)]
+pub enum SchemaError {
+    /// It is too large.
+    #[error("a schema has at most {bytes_max} bytes, got {bytes}")]
+    TooLarge {
+        /// Its size.
+        bytes: usize,
+        /// The limit.
+        bytes_max: usize,
+    },
+    /// It refers to something outside of itself, or in a way that is not supported.
+    #[error("reference `{reference}` must be `#`, or `#/` and a path within the schema")]
+    Reference {
+        /// The reference as written.
+        reference: String,
+    },
+    /// It uses a keyword that is not supported.
+    #[error("keyword `{keyword}` is not supported{place}", place = in_place(*.below_root))]
+    Keyword {
+        /// Which one.
+        keyword: String,
+        /// Whether it would be fine at the root of the schema.
+        below_root: bool,
+    },
+    /// It has too many regular expressions.
+    #[error("a schema has at most {regexes_max} regular expressions, got {regexes}")]
+    TooManyRegexes {
+        /// How many it has.
+        regexes: usize,
+        /// The limit, [`REGEXES_MAX`].
+        regexes_max: usize,
+    },
+    /// It is no JSON Schema of a known draft.
+    #[error("invalid schema at `{path}`: {reason}")]
+    Invalid {
+        /// JSON Pointer into the schema; empty for its root.
+        path: String,
+        /// What is wrong there.
+        reason: String,
+    },
+}
+
+fn in_place(below_root: bool) -> &'static str {
+    if below_root { " below the root" } else { "" }
+}
+
+/// The first way in which a value does not satisfy its schema.
+#[derive(Clone, Debug, PartialEq, Eq, Error, Serialize)]
+#[error("value violates its schema at `{path}`: {reason}")]
+pub struct Violation {
+    /// JSON Pointer into the value; empty for its root.
+    pub path: String,
+    /// What was expected there.
+    pub reason: String,
+}
+
+/// A compiled schema. See the [crate](self) for what always holds.
+pub struct Validator {
+    /// Every part of the schema that a check can reach. The first is the root.
+    nodes: Vec<Node>,
+    /// Whether the work of a check must be counted.
+    counted: bool,
+}
+
+impl Validator {
+    /// Compiles a schema, once for many checks.
+    pub fn compile(schema: &Value) -> Result<Validator, SchemaError> {
+        let draft = draft::Draft::of(schema)?;
+        reference::check(schema)?;
+        metaschema::check(schema, draft)?;
+        let nodes = compile::compile(schema, draft)?;
+        let counted = !work::is_small(&nodes);
+        Ok(Validator { nodes, counted })
+    }
+
+    /// Whether checking this value would end soon; if not, why.
+    pub fn check_effort(&self, instance: &Value) -> Result<(), String> {
+        if self.counted { work::check_effort(&self.nodes, instance) } else { Ok(()) }
+    }
+
+    /// Whether a value satisfies the schema; if not, the first violation. The effort must be known
+    /// to be bearable.
+    pub fn check(&self, instance: &Value) -> Result<(), Violation> {
+        check::check(&self.nodes, instance).map_err(|failure| failure.violation())
+    }
+}

@@ -1,0 +1,147 @@
+//! How much work a check is, counted before it begins.
+//!
+//! The count is an upper bound: a real check stops early, at the first branch that fits or the first
+//! that does not. The walks keep their own stack, so that no schema can exhaust the thread's.
+
+use serde_json::Value;
+
+use crate::keyword::{At, Keyword, Node};
+
+/// Work that every check may cost, in meetings of a part of the schema with a part of the value.
+const MEETINGS_BASE: usize = 10_000;
+
+/// Work that a check may cost for each part of the value on top of that. A union of twenty objects
+/// needs some forty.
+const MEETINGS_PER_PART: usize = 64;
+
+/// How many parts of a schema may be at work inside each other. Each takes some stack.
+const LEVELS_MAX: usize = 1_000;
+
+/// Which parts of a value a part of a schema looks at, seen from the part it belongs to.
+#[derive(Clone, Copy)]
+enum Target<'a> {
+    Same,
+    Field(&'a str),
+    Fields,
+    FieldNames,
+    Element(usize),
+    Elements,
+}
+
+/// Calls `visit` for each part that belongs directly to this part of the schema.
+fn parts<'a>(node: &'a Node, visit: &mut dyn FnMut(Target<'a>, At)) {
+    let (Node::Keywords(keywords) | Node::Scope(keywords)) = node else { return };
+    for keyword in keywords {
+        match keyword {
+            Keyword::Ref(part) | Keyword::Not(part, _) => visit(Target::Same, *part),
+            Keyword::If(condition, then, otherwise) => {
+                visit(Target::Same, *condition);
+                for part in then.iter().chain(otherwise) {
+                    visit(Target::Same, *part);
+                }
+            }
+            Keyword::AllOf(parts) | Keyword::AnyOf(parts) | Keyword::OneOf(parts) => {
+                for part in parts {
+                    visit(Target::Same, *part);
+                }
+            }
+            Keyword::DependentSchemas(parts) => {
+                for (_, part) in parts {
+                    visit(Target::Same, *part);
+                }
+            }
+            Keyword::Properties(keyword) => {
+                keyword.named.iter().for_each(|(name, part)| visit(Target::Field(name), *part));
+                keyword.patterns.iter().for_each(|(_, part)| visit(Target::Fields, *part));
+                keyword.additional.iter().for_each(|part| visit(Target::Fields, *part));
+            }
+            Keyword::UnevaluatedProperties(part) => visit(Target::Fields, *part),
+            Keyword::PropertyNames(part) => visit(Target::FieldNames, *part),
+            Keyword::Items(keyword) => {
+                let prefix = keyword.prefix.iter().enumerate();
+                prefix.for_each(|(at, part)| visit(Target::Element(at), *part));
+                keyword.rest.iter().for_each(|part| visit(Target::Elements, *part));
+            }
+            Keyword::Contains(keyword) => visit(Target::Elements, keyword.part),
+            Keyword::UnevaluatedItems(part) => visit(Target::Elements, *part),
+            _ => {}
+        }
+    }
+}
+
+/// Whether the schema, with references followed, has so few parts that no value can make it work
+/// too much. True of most schemas, whose checks are therefore never counted.
+pub(crate) fn is_small(nodes: &[Node]) -> bool {
+    let mut pending = vec![0];
+    let mut met = 0;
+    while let Some(at) = pending.pop() {
+        met += 1;
+        parts(&nodes[at], &mut |_, part| pending.push(part));
+        if matches!(nodes[at], Node::Scope(_)) || met + pending.len() > MEETINGS_PER_PART {
+            return false;
+        }
+    }
+    true
+}
+
+/// Counts the work of a check, and says why not if it is too much.
+pub(crate) fn check_effort(nodes: &[Node], instance: &Value) -> Result<(), String> {
+    let meetings_max = MEETINGS_BASE.saturating_add(MEETINGS_PER_PART * parts_of(instance));
+    let mut met = 0;
+    let mut pending = vec![(0, instance, 0)];
+    while let Some((at, instance, level)) = pending.pop() {
+        met += 1;
+        if level > LEVELS_MAX {
+            return Err(format!("the schema nests beyond {LEVELS_MAX} levels on this value"));
+        }
+        // What a part looks at is written down for each scope that waits for it. That is counted as
+        // if the part were consulted again for every field or element.
+        let times = match &nodes[at] {
+            Node::Scope(_) => 1 + children(instance).count(),
+            Node::Keywords(_) | Node::Always(_) => 1,
+        };
+        let mut add = |part, value| {
+            // What is beyond the limit is not kept: one too many is all that must be known.
+            if met + pending.len() <= meetings_max {
+                pending.push((part, value, level + 1));
+            }
+        };
+        parts(&nodes[at], &mut |target, part| match target {
+            Target::Same => (0..times).for_each(|_| add(part, instance)),
+            Target::Field(name) => {
+                instance.get(name).into_iter().for_each(|value| add(part, value));
+            }
+            Target::Element(at) => {
+                instance.get(at).into_iter().for_each(|value| add(part, value));
+            }
+            Target::Fields if instance.is_object() => {
+                children(instance).for_each(|value| add(part, value));
+            }
+            Target::FieldNames if instance.is_object() => {
+                children(instance).for_each(|_| add(part, &Value::Null));
+            }
+            Target::Elements if instance.is_array() => {
+                children(instance).for_each(|value| add(part, value));
+            }
+            Target::Fields | Target::FieldNames | Target::Elements => {}
+        });
+        if met + pending.len() > meetings_max {
+            return Err(format!("the schema takes more than {meetings_max} steps on this value"));
+        }
+    }
+    Ok(())
+}
+
+fn children(value: &Value) -> Box<dyn Iterator<Item = &Value> + '_> {
+    match value {
+        Value::Array(elements) => Box::new(elements.iter()),
+        Value::Object(fields) => Box::new(fields.values()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            Box::new(std::iter::empty())
+        }
+    }
+}
+
+fn parts_of(value: &Value) -> usize {
+    1 + children(value).map(parts_of).sum::<usize>()
+}
