@@ -29,7 +29,6 @@
 //! Deliberately absent: a limit on size, since every use has its own; and access by path, since a
 //! rule that looks inside wants the tree anyway.
 
-use std::cmp::Ordering;
 use std::fmt;
 use std::str::Utf8Error;
 
@@ -37,8 +36,8 @@ use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{DeserializeOwned, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
+use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
-use serde_json::{Number, Value};
 use thiserror::Error;
 
 pub mod scan;

@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 use serde::de::value::Error as PlainError;
-use serde_json::json;
+use serde_json::{Number, json};
 
 use super::*;
 use crate::messagepack;
