@@ -22,6 +22,22 @@
 //! the save that is one too many, or by a rule about their age when it is time. A head, and
 //! whatever has a label, stays unless a call says otherwise.
 //!
+//! ```text
+//!   state ──cut──▶ chunks ──▶ pages of chunks ──▶ a record has a list of pages
+//!                    │             │
+//!                    └── each distinct one is kept once, and counted ──┘
+//! ```
+//!
+//! | part | is |
+//! |---|---|
+//! | [`cut`] | where a text is divided: by its content, not by its length |
+//! | [`Interned`] | things kept once, by number, with a count of their uses |
+//! | [`Content`] | the bytes of all checkpoints: chunks, and pages of them |
+//! | [`Recipe`] | a state as an event has it: what is kept of the one before, and what is new |
+//! | [`Record`] | a checkpoint as the table keeps it |
+//! | [`Thread`] | the checkpoints of one task |
+//! | [`Rules`] | how many are kept, and for how long |
+//!
 //! Invariants, checked by [`Table::check`]:
 //!
 //! 1. The bytes of a state have the checksum that was noted when they were saved.

@@ -19,6 +19,17 @@
 //! the keys and hands the task to an agent that takes it up by claiming it. What stops it is
 //! written down as a failed hand-off with its step and error, and nothing has moved.
 //!
+//! | part | is |
+//! |---|---|
+//! | [`Handoff`] | a hand-off, as the table keeps it and callers see it |
+//! | [`Offer`] | what a giver says; also what is checked without being written |
+//! | [`Receiver`], [`Selected`] | to whom, and which keys go along |
+//! | [`Approval`] | who may let it pass, and who has |
+//! | [`Receipt`] | what the receiver got, and what was left out |
+//! | [`loop_guard`] | whether a task is handed round in a loop |
+//! | [`Tally`] | how many there were, how they ended, how long they took |
+//! | [`TransferContext`] | the same for other systems |
+//!
 //! Invariants, checked by [`Table::check`] and by the space:
 //!
 //! 1. A task is offered by at most one hand-off, which is open, and its lease names it.

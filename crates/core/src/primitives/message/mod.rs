@@ -25,6 +25,14 @@
 //! Answering acknowledges it. A sender that lost its connection repeats the request under its
 //! idempotency key, and gets its place or the answer.
 //!
+//! | part | is |
+//! |---|---|
+//! | `message` | one message as it is kept and shown |
+//! | `address` | the target of a request: an agent, a handler, a capability |
+//! | `store` | every known message, with its indexes |
+//! | `handlers` | which agents handle what, and which of them is next |
+//! | `mail`, `requests` | the rules of sending, receiving and acknowledging; of requests and replies |
+//!
 //! Invariants, checked by [`Table::check`]:
 //!
 //! 1. A message is in one inbox, and there it waits, is held, or is over.

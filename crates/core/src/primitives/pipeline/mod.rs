@@ -28,6 +28,16 @@
 //! once and follows by itself. That is so with very large outputs and with very many tasks only.
 //! What cannot be passed on, since it is too large or no list, makes the stage fail that it is for.
 //!
+//! | part | is |
+//! |---|---|
+//! | [`Create`], [`Design`] | a pipeline and its stages as requested |
+//! | [`Pipeline`], [`Stage`], [`Summary`] | the same as callers see them |
+//! | [`Record`], [`Course`] | the same as the table keeps them |
+//! | [`graph`] | the order of the stages, and whether it is valid |
+//! | [`flow`] | what follows from the state of a pipeline |
+//! | [`Following`] | applies that, as much as fits into a commit |
+//! | [`outputs`] | the input of a stage, and what its tasks shall do |
+//!
 //! Invariants, checked by [`Table::check`]:
 //!
 //! 1. A stage is ready, running or completed only if all that it comes after is done.

@@ -13,6 +13,26 @@
 //! same rules as anybody's, in the name of whoever added it. `reaction.ran` says how many of the
 //! events after it are its doing, and [`Batch::author`](crate::Batch::author) whose they are.
 //!
+//! ```text
+//!   on      {type, subject, where}    which events; `Condition` is compiled once
+//!   do      [{command, …}]            commands, with `{{field}}` from the event
+//!   webhook {url, secret, …}          a call, made by the server and not in the commit
+//! ```
+//!
+//! A condition sees the event as watchers do, as `event`; a placeholder names its fields directly.
+//! Both also see `about`: the subject without its first part, so `tasks/t-1` is about `t-1`.
+//!
+//! | in a command | becomes |
+//! |---|---|
+//! | `"{{payload.count}}"` alone | the JSON value |
+//! | `"built {{payload.name}} at {{time}}"` | a text with the values in it |
+//! | `"{{result?}}"` | the value, or `null` if there is none |
+//! | `{{result?}}` in a longer text | the value, or nothing if there is none |
+//!
+//! A reaction that can be known to be wrong is refused when it is added: an unknown command, an
+//! unknown or missing field, an unreadable placeholder. Commands have no conditions or loops; for
+//! those, a reaction creates a task for an agent.
+//!
 //! Invariants:
 //!
 //! 1. A reaction fails alone. If a command of it is refused, nothing of that run remains but

@@ -29,6 +29,15 @@
 //! try has failed: it is ready one commit later, so that the death of an agent with a thousand
 //! tasks does not have to give them all to others at once.
 //!
+//! | part | is |
+//! |---|---|
+//! | [`Task`] | a task as callers see it |
+//! | [`Record`] | the same as the table keeps it: small, because there may be a million |
+//! | [`Queues`] | which task is next, for any claim |
+//! | [`Claims`] | the claims that wait, in order of arrival |
+//! | [`Tally`] | how many tasks there are, how long they took, why they failed |
+//! | [`Why`] | why a task is not running, as a sentence |
+//!
 //! Invariants, checked by [`Table::check`]:
 //!
 //! 1. Exactly the tasks in progress have a lease, each its own, and no two have the same token.
