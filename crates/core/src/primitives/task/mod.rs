@@ -53,6 +53,7 @@ mod facts;
 mod leases;
 mod links;
 pub mod lists;
+pub(crate) mod operations;
 mod payloads;
 mod queues;
 pub mod reassignment;
