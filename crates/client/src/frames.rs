@@ -8,14 +8,15 @@
 //!
 //! Fields that are not known are passed over, because a newer server may send them.
 
-use baton_core::wire::{self, Problem, Spoken, write_text};
+use baton_core::wire::{self, Call, Frame, Problem, Spoken, write_text};
 use baton_core::{
     Answer, Command, Entry, IdempotencyKey, Notice, Precondition, Query, Reply, Revision, Wish,
-    join, lock, semaphore, task,
+    join, task,
 };
 use baton_handle::{Caller, Item};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 use crate::error::Error;
 
@@ -55,20 +56,24 @@ impl Awaits {
     }
 
     /// What gives back what such a call was granted, now that nobody waits for it any longer.
-    pub(crate) fn let_go(reply: Reply) -> Option<Command> {
-        match reply {
-            Reply::Lock(lock::Reply::Hold(Some(hold))) => {
-                Some(lock::Command::Release { name: hold.name, token: hold.token }.into())
-            }
-            Reply::Semaphore(semaphore::Reply::Permit(Some(permit))) => {
-                Some(semaphore::Command::Release { name: permit.name, token: permit.token }.into())
-            }
-            Reply::Task(task::Reply::Claimed(Some(task))) => {
-                let reason = Some("whoever claimed it had given up".to_owned());
-                let (token, task) = (task.lease?.token, task.id);
-                Some(task::Command::Release(task::Release { task, token, reason }).into())
-            }
-            _ => None,
+    pub(crate) fn let_go(expects: &Expects, reply: &Reply) -> Option<Command> {
+        let Expects::One(name) = expects else { return None };
+        let gives_back = wire::operation(name)?.gives_back?;
+        let mut result = Vec::new();
+        wire::write_reply(&mut result, reply);
+        let result: Value = serde_json::from_slice(&result).ok()?;
+        let mut frame = json!({"command": gives_back.operation});
+        for (field, from) in gives_back.fields {
+            let is_pointer = from.starts_with('/');
+            frame[*field] = if is_pointer { result.pointer(from)?.clone() } else { json!(from) };
+        }
+        match Frame::parse(&frame.to_string()).ok()?.call().ok()? {
+            Call::Command(command) => Some(command),
+            Call::Query(_)
+            | Call::Transaction(_)
+            | Call::Watch(_)
+            | Call::Unwatch { .. }
+            | Call::Ping => None,
         }
     }
 }

@@ -9,7 +9,7 @@ use std::fmt::Write;
 use baton_core::wire::{Effect, OPERATIONS, Operation};
 use serde_json::{Map, Value};
 
-use crate::routes::{ROUTES, Route};
+use crate::paths::path_of;
 use crate::vocabulary::Vocabulary;
 use crate::{COMPONENTS, document};
 
@@ -110,14 +110,12 @@ fn write_operation(
         Effect::Changes => "changes",
         Effect::Asks => "asks",
     };
-    let paths: Vec<_> = ROUTES.iter().filter(|route| route.operation == name).collect();
-    let summary = paths.first().map(|route| format!("{}.", route.summary));
-    let words = Some(sentence(schema)).filter(|words| !words.is_empty()).or(summary);
-    writeln!(page, "### {name}\n\n{}\n", words.unwrap_or_default()).expect(WRITABLE);
+    let words = Some(sentence(schema)).filter(|words| !words.is_empty());
+    let words = words.unwrap_or_else(|| format!("{}.", operation.summary));
+    writeln!(page, "### {name}\n\n{words}\n").expect(WRITABLE);
     let result = shown(&vocabulary.result(name));
-    let shown_path = |route: &&Route| format!("`{} {}`", route.method.to_uppercase(), route.path);
-    let paths: Vec<String> = paths.iter().map(shown_path).collect();
-    writeln!(page, "It {effect}; answered with {result}. {}\n", paths.join(", ")).expect(WRITABLE);
+    let (method, path) = (operation.method.name(), path_of(operation));
+    writeln!(page, "It {effect}; answered with {result}. `{method} {path}`\n").expect(WRITABLE);
     write_fields(page, vocabulary.fields(name));
     if let Some(example) = schema["examples"].get(0) {
         writeln!(page, "```json\n{example}\n```\n").expect(WRITABLE);

@@ -3,11 +3,11 @@
 //! ```text
 //!   core's types ──schemars──▶ vocabulary: fields and results by operation
 //!                                   │
-//!   OPERATIONS ────────────────────▶├──▶ components: `state.set`, `Entry`, `Problem` …
-//!   routes: method, path, operation ┘──▶ paths
+//!   OPERATIONS: method, path, … ────┴──▶ components: `state.set`, `Entry`, `Problem` …, and paths
 //!
 //!   document ──▶ spec/openapi.json, which the server embeds
 //!   document, spec/events.json ──▶ docs/reference.md
+//!   OPERATIONS, vocabulary ──▶ spec/operations.json, for programs that generate clients
 //! ```
 //!
 //! Nothing that ships depends on this crate: it is the only one that enables the `schema` features,
@@ -20,7 +20,7 @@
 //!    field of a command appears here without further work.
 //! 2. Every operation is described, as a command and with an example that can be read; a test walks
 //!    over them.
-//! 3. Both files change only on purpose: a test fails while a file differs from what is generated.
+//! 3. The files change only on purpose: a test fails while a file differs from what is generated.
 //!
 //! Deliberately absent: what the WebSocket says after its handshake. `OpenAPI` has no words for
 //! it; the commands are the same.
@@ -29,8 +29,8 @@ mod access;
 mod contents;
 mod examples;
 mod handbook;
+mod operations;
 mod paths;
-mod routes;
 #[cfg(test)]
 mod tests;
 mod vocabulary;
@@ -41,6 +41,7 @@ use baton_core::wire::{Effect, OPERATIONS, Operation, operation};
 use serde_json::{Map, Value, json};
 
 pub use handbook::page as reference_page;
+pub use operations::operations;
 use vocabulary::Vocabulary;
 
 /// Where a component stands in the document.

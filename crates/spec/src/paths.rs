@@ -1,9 +1,8 @@
 //! Paths: what each takes, and what it may answer.
 
-use baton_core::wire::{Effect, operation};
+use baton_core::wire::{Effect, OPERATIONS, Operation, Rest};
 use serde_json::{Map, Value, json};
 
-use crate::routes::{ROUTES, Rest, Route};
 use crate::vocabulary::Vocabulary;
 use crate::{access, contents, examples, reference};
 
@@ -49,8 +48,9 @@ pub(crate) fn refused(responses: &mut Value, statuses: &[u16]) {
 /// Every path.
 pub(crate) fn paths(vocabulary: &Vocabulary) -> Value {
     let mut paths = json!({});
-    for route in ROUTES {
-        paths[route.path][route.method] = resource(route, vocabulary);
+    for operation in OPERATIONS {
+        let method = operation.method.name().to_lowercase();
+        paths[path_of(operation)][method] = resource(operation, vocabulary);
     }
     paths["/v1/{workspace}/commands"]["post"] = commands();
     paths["/v1/{workspace}/transactions"]["post"] = transactions();
@@ -60,6 +60,11 @@ pub(crate) fn paths(vocabulary: &Vocabulary) -> Value {
     access::add(&mut paths);
     about(&mut paths);
     paths
+}
+
+/// The path of an operation, with the names of its fields.
+pub(crate) fn path_of(operation: &Operation) -> String {
+    format!("/v1/{{workspace}}{}", operation.path.replace("{*", "{"))
 }
 
 pub(crate) fn in_path(name: &str, schema: &Value) -> Value {
@@ -150,21 +155,22 @@ fn without(schema: &Value, elsewhere: &[&str]) -> Value {
     schema
 }
 
-fn parts_of(path: &str) -> Vec<&str> {
-    let parts = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
-    parts.filter(|part| *part != "workspace").collect()
+/// The fields that are in an operation's path.
+pub(crate) fn fields_in_path(operation: &Operation) -> Vec<&'static str> {
+    let parts = operation.path.split('/');
+    let fields = parts.filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+    fields.map(|field| field.trim_start_matches('*')).collect()
 }
 
-fn resource(route: &Route, vocabulary: &Vocabulary) -> Value {
-    let name = route.operation;
-    let operation = operation(name).expect("routes name operations that there are");
+fn resource(operation: &Operation, vocabulary: &Vocabulary) -> Value {
+    let name = operation.name;
     let changes = operation.effect == Effect::Changes;
-    let in_the_path = parts_of(route.path);
+    let in_the_path = fields_in_path(operation);
     let mut parameters = vec![workspace()];
     parameters.extend(in_the_path.iter().map(|part| in_path(part, &vocabulary.field(name, part))));
     let fields = vocabulary.fields(name);
-    let whole = if let Rest::Whole(field) = route.rest { Some(field) } else { None };
-    if matches!(route.rest, Rest::Query | Rest::Whole(_)) {
+    let whole = if let Rest::Whole(field) = operation.rest { Some(field) } else { None };
+    if matches!(operation.rest, Rest::Query | Rest::Whole(_)) {
         for (field, schema) in fields["properties"].as_object().into_iter().flatten() {
             let is_elsewhere = in_the_path.contains(&field.as_str()) || whole == Some(field);
             if !is_elsewhere {
@@ -177,7 +183,7 @@ fn resource(route: &Route, vocabulary: &Vocabulary) -> Value {
         parameters.retain(|parameter| parameter["name"] != "at");
         parameters.push(in_query("at", crate::moment(), false));
     }
-    parameters.extend(conditions(name));
+    parameters.extend(conditions(operation, fields));
     if changes {
         parameters.extend(caller());
         // Where the token is a field of its own, it is described as such.
@@ -188,12 +194,12 @@ fn resource(route: &Route, vocabulary: &Vocabulary) -> Value {
     }
     let mut described = json!({
         "operationId": name,
-        "summary": route.summary,
+        "summary": operation.summary,
         "tags": [operation.parts().0],
         "parameters": parameters,
         "responses": {"200": answered(name, vocabulary)},
     });
-    if let Some(body) = body(route, &in_the_path, vocabulary) {
+    if let Some(body) = body(operation, &in_the_path, vocabulary) {
         described["requestBody"] = body;
         refused(&mut described["responses"], &[408, 415]);
     }
@@ -202,25 +208,31 @@ fn resource(route: &Route, vocabulary: &Vocabulary) -> Value {
     if changes || name == "workspace.fork" {
         refused(&mut described["responses"], &[409, 412]);
     }
-    if name == "state.get" {
+    if operation.has_version && !changes {
         described["responses"]["304"] = json!({"description": "The caller has it already."});
     }
     described
 }
 
 /// Conditions in HTTP's own manner.
-fn conditions(name: &str) -> Vec<Value> {
-    let version = json!({"type": "string", "pattern": "^\"[0-9]{1,19}\"$"});
-    let matches = || header("If-Match", "Only if the entry has this version.", &version);
-    let star = json!({"const": "*"});
-    match name {
-        "state.get" => {
-            vec![header("If-None-Match", "Versions that the caller has already.", &plain_text())]
-        }
-        "state.set" => vec![matches(), header("If-None-Match", "Only if there is none.", &star)],
-        "state.patch" | "state.delete" => vec![matches()],
-        _ => Vec::new(),
+fn conditions(operation: &Operation, fields: &Value) -> Vec<Value> {
+    if !operation.has_version {
+        return Vec::new();
     }
+    if operation.effect == Effect::Asks {
+        return vec![header(
+            "If-None-Match",
+            "Versions that the caller has already.",
+            &plain_text(),
+        )];
+    }
+    let version = json!({"type": "string", "pattern": "^\"[0-9]{1,19}\"$"});
+    let mut conditions = vec![header("If-Match", "Only if the entry has this version.", &version)];
+    if !fields["properties"]["if_absent"].is_null() {
+        let star = json!({"const": "*"});
+        conditions.push(header("If-None-Match", "Only if there is none.", &star));
+    }
+    conditions
 }
 
 fn answered(name: &str, vocabulary: &Vocabulary) -> Value {
@@ -244,11 +256,11 @@ fn answered(name: &str, vocabulary: &Vocabulary) -> Value {
     answered
 }
 
-fn body(route: &Route, in_the_path: &[&str], vocabulary: &Vocabulary) -> Option<Value> {
-    let name = route.operation;
+fn body(operation: &Operation, in_the_path: &[&str], vocabulary: &Vocabulary) -> Option<Value> {
+    let name = operation.name;
     let rest = || without(vocabulary.fields(name), in_the_path);
     let json_of = |schema: &Value| json!({"application/json": {"schema": schema}});
-    match route.rest {
+    match operation.rest {
         Rest::Query => None,
         Rest::Body => {
             let mut rest = rest();

@@ -2,11 +2,11 @@
 
 use std::{env, fs};
 
-use baton_core::wire::{Call, Frame, OPERATIONS};
+use baton_core::wire::{Frame, OPERATIONS};
 use serde_json::Value;
 
-use crate::routes::ROUTES;
-use crate::{document, reference_page};
+use crate::paths::fields_in_path;
+use crate::{document, operations, reference_page};
 
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
@@ -24,17 +24,11 @@ fn every_operation_is_described_and_has_an_example_that_can_be_read() {
         assert_eq!(schema["additionalProperties"], false, "`{name}` takes other fields");
         let reference = format!("#/components/schemas/{name}");
         assert!(forms.iter().any(|form| form["$ref"] == reference), "`{name}` is no command");
-        let routed = ROUTES.iter().any(|route| route.operation == name);
-        assert!(routed, "`{name}` has no path of its own");
         let example = &examples[name]["value"];
         assert_eq!(schema["examples"][0], *example, "`{name}` has no example");
         let text = example.to_string();
         let call = Frame::parse(&text).unwrap().call();
         assert!(call.is_ok(), "the example of `{name}` cannot be read: {call:?}");
-        if let Ok(Call::Query(query)) = call {
-            let is_past = query.is_about_the_past();
-            assert_eq!(operation.is_about_the_past, is_past, "`{name}` is of which time?");
-        }
     }
     let example = examples["transaction"]["value"].to_string();
     assert!(Frame::parse(&example).unwrap().call().is_ok());
@@ -74,25 +68,28 @@ fn no_component_is_named_by_a_number() {
     }
 }
 
+fn references<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
+    match value {
+        Value::Object(fields) => {
+            found.extend(fields.get("$ref").and_then(Value::as_str));
+            fields.values().for_each(|value| references(value, found));
+        }
+        Value::Array(items) => items.iter().for_each(|value| references(value, found)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
 #[test]
 fn every_reference_leads_somewhere() {
-    fn walk<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
-        match value {
-            Value::Object(fields) => {
-                found.extend(fields.get("$ref").and_then(Value::as_str));
-                fields.values().for_each(|value| walk(value, found));
-            }
-            Value::Array(items) => items.iter().for_each(|value| walk(value, found)),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    let (document, operations) = (document(), operations());
+    for (text, prefix) in [(&document, "#"), (&operations, "openapi.json#")] {
+        let mut found = Vec::new();
+        references(text, &mut found);
+        assert!(found.len() > 100, "{}", found.len());
+        for path in found {
+            let pointer = path.strip_prefix(prefix).unwrap();
+            assert!(document.pointer(pointer).is_some(), "{path} leads nowhere");
         }
-    }
-    let document = document();
-    let mut found = Vec::new();
-    walk(&document, &mut found);
-    assert!(found.len() > 100, "{}", found.len());
-    for path in found {
-        let pointer = path.strip_prefix('#').unwrap();
-        assert!(document.pointer(pointer).is_some(), "{path} leads nowhere");
     }
 }
 
@@ -116,6 +113,30 @@ fn compare(path: &str, text: &str) {
 fn the_document_is_what_it_was() {
     let text = serde_json::to_string_pretty(&document()).unwrap() + "\n";
     compare("spec/openapi.json", &text);
+}
+
+#[test]
+fn the_table_of_operations_is_what_it_was() {
+    let text = serde_json::to_string_pretty(&operations()).unwrap() + "\n";
+    compare("spec/operations.json", &text);
+}
+
+/// What programs are generated from agrees with the types that are read.
+#[test]
+fn what_an_operation_names_is_among_its_fields() {
+    let table = operations();
+    for operation in OPERATIONS {
+        let name = operation.name;
+        let described = table["operations"].as_array().unwrap();
+        let described = described.iter().find(|it| it["name"] == name).unwrap();
+        let has = |field: &str| !described["fields"][field].is_null();
+        assert_eq!(has("token"), operation.names_token, "`{name}`: token");
+        assert_eq!(has("agent"), operation.names_agent, "`{name}`: agent");
+        assert!(operation.waits.is_none_or(has), "`{name}`: how long it waits");
+        assert_eq!(has("wait_ms"), operation.waits == Some("wait_ms"), "`{name}`: wait_ms");
+        assert!(operation.alias.is_none_or(|(_, field)| has(field)), "`{name}`: an alias");
+        assert!(fields_in_path(operation).into_iter().all(has), "`{name}`: a field in its path");
+    }
 }
 
 #[test]

@@ -147,7 +147,7 @@ impl Requests {
     pub(super) fn answered(&mut self, id: u64, heard: &Heard<'_>) -> Option<Unwanted> {
         if let Some((expects, caller)) = self.given_up.remove(&id) {
             let answer = heard.answer(&expects).ok()?.ok()?;
-            return Awaits::let_go(answer.reply).map(|command| (caller, command));
+            return Awaits::let_go(&expects, &answer.reply).map(|command| (caller, command));
         }
         let waiting = self.remove(id)?;
         let outcome = heard.answer(&waiting.expects).unwrap_or_else(|what| {

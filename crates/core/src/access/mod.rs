@@ -18,8 +18,8 @@
 //!
 //! Invariants:
 //!
-//! 1. Every command and question has a rule: the matches over them have no wildcard, so that what
-//!    is added without one does not compile.
+//! 1. Every command and question has a rule: what it needs is a column of its row in the table of
+//!    operations, and what has no row is for nobody outside.
 //! 2. Nothing is filtered. What would show more than a grant sees is refused as a whole, since an
 //!    answer with silent gaps is taken for the truth.
 //! 3. A transaction is permitted if each of its commands and preconditions is.

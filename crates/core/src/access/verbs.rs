@@ -1,11 +1,12 @@
-//! What each call needs. No match here has a wildcard: a command without a rule does not compile.
+//! What each call needs: what its operation declares. A transaction needs the most that one of its
+//! commands needs.
 
 use serde::Serialize;
 
 use crate::command::{Command, Query, Wish};
 use crate::names::{AgentId, WorkspaceName};
 use crate::wire::Call;
-use crate::{agent, checkpoint, message, workspace};
+use crate::{agent, message, workspace};
 
 /// What a call needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -117,72 +118,13 @@ fn of_wish(wish: &Wish) -> Verb {
     }
 }
 
+/// What has no row is not for anybody outside.
 fn of_command(command: &Command) -> Verb {
-    match command {
-        Command::State(_)
-        | Command::Agent(_)
-        | Command::Message(_)
-        | Command::Topic(_)
-        | Command::Stream(_)
-        | Command::Bus(_)
-        | Command::Lock(_)
-        | Command::Semaphore(_)
-        | Command::Barrier(_)
-        | Command::Task(_)
-        | Command::Join(_)
-        | Command::Pipeline(_)
-        | Command::Artifact(_)
-        | Command::Secret(_)
-        | Command::Handoff(_) => Verb::Work,
-        Command::Checkpoint(command) => match command {
-            checkpoint::Command::Save(_)
-            | checkpoint::Command::Restore { .. }
-            | checkpoint::Command::Fork { .. }
-            | checkpoint::Command::Label { .. } => Verb::Work,
-            checkpoint::Command::Prune(_)
-            | checkpoint::Command::Retain(_)
-            | checkpoint::Command::Expire => Verb::SetUp,
-        },
-        Command::Namespace(_) | Command::Rule(_) | Command::Reaction(_) | Command::Workspace(_) => {
-            Verb::SetUp
-        }
-    }
+    command.operation().map_or(Verb::Administer, |operation| operation.needs)
 }
 
 fn of_query(query: &Query) -> Verb {
-    match query {
-        Query::State(_)
-        | Query::Namespace(_)
-        | Query::Agent(_)
-        | Query::Message(_)
-        | Query::Topic(_)
-        | Query::Stream(_)
-        | Query::Rule(_)
-        | Query::Bus(_)
-        | Query::Reaction(_)
-        | Query::Contract(_)
-        | Query::Context(_)
-        | Query::Lock(_)
-        | Query::Semaphore(_)
-        | Query::Barrier(_)
-        | Query::Task(_)
-        | Query::Join(_)
-        | Query::Pipeline(_)
-        | Query::Checkpoint(_)
-        | Query::Artifact(_)
-        | Query::Secret(_)
-        | Query::Handoff(_) => Verb::Read,
-        Query::Workspace(query) => match query {
-            // Another workspace comes into being, with all that is in this one.
-            workspace::Query::Fork { .. } => Verb::Administer,
-            workspace::Query::Get
-            | workspace::Query::List { .. }
-            | workspace::Query::Diff(_)
-            | workspace::Query::Search(_)
-            | workspace::Query::Why { .. } => Verb::Read,
-        },
-        Query::At(_, query) => of_query(query),
-    }
+    query.operation().map_or(Verb::Administer, |operation| operation.needs)
 }
 
 /// Whether a call tells of other workspaces, or makes one.

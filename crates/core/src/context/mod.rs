@@ -37,6 +37,7 @@
 //! meaning. What is relevant is known from facts that are there.
 
 mod gathering;
+pub(crate) mod operations;
 #[cfg(test)]
 mod tests;
 mod writing;

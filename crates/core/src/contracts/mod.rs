@@ -23,6 +23,7 @@
 
 mod checking;
 mod gathering;
+pub(crate) mod operations;
 #[cfg(test)]
 mod tests;
 

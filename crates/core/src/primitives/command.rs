@@ -195,51 +195,18 @@ impl Command {
     /// Whether it has a token of its own, which is looked at anyhow.
     pub fn brings_token(&self) -> bool {
         match self {
-            Self::Agent(command) => {
-                matches!(command, agent::Command::Heartbeat { .. } | agent::Command::Leave { .. })
-            }
-            Self::Lock(command) => {
-                matches!(command, lock::Command::Renew { .. } | lock::Command::Release { .. })
-            }
-            Self::Semaphore(command) => matches!(
-                command,
-                semaphore::Command::Renew { .. } | semaphore::Command::Release { .. }
-            ),
-            Self::Task(command) => matches!(
-                command,
-                task::Command::Heartbeat(_)
-                    | task::Command::Progress(_)
-                    | task::Command::Update(_)
-                    | task::Command::Release(_)
-                    | task::Command::Complete(_)
-                    | task::Command::Fail(_)
-            ),
+            // These may be given without.
             Self::Checkpoint(
                 checkpoint::Command::Save(checkpoint::Save { token, .. })
                 | checkpoint::Command::Restore { token, .. }
                 | checkpoint::Command::Fork { token, .. },
             ) => token.is_some(),
-            Self::Handoff(command) => matches!(
-                command,
+            Self::Handoff(
                 handoff::Command::Offer(offer)
-                    | handoff::Command::Execute(offer)
-                    | handoff::Command::Validate(offer) if offer.token.is_some()
-            ),
-            Self::State(_)
-            | Self::Namespace(_)
-            | Self::Message(_)
-            | Self::Topic(_)
-            | Self::Stream(_)
-            | Self::Rule(_)
-            | Self::Bus(_)
-            | Self::Reaction(_)
-            | Self::Barrier(_)
-            | Self::Join(_)
-            | Self::Pipeline(_)
-            | Self::Checkpoint(_)
-            | Self::Artifact(_)
-            | Self::Secret(_)
-            | Self::Workspace(_) => false,
+                | handoff::Command::Execute(offer)
+                | handoff::Command::Validate(offer),
+            ) => offer.token.is_some(),
+            command => command.operation().is_some_and(|operation| operation.names_token),
         }
     }
 }
@@ -248,28 +215,9 @@ impl Query {
     /// Whether answering needs more than the present: whoever must not wait asks elsewhere.
     pub fn is_about_the_past(&self) -> bool {
         match self {
-            Self::State(query) => query.is_about_the_past(),
-            Self::Task(query) => query.is_about_the_past(),
-            Self::Bus(_) | Self::At(..) => true,
-            Self::Workspace(query) => query.is_about_the_past(),
-            Self::Namespace(_)
-            | Self::Agent(_)
-            | Self::Message(_)
-            | Self::Topic(_)
-            | Self::Stream(_)
-            | Self::Rule(_)
-            | Self::Reaction(_)
-            | Self::Contract(_)
-            | Self::Context(_)
-            | Self::Lock(_)
-            | Self::Semaphore(_)
-            | Self::Barrier(_)
-            | Self::Join(_)
-            | Self::Pipeline(_)
-            | Self::Checkpoint(_)
-            | Self::Artifact(_)
-            | Self::Secret(_)
-            | Self::Handoff(_) => false,
+            Self::At(..) => true,
+            Self::State(query) if query.names_revision() => true,
+            query => query.operation().is_some_and(|operation| operation.is_about_the_past),
         }
     }
 

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `mod.rs` | the story, a drawing of the states, numbered invariants, what is absent |
 //! | `vocabulary.rs` | `Command`, `Query`, `Reply`, `Event`, `Rejection`, as on the wire |
+//! | `operations.rs` | what can be called from outside: one row per operation |
 //! | `decide.rs` | the rules, one function per command |
 //! | `table.rs` | the facts: `evolve`, `undo`, queries, next deadline, `check` |
 //! | `tests.rs` | scenarios as tables of steps |

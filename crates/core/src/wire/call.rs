@@ -26,6 +26,24 @@ pub enum Call {
     Ping,
 }
 
+impl Call {
+    /// What it is called. What has no row in the table came from nobody outside.
+    pub fn name(&self) -> &'static str {
+        let operation = match self {
+            Self::Command(command) | Self::Transaction(Wish::Command(command)) => {
+                command.operation()
+            }
+            Self::Transaction(Wish::Fenced { command, .. }) => command.operation(),
+            Self::Query(query) => query.operation(),
+            Self::Transaction(Wish::Transaction { .. }) => return "transaction",
+            Self::Watch(_) => return "watch",
+            Self::Unwatch { .. } => return "unwatch",
+            Self::Ping => return "ping",
+        };
+        operation.map_or("internal", |operation| operation.name)
+    }
+}
+
 /// Which events.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

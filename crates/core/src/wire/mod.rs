@@ -1,8 +1,8 @@
 //! The vocabulary as programs write it down: `{"command": "state.set", "namespace": …}`.
 //!
 //! One flat object names what is wanted and brings its fields. The commands' own types are read
-//! from it: this module knows their names, not their fields, so that every door says the same and
-//! a new primitive adds lines to one table.
+//! from it: this module knows their names, not their fields, so that every door says the same. What
+//! else is known of an operation is declared beside its primitive, as one row of [`OPERATIONS`].
 //!
 //! ```text
 //!   {"id": 7, "workspace": "w", "agent": "ada", "command": "state.set", "key": "plan", …}
@@ -31,6 +31,7 @@ mod frame;
 pub mod notice;
 mod operations;
 mod problem;
+mod spoken;
 #[cfg(test)]
 mod tests;
 mod usual;
@@ -42,7 +43,9 @@ pub use fault::Fault;
 pub use fields::Fields;
 pub(crate) use frame::command_of;
 pub use frame::{Frame, elements};
-pub use operations::{Effect, OPERATIONS, Operation, Spoken, operation, reply};
+pub use operations::{Effect, GivesBack, Method, OPERATIONS, Operation, Rest, operation};
 pub use problem::Problem;
+pub use spoken::{Spoken, reply};
 
 pub(crate) use answer::own_fields;
+pub(crate) use operations::{Wanted, operations};

@@ -1,11 +1,30 @@
-//! Everything that can be asked for by name.
+//! Everything that can be asked for by name: one row per operation, which is all that is declared
+//! about it.
+//!
+//! ```text
+//!   primitives/lock/operations.rs ─┐                 ┌─▶ wire: a command by its name
+//!   primitives/task/operations.rs ─┼─▶ OPERATIONS ───┼─▶ access: what a call needs
+//!   …                             ─┘                 ├─▶ server: one route for each row
+//!                                                    ├─▶ client: what gives a late grant back
+//!                                                    └─▶ spec: openapi.json, operations.json
+//! ```
+//!
+//! Invariants, checked by the tests:
+//!
+//! 1. A name occurs once, and so does a method with its path.
+//! 2. The example of a row can be read, as what the row names.
+//! 3. What a row says about waiting, tokens and the past is what the command itself says.
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+#[cfg(test)]
+mod tests;
 
-use super::answer::own_fields;
+use crate::access::Verb;
 use crate::command::{Command, Query};
-use crate::reply::Reply;
+use crate::{
+    agent, artifact, barrier, checkpoint, context, contracts, handoff, join, lock, message,
+    namespace, pipeline, reaction, rule, secret, semaphore, state, stream, task, topic, user_event,
+    workspace,
+};
 
 /// Whether an operation changes something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +35,53 @@ pub enum Effect {
     Asks,
 }
 
-/// An operation, by name.
+/// The method of an operation's route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "HTTP's own names")]
+pub enum Method {
+    Get,
+    Put,
+    Post,
+    Patch,
+    Delete,
+}
+
+impl Method {
+    /// As in a request.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Put => "PUT",
+            Self::Post => "POST",
+            Self::Patch => "PATCH",
+            Self::Delete => "DELETE",
+        }
+    }
+}
+
+/// Where the fields come from that are not in the path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rest {
+    /// The query.
+    Query,
+    /// The members of the body, which may be left out if none is needed.
+    Body,
+    /// The body is this field as a whole; the others are in the query.
+    Whole(&'static str),
+    /// The body is a patch in one of several forms.
+    Patch,
+}
+
+/// How to give back what a call was granted after its caller has gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GivesBack {
+    /// By which operation.
+    pub operation: &'static str,
+    /// Its fields: each a JSON pointer into the result of the call, or a text as it is.
+    pub fields: &'static [(&'static str, &'static str)],
+}
+
+/// An operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about a name")]
 pub struct Operation {
@@ -26,197 +91,111 @@ pub struct Operation {
     pub effect: Effect,
     /// Which of the primitive's replies it is answered with.
     pub reply: &'static str,
+    /// The method of its route.
+    pub method: Method,
+    /// The path of its route below that of the workspace. A field in it that begins with `*` takes
+    /// the rest of the path.
+    pub path: &'static str,
+    /// Where the other fields of a request come from.
+    pub rest: Rest,
+    /// What its caller must be permitted.
+    pub needs: Verb,
+    /// The field that says for how long it may wait, if it can.
+    pub waits: Option<&'static str>,
     /// Whether `agent` is a field of its own, besides saying who acts.
     pub names_agent: bool,
     /// Whether that field narrows a list, and need not be given.
     pub narrows_by_agent: bool,
+    /// Whether the agent in the path acts, unless a header names another.
+    pub acts_as_agent: bool,
     /// Whether `token` is a field of its own. Elsewhere it is what the caller acts under, and
     /// whoever has a stale one is refused.
     pub names_token: bool,
     /// Whether it is about the past by itself. Every other question may be asked about a moment of
     /// it, with the field `at`.
     pub is_about_the_past: bool,
-}
-
-const fn named(name: &'static str, effect: Effect, reply: &'static str) -> Operation {
-    Operation {
-        name,
-        effect,
-        reply,
-        names_agent: false,
-        narrows_by_agent: false,
-        names_token: false,
-        is_about_the_past: false,
-    }
-}
-
-const fn changes(name: &'static str, reply: &'static str) -> Operation {
-    named(name, Effect::Changes, reply)
-}
-
-const fn asks(name: &'static str, reply: &'static str) -> Operation {
-    named(name, Effect::Asks, reply)
-}
-
-const fn of_agent(operation: Operation) -> Operation {
-    Operation { names_agent: true, ..operation }
-}
-
-const fn narrowed_by_agent(operation: Operation) -> Operation {
-    Operation { names_agent: true, narrows_by_agent: true, ..operation }
-}
-
-const fn with_token(operation: Operation) -> Operation {
-    Operation { names_token: true, ..operation }
-}
-
-const fn recalls(name: &'static str, reply: &'static str) -> Operation {
-    Operation { is_about_the_past: true, ..asks(name, reply) }
-}
-
-/// Every operation. What is not here cannot be asked for from outside.
-pub const OPERATIONS: &[Operation] = &[
-    changes("state.set", "entry"),
-    changes("state.patch", "entry"),
-    changes("state.delete", "entry"),
-    changes("state.transfer", "moved"),
-    asks("state.get", "entry"),
-    asks("state.list", "entries"),
-    recalls("state.history", "changes"),
-    asks("state.snapshot", "entries"),
-    recalls("state.diff", "changes"),
-    changes("namespace.create", "namespace"),
-    changes("namespace.configure", "namespace"),
-    changes("namespace.delete", "namespace"),
-    asks("namespace.list", "namespaces"),
-    asks("namespace.get", "namespace"),
-    of_agent(changes("agent.register", "agent")),
-    with_token(of_agent(changes("agent.heartbeat", "agent"))),
-    with_token(of_agent(changes("agent.leave", "agent"))),
-    of_agent(asks("agent.get", "agent")),
-    asks("agent.list", "agents"),
-    changes("message.send", "message"),
-    changes("message.request", "replied"),
-    changes("message.reply", "message"),
-    asks("message.get", "message"),
-    of_agent(changes("inbox.receive", "received")),
-    of_agent(changes("inbox.ack", "acked")),
-    changes("inbox.requeue", "message"),
-    of_agent(asks("inbox.list", "messages")),
-    changes("handler.register", "handler"),
-    changes("handler.remove", "handler"),
-    asks("handler.list", "handlers"),
-    changes("topic.publish", "published"),
-    asks("topic.get", "topic"),
-    asks("topic.list", "topics"),
-    changes("stream.create", "stream"),
-    changes("stream.send", "sent"),
-    changes("stream.receive", "frames"),
-    changes("stream.close", "stream"),
-    changes("stream.delete", "stream"),
-    asks("stream.get", "stream"),
-    asks("stream.list", "streams"),
-    changes("rule.add", "rule"),
-    changes("rule.remove", "rule"),
-    asks("rule.list", "rules"),
-    changes("event.emit", "emitted"),
-    recalls("event.history", "events"),
-    changes("reaction.add", "reaction"),
-    changes("reaction.remove", "reaction"),
-    changes("reaction.enable", "reaction"),
-    changes("reaction.disable", "reaction"),
-    asks("reaction.get", "reaction"),
-    asks("reaction.list", "reactions"),
-    asks("contract.show", "contracts"),
-    asks("contract.check", "problems"),
-    of_agent(asks("context.build", "context")),
-    changes("lock.acquire", "hold"),
-    with_token(changes("lock.renew", "hold")),
-    with_token(changes("lock.release", "lock")),
-    asks("lock.get", "lock"),
-    asks("lock.list", "locks"),
-    changes("semaphore.acquire", "permit"),
-    with_token(changes("semaphore.renew", "permit")),
-    with_token(changes("semaphore.release", "semaphore")),
-    asks("semaphore.get", "semaphore"),
-    asks("semaphore.list", "semaphores"),
-    changes("task.create", "task"),
-    changes("task.claim", "claimed"),
-    with_token(changes("task.heartbeat", "task")),
-    with_token(changes("task.progress", "task")),
-    with_token(changes("task.update", "task")),
-    with_token(changes("task.release", "task")),
-    with_token(changes("task.complete", "completed")),
-    with_token(changes("task.fail", "task")),
-    changes("task.cancel", "task"),
-    changes("task.review", "task"),
-    asks("task.get", "task"),
-    narrowed_by_agent(asks("task.list", "tasks")),
-    asks("task.stats", "stats"),
-    asks("task.why", "why"),
-    recalls("task.history", "history"),
-    changes("barrier.arrive", "arrival"),
-    changes("barrier.reset", "barrier"),
-    asks("barrier.get", "barrier"),
-    changes("join.create", "join"),
-    changes("join.wait", "settled"),
-    asks("join.get", "join"),
-    changes("pipeline.create", "pipeline"),
-    changes("pipeline.start_stage", "stage"),
-    changes("pipeline.complete_stage", "moved"),
-    changes("pipeline.fail_stage", "stage"),
-    changes("pipeline.retry_stage", "stage"),
-    changes("pipeline.skip_stage", "moved"),
-    changes("pipeline.abort", "pipeline"),
-    changes("pipeline.delete", "pipeline"),
-    asks("pipeline.get", "pipeline"),
-    asks("pipeline.output", "output"),
-    asks("pipeline.list", "pipelines"),
-    with_token(changes("checkpoint.save", "checkpoint")),
-    with_token(changes("checkpoint.restore", "restored")),
-    with_token(changes("checkpoint.fork", "checkpoint")),
-    changes("checkpoint.label", "checkpoint"),
-    changes("checkpoint.prune", "pruned"),
-    changes("checkpoint.retain", "rules"),
-    asks("checkpoint.latest", "latest"),
-    asks("checkpoint.get", "checkpoint"),
-    asks("checkpoint.list", "checkpoints"),
-    asks("checkpoint.retention", "rules"),
-    changes("artifact.delete", "artifact"),
-    asks("artifact.get", "artifact"),
-    asks("artifact.list", "artifacts"),
-    changes("secret.delete", "secret"),
-    asks("secret.get", "secret"),
-    asks("secret.list", "secrets"),
-    with_token(changes("handoff.offer", "handoff")),
-    with_token(changes("handoff.execute", "handoff")),
-    with_token(changes("handoff.validate", "verdict")),
-    changes("handoff.receive", "received"),
-    changes("handoff.accept", "accepted"),
-    changes("handoff.reject", "handoff"),
-    changes("handoff.complete", "handoff"),
-    changes("handoff.cancel", "handoff"),
-    changes("handoff.approve", "handoff"),
-    asks("handoff.get", "handoff"),
-    asks("handoff.list", "handoffs"),
-    asks("handoff.history", "handoffs"),
-    asks("handoff.export", "context"),
-    asks("handoff.stats", "stats"),
-    changes("workspace.configure", "workspace"),
-    asks("workspace.get", "workspace"),
-    recalls("workspace.list", "workspaces"),
-    recalls("workspace.fork", "forked"),
-    recalls("workspace.diff", "differences"),
-    recalls("workspace.search", "found"),
-    recalls("workspace.why", "why"),
-];
-
-/// The operation of that name.
-pub fn operation(name: &str) -> Option<&'static Operation> {
-    OPERATIONS.iter().find(|operation| operation.name == name)
+    /// Whether it is about one entry, whose version is its `ETag`.
+    pub has_version: bool,
+    /// Another name for a field in the query: that name, and the field.
+    pub alias: Option<(&'static str, &'static str)>,
+    /// What gives back what it grants.
+    pub gives_back: Option<GivesBack>,
+    /// What it does, in a few words.
+    pub summary: &'static str,
+    /// An example of its fields, as JSON.
+    pub example: &'static str,
 }
 
 impl Operation {
+    /// An operation without any of the facts that few have.
+    pub(crate) const fn new(
+        (name, effect, reply): (&'static str, Effect, &'static str),
+        (method, path, rest): (Method, &'static str, Rest),
+        needs: Verb,
+        (summary, example): (&'static str, &'static str),
+    ) -> Self {
+        Self {
+            name,
+            effect,
+            reply,
+            method,
+            path,
+            rest,
+            needs,
+            waits: None,
+            names_agent: false,
+            narrows_by_agent: false,
+            acts_as_agent: false,
+            names_token: false,
+            is_about_the_past: false,
+            has_version: false,
+            alias: None,
+            gives_back: None,
+            summary,
+            example,
+        }
+    }
+
+    pub(crate) const fn waits(self, field: &'static str) -> Self {
+        Self { waits: Some(field), ..self }
+    }
+
+    pub(crate) const fn names_agent(self) -> Self {
+        Self { names_agent: true, ..self }
+    }
+
+    pub(crate) const fn narrows_by_agent(self) -> Self {
+        Self { names_agent: true, narrows_by_agent: true, ..self }
+    }
+
+    pub(crate) const fn acts_as_agent(self) -> Self {
+        Self { acts_as_agent: true, ..self }
+    }
+
+    pub(crate) const fn names_token(self) -> Self {
+        Self { names_token: true, ..self }
+    }
+
+    pub(crate) const fn is_about_the_past(self) -> Self {
+        Self { is_about_the_past: true, ..self }
+    }
+
+    pub(crate) const fn has_version(self) -> Self {
+        Self { has_version: true, ..self }
+    }
+
+    pub(crate) const fn alias(self, name: &'static str, field: &'static str) -> Self {
+        Self { alias: Some((name, field)), ..self }
+    }
+
+    pub(crate) const fn gives_back(
+        self,
+        operation: &'static str,
+        fields: &'static [(&'static str, &'static str)],
+    ) -> Self {
+        Self { gives_back: Some(GivesBack { operation, fields }), ..self }
+    }
+
     /// The primitive, and what is done. What belongs to another primitive goes by its whole name
     /// there.
     pub fn parts(&self) -> (&'static str, &'static str) {
@@ -229,69 +208,193 @@ impl Operation {
     }
 }
 
-/// A command or a query as it is written down, for those who send one.
-pub struct Spoken {
-    /// Its name.
-    pub name: String,
-    /// Its fields as a JSON object.
-    pub fields: Vec<u8>,
+/// A command or a query of one primitive.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Wanted<C, Q> {
+    /// A change.
+    Command(C),
+    /// A question.
+    Query(Q),
 }
 
-impl Spoken {
-    fn of(operation: &impl Serialize) -> Self {
-        let text = serde_json::to_vec(operation).expect("commands can be encoded");
-        let mut name = Vec::new();
-        let fields = own_fields(&text, &mut name);
-        // What has a dot in it is a whole name.
-        let name = match name[..] {
-            [_, whole] if whole.contains('.') => whole.to_owned(),
-            _ => name.join("."),
-        };
-        Self { name, fields: fields.to_vec() }
-    }
+/// Declares the operations of a primitive, one row each:
+///
+/// ```text
+///   Command::Variant = "name" -> "reply", Method "path" Rest, Verb, facts that few have:
+///       "Summary", {"an": "example of its fields"};
+/// ```
+///
+/// A variant without a row is sent by the engine or a policy, and by nobody else.
+macro_rules! operations {
+    (@effect Command) => { $crate::wire::Effect::Changes };
+    (@effect Query) => { $crate::wire::Effect::Asks };
+    ($(
+        $kind:ident::$variant:ident = $name:literal -> $reply:literal,
+        $method:ident $path:literal $rest:ident $(($field:literal))?,
+        $needs:ident $(, $fact:ident $(($($value:tt)*))?)*:
+        $summary:literal, $example:tt;
+    )*) => {
+        /// In the order of the documentation.
+        pub(crate) static OPERATIONS: &[$crate::wire::Operation] = &[$(
+            $crate::wire::Operation::new(
+                ($name, $crate::wire::operations!(@effect $kind), $reply),
+                ($crate::wire::Method::$method, $path, $crate::wire::Rest::$rest $(($field))?),
+                $crate::access::Verb::$needs,
+                ($summary, stringify!($example)),
+            )$(.$fact($($($value)*)?))*
+        ),*];
 
-    /// Writes it as one flat object, after whatever fields of an envelope are in it already.
-    pub fn write(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(b"\"command\":\"");
-        out.extend_from_slice(self.name.as_bytes());
-        out.push(b'"');
-        if self.fields.len() > 2 {
-            out.push(b',');
-            out.extend_from_slice(&self.fields[1..self.fields.len() - 1]);
+        /// Which of them it is, if it is one.
+        pub(crate) fn operation(
+            wanted: $crate::wire::Wanted<&Command, &Query>,
+        ) -> Option<&'static $crate::wire::Operation> {
+            enum Row { $($variant),* }
+            $(if let $crate::wire::Wanted::$kind($kind::$variant { .. }) = wanted {
+                return Some(&OPERATIONS[Row::$variant as usize]);
+            })*
+            None
+        }
+    };
+}
+pub(crate) use operations;
+
+/// The operations of each primitive, in the order of the documentation.
+const TABLES: [&[Operation]; 22] = [
+    state::operations::OPERATIONS,
+    namespace::operations::OPERATIONS,
+    agent::operations::OPERATIONS,
+    message::operations::OPERATIONS,
+    topic::operations::OPERATIONS,
+    stream::operations::OPERATIONS,
+    rule::operations::OPERATIONS,
+    user_event::operations::OPERATIONS,
+    reaction::operations::OPERATIONS,
+    contracts::operations::OPERATIONS,
+    context::operations::OPERATIONS,
+    lock::operations::OPERATIONS,
+    semaphore::operations::OPERATIONS,
+    task::operations::OPERATIONS,
+    barrier::operations::OPERATIONS,
+    join::operations::OPERATIONS,
+    pipeline::operations::OPERATIONS,
+    checkpoint::operations::OPERATIONS,
+    artifact::operations::OPERATIONS,
+    secret::operations::OPERATIONS,
+    handoff::operations::OPERATIONS,
+    workspace::operations::OPERATIONS,
+];
+
+const COUNT: usize = {
+    let (mut count, mut table) = (0, 0);
+    while table < TABLES.len() {
+        count += TABLES[table].len();
+        table += 1;
+    }
+    count
+};
+
+/// Every operation. What is not here cannot be asked for from outside.
+pub static OPERATIONS: [&Operation; COUNT] = {
+    let mut all = [&TABLES[0][0]; COUNT];
+    let (mut count, mut table) = (0, 0);
+    while table < TABLES.len() {
+        let mut row = 0;
+        while row < TABLES[table].len() {
+            all[count] = &TABLES[table][row];
+            (count, row) = (count + 1, row + 1);
+        }
+        table += 1;
+    }
+    all
+};
+
+/// The same by name.
+static BY_NAME: [&Operation; COUNT] = {
+    let mut sorted = OPERATIONS;
+    let mut end = 1;
+    while end < COUNT {
+        let mut place = end;
+        while place > 0 && comes_before(sorted[place].name, sorted[place - 1].name) {
+            sorted.swap(place, place - 1);
+            place -= 1;
+        }
+        end += 1;
+    }
+    sorted
+};
+
+const fn comes_before(this: &str, other: &str) -> bool {
+    let (this, other) = (this.as_bytes(), other.as_bytes());
+    let mut place = 0;
+    while place < this.len() && place < other.len() && this[place] == other[place] {
+        place += 1;
+    }
+    place < other.len() && (place == this.len() || this[place] < other[place])
+}
+
+/// The operation of that name.
+pub fn operation(name: &str) -> Option<&'static Operation> {
+    let place = BY_NAME.binary_search_by(|operation| operation.name.cmp(name)).ok()?;
+    Some(BY_NAME[place])
+}
+
+impl Command {
+    /// Its row; none if only the engine or a policy sends it.
+    pub fn operation(&self) -> Option<&'static Operation> {
+        use Wanted::Command as Wants;
+        match self {
+            Self::State(command) => state::operations::operation(Wants(command)),
+            Self::Namespace(command) => namespace::operations::operation(Wants(command)),
+            Self::Agent(command) => agent::operations::operation(Wants(command)),
+            Self::Message(command) => message::operations::operation(Wants(command)),
+            Self::Topic(command) => topic::operations::operation(Wants(command)),
+            Self::Stream(command) => stream::operations::operation(Wants(command)),
+            Self::Rule(command) => rule::operations::operation(Wants(command)),
+            Self::Bus(command) => user_event::operations::operation(Wants(command)),
+            Self::Reaction(command) => reaction::operations::operation(Wants(command)),
+            Self::Lock(command) => lock::operations::operation(Wants(command)),
+            Self::Semaphore(command) => semaphore::operations::operation(Wants(command)),
+            Self::Barrier(command) => barrier::operations::operation(Wants(command)),
+            Self::Task(command) => task::operations::operation(Wants(command)),
+            Self::Join(command) => join::operations::operation(Wants(command)),
+            Self::Pipeline(command) => pipeline::operations::operation(Wants(command)),
+            Self::Checkpoint(command) => checkpoint::operations::operation(Wants(command)),
+            Self::Artifact(command) => artifact::operations::operation(Wants(command)),
+            Self::Secret(command) => secret::operations::operation(Wants(command)),
+            Self::Handoff(command) => handoff::operations::operation(Wants(command)),
+            Self::Workspace(command) => workspace::operations::operation(Wants(command)),
         }
     }
 }
 
-impl From<&Command> for Spoken {
-    fn from(command: &Command) -> Self {
-        Self::of(command)
+impl Query {
+    /// Its row, whichever moment it is about.
+    pub fn operation(&self) -> Option<&'static Operation> {
+        use Wanted::Query as Asks;
+        match self {
+            Self::State(query) => state::operations::operation(Asks(query)),
+            Self::Namespace(query) => namespace::operations::operation(Asks(query)),
+            Self::Agent(query) => agent::operations::operation(Asks(query)),
+            Self::Message(query) => message::operations::operation(Asks(query)),
+            Self::Topic(query) => topic::operations::operation(Asks(query)),
+            Self::Stream(query) => stream::operations::operation(Asks(query)),
+            Self::Rule(query) => rule::operations::operation(Asks(query)),
+            Self::Bus(query) => user_event::operations::operation(Asks(query)),
+            Self::Reaction(query) => reaction::operations::operation(Asks(query)),
+            Self::Contract(query) => contracts::operations::operation(Asks(query)),
+            Self::Context(query) => context::operations::operation(Asks(query)),
+            Self::Lock(query) => lock::operations::operation(Asks(query)),
+            Self::Semaphore(query) => semaphore::operations::operation(Asks(query)),
+            Self::Barrier(query) => barrier::operations::operation(Asks(query)),
+            Self::Task(query) => task::operations::operation(Asks(query)),
+            Self::Join(query) => join::operations::operation(Asks(query)),
+            Self::Pipeline(query) => pipeline::operations::operation(Asks(query)),
+            Self::Checkpoint(query) => checkpoint::operations::operation(Asks(query)),
+            Self::Artifact(query) => artifact::operations::operation(Asks(query)),
+            Self::Secret(query) => secret::operations::operation(Asks(query)),
+            Self::Handoff(query) => handoff::operations::operation(Asks(query)),
+            Self::Workspace(query) => workspace::operations::operation(Asks(query)),
+            Self::At(_, query) => query.operation(),
+        }
     }
-}
-
-impl From<&Query> for Spoken {
-    fn from(query: &Query) -> Self {
-        let Query::At(at, query) = query else { return Self::of(query) };
-        let Self { name, mut fields } = Self::of(query);
-        fields.pop();
-        fields.extend_from_slice(if fields.len() > 1 { b",\"at\":" } else { b"\"at\":" });
-        serde_json::to_writer(&mut fields, at).expect("moments can be encoded");
-        fields.push(b'}');
-        Self { name, fields }
-    }
-}
-
-/// Reads the bare result of an operation, for those who sent it.
-pub fn reply(name: &str, result: &[u8]) -> Result<Reply, serde_json::Error> {
-    let unknown = || serde::de::Error::custom(format!("there is no operation `{name}`"));
-    let operation = operation(name).ok_or_else(unknown)?;
-    let primitive = operation.parts().0;
-    if result == b"{}" {
-        return tagged(&[b"{\"", primitive.as_bytes(), b"\":\"done\"}"]);
-    }
-    let (primitive, tag) = (primitive.as_bytes(), operation.reply.as_bytes());
-    tagged(&[b"{\"", primitive, b"\":{\"", tag, b"\":", result, b"}}"])
-}
-
-fn tagged<T: DeserializeOwned>(parts: &[&[u8]]) -> Result<T, serde_json::Error> {
-    serde_json::from_slice(&parts.concat())
 }

@@ -27,8 +27,8 @@ use std::time::Duration;
 use axum::http::{HeaderMap, Request, header};
 use baton::clock::{Clock, SystemClock};
 use baton_core::access::{CLOSED, Deed, Denied, Grant, Verb, is_closed};
-use baton_core::wire::{Call, Problem, Spoken};
-use baton_core::{AgentId, Command, Timestamp, Wish, WorkspaceName};
+use baton_core::wire::{Call, Problem};
+use baton_core::{AgentId, Timestamp, WorkspaceName};
 use baton_handle::Caller;
 use sha2::{Digest, Sha256};
 
@@ -300,7 +300,7 @@ impl Authority {
         let judged = self.judge(workspace, is_closed(workspace, call), |grant| {
             grant.permits(workspace, agent, call)
         });
-        self.kept(judged, Some((workspace, agent)), || operation_of(call))?;
+        self.kept(judged, Some((workspace, agent)), || call.name().to_owned())?;
         if !self.is_metered() {
             return Ok(());
         }
@@ -423,20 +423,6 @@ impl Authority {
             Some(known) => known.ended.raised().await,
             None => std::future::pending().await,
         }
-    }
-}
-
-/// The name of an operation. It is asked for when something is refused, and at no other time.
-fn operation_of(call: &Call) -> String {
-    let of_command = |command: &Command| Spoken::from(command).name;
-    match call {
-        Call::Command(command) | Call::Transaction(Wish::Command(command)) => of_command(command),
-        Call::Transaction(Wish::Fenced { command, .. }) => of_command(command),
-        Call::Transaction(Wish::Transaction { .. }) => "transaction".to_owned(),
-        Call::Query(query) => Spoken::from(query).name,
-        Call::Watch(_) => "watch".to_owned(),
-        Call::Unwatch { .. } => "unwatch".to_owned(),
-        Call::Ping => "ping".to_owned(),
     }
 }
 

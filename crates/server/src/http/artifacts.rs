@@ -47,18 +47,8 @@ const PIECES_WAITING: usize = 16;
 
 pub(super) fn routes() -> Router<Arc<Shared>> {
     Router::new()
-        .route(
-            "/v1/{workspace}/artifacts",
-            put(upload).get(async |visit: Visit| visit.ask("artifact.list").await),
-        )
-        .route(
-            "/v1/{workspace}/artifacts/{artifact}",
-            get(download).delete(async |visit: Visit| visit.send("artifact.delete").await),
-        )
-        .route(
-            "/v1/{workspace}/artifacts/{artifact}/about",
-            get(async |visit: Visit| visit.ask("artifact.get").await),
-        )
+        .route("/v1/{workspace}/artifacts", put(upload))
+        .route("/v1/{workspace}/artifacts/{artifact}", get(download))
 }
 
 /// What the query says of an upload.

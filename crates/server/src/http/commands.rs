@@ -30,13 +30,13 @@ async fn commands(visit: Visit) -> Result<Response<Body>, Refused> {
         return many(&visit, text).await;
     }
     let (caller, call) = read(&visit, text)?;
-    Ok(told(&visit.carry_out(&caller, "", call).await?))
+    Ok(told(&visit.carry_out(&caller, call).await?))
 }
 
 async fn transaction(visit: Visit) -> Result<Response<Body>, Refused> {
     no_parameters(&visit, "give it in `require` of the transaction")?;
     let (caller, frame) = envelope(&visit, visit.text()?)?;
-    Ok(told(&visit.carry_out(&caller, "transaction", frame.transaction()?).await?))
+    Ok(told(&visit.carry_out(&caller, frame.transaction()?).await?))
 }
 
 /// Refuses what is not looked at here. Whoever believes to act under a token must not be left in

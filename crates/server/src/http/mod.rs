@@ -1,47 +1,28 @@
-//! HTTP: one file per kind of thing that can be asked for.
+//! HTTP: a route for every operation, and what is no operation.
 //!
 //! | file             | serves                                                         |
 //! |------------------|----------------------------------------------------------------|
 //! | `commands`       | commands by name, one or many, and transactions                |
-//! | `state` …        | the same in HTTP's own manner: a path for every thing          |
+//! | `operations`     | the same in HTTP's own manner: a path for every thing          |
 //! | `artifacts` …    | bytes that come and go as they are                             |
 //! | `plainly`        | one plain entry, past all of the others                        |
 //! | `watch`          | events as they happen, as Server-Sent Events                   |
 //! | `about`          | health, readiness, metrics, the description for programs       |
 //!
-//! A handler names the operation and says where its fields come from; [`visit`] does the rest.
+//! The table of operations says which method and path each has, and where its fields come from.
 
 mod about;
-mod agents;
 mod artifacts;
 mod backups;
-mod barriers;
-mod checkpoints;
 mod commands;
-mod context;
-mod contracts;
-mod events;
-mod handoffs;
-mod joins;
-mod locks;
-mod messages;
-mod namespaces;
+mod operations;
 mod parcels;
-mod pipelines;
 mod plainly;
 mod range;
-mod reactions;
-mod rules;
 mod secrets;
-mod semaphores;
-mod state;
-mod streams;
-mod tasks;
 mod tokens;
-mod topics;
 mod visit;
 mod watch;
-mod workspace;
 
 use std::sync::Arc;
 
@@ -67,29 +48,10 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
     Router::new()
         .merge(about::routes())
         .merge(commands::routes())
-        .merge(workspace::routes())
-        .merge(state::routes())
-        .merge(namespaces::routes())
-        .merge(agents::routes())
-        .merge(messages::routes())
-        .merge(topics::routes())
-        .merge(streams::routes())
-        .merge(rules::routes())
-        .merge(events::routes())
-        .merge(reactions::routes())
-        .merge(contracts::routes())
-        .merge(context::routes())
-        .merge(locks::routes())
-        .merge(semaphores::routes())
-        .merge(barriers::routes())
-        .merge(joins::routes())
-        .merge(checkpoints::routes())
+        .merge(operations::routes())
         .merge(artifacts::routes())
         .merge(secrets::routes())
         .merge(parcels::routes())
-        .merge(tasks::routes())
-        .merge(handoffs::routes())
-        .merge(pipelines::routes())
         .merge(tokens::routes())
         .merge(backups::routes())
         .merge(watch::routes())

@@ -7,7 +7,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, Response, StatusCode, header};
-use axum::routing::{get, post, put};
+use axum::routing::{post, put};
 use baton_core::access::Deed;
 use baton_core::{ContentName, SecretId, limits};
 use baton_handle::{Caller, ContentCarrier, SecretWishes};
@@ -20,15 +20,7 @@ use crate::shared::Shared;
 
 pub(super) fn routes() -> Router<Arc<Shared>> {
     Router::new()
-        .route(
-            "/v1/{workspace}/secrets",
-            put(hide).get(async |visit: Visit| visit.ask("secret.list").await),
-        )
-        .route(
-            "/v1/{workspace}/secrets/{secret}",
-            get(async |visit: Visit| visit.ask("secret.get").await)
-                .delete(async |visit: Visit| visit.send("secret.delete").await),
-        )
+        .route("/v1/{workspace}/secrets", put(hide))
         .route("/v1/{workspace}/secrets/{secret}/reveal", post(reveal))
 }
 

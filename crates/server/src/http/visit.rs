@@ -9,7 +9,7 @@ use axum::extract::{FromRequest, Path, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, header};
 use axum::response::IntoResponse;
-use baton_core::wire::{Call, Effect, Fault, Fields, operation, write_reply};
+use baton_core::wire::{Call, Effect, Fault, Fields, Operation, write_reply};
 use baton_core::{
     AgentId, Answer, IdempotencyKey, Json, Reply, Traceparent, Wish, WorkspaceName, state,
 };
@@ -328,20 +328,17 @@ impl Visit {
 
     /// Carries out an operation with these fields, and with the token of the header, if one is
     /// given and something is to be changed.
-    pub(super) async fn perform(&self, name: &str, fields: Fields<'_>) -> Result<Told, Refused> {
-        let operation = operation(name).expect("routes name operations that there are");
-        let mut fields = fields;
+    pub(super) async fn perform(
+        &self,
+        operation: &Operation,
+        mut fields: Fields<'_>,
+    ) -> Result<Told, Refused> {
         if operation.effect == Effect::Changes
             && let Some(token) = header_text(&self.headers, &TOKEN)?
         {
             fields.text("token", token);
         }
-        self.carry_out(&self.caller, name, fields.operation(operation)?).await.map(Told)
-    }
-
-    /// The same, with what path, query and body say.
-    pub(super) async fn send(&self, name: &str) -> Result<Told, Refused> {
-        self.perform(name, self.fields_with_body()?).await
+        self.carry_out(&self.caller, fields.operation(operation)?).await.map(Told)
     }
 
     /// Refuses a body where none is looked at: who sends one means something by it.
@@ -351,12 +348,6 @@ impl Visit {
         }
         let reason = "this path and method take no body: say it in the query".to_owned();
         Err(Fault::Malformed { reason }.into())
-    }
-
-    /// The same, with what path and query say.
-    pub(super) async fn ask(&self, name: &str) -> Result<Told, Refused> {
-        self.no_body()?;
-        self.perform(name, self.fields()).await
     }
 
     /// The same call as a part of the trace that the request is a part of, wherever the call itself
@@ -374,19 +365,13 @@ impl Visit {
         }
     }
 
-    /// Carries out a call that is all of the body; its name is there, too, if it is not given.
-    pub(super) async fn carry_out(
-        &self,
-        caller: &Caller,
-        name: &str,
-        call: Call,
-    ) -> Result<Answer, Refused> {
-        let call = self.traced(call);
+    /// Carries out a call.
+    pub(super) async fn carry_out(&self, caller: &Caller, call: Call) -> Result<Answer, Refused> {
+        let (name, call) = (call.name(), self.traced(call));
         self.authority.permits(&caller.workspace, &caller.agent, &call, self.body.len())?;
         let settings = &self.shared.settings;
         if settings.journal.wants(Level::Debug) {
-            let name = self.name_of(name);
-            let about = told(self.connection, &caller.workspace, &caller.agent, &name);
+            let about = told(self.connection, &caller.workspace, &caller.agent, name);
             settings.journal.note(Level::Debug, "operation.asked", &about);
         }
         self.shared.shares.enter(&caller.workspace, self.body.len()).await;
@@ -404,19 +389,9 @@ impl Visit {
             }
         };
         if timed.is_slow() {
-            let name = self.name_of(name);
-            timed.note(&told(self.connection, &caller.workspace, &caller.agent, &name));
+            timed.note(&told(self.connection, &caller.workspace, &caller.agent, name));
         }
         Ok(outcome?)
-    }
-
-    /// Which operation it is, for those who are told of it: rarely, so that it is read again then.
-    fn name_of<'a>(&self, name: &'a str) -> Cow<'a, str> {
-        if !name.is_empty() {
-            return name.into();
-        }
-        let fields = self.text().ok().and_then(|text| Fields::parse(text).ok());
-        fields.and_then(|mut fields| fields.take("command")).unwrap_or_default().into()
     }
 
     /// Whether the caller has the version of an answer already.

@@ -25,6 +25,7 @@
 //! other primitive let go.
 
 mod decide;
+pub(crate) mod operations;
 mod table;
 #[cfg(test)]
 mod tests;

@@ -39,6 +39,7 @@
 mod decide;
 mod holder;
 mod mention;
+pub(crate) mod operations;
 mod references;
 mod table;
 #[cfg(test)]

@@ -27,6 +27,7 @@
 //! session of who arrived, and whoever has none can reset the barrier.
 
 mod decide;
+pub(crate) mod operations;
 mod table;
 #[cfg(test)]
 mod tests;

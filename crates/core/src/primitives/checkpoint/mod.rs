@@ -56,6 +56,7 @@ mod content;
 mod decide;
 mod facts;
 mod interned;
+pub(crate) mod operations;
 mod record;
 mod retention;
 mod table;

@@ -47,6 +47,7 @@ mod facts;
 pub mod loop_guard;
 mod offer;
 pub mod offer_checks;
+pub(crate) mod operations;
 mod receiver;
 mod record;
 mod selection;

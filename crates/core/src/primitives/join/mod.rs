@@ -33,6 +33,7 @@
 //! joins, for which a task can wait for one and then be completed.
 
 mod decide;
+pub(crate) mod operations;
 mod record;
 mod table;
 #[cfg(test)]

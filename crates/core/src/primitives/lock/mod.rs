@@ -25,6 +25,7 @@
 //! them waits like anyone else.
 
 mod decide;
+pub(crate) mod operations;
 mod table;
 #[cfg(test)]
 mod tests;

@@ -48,6 +48,7 @@ mod facts;
 mod handlers;
 pub(crate) mod mail;
 mod message;
+pub(crate) mod operations;
 mod payloads;
 pub(crate) mod requests;
 mod store;

@@ -17,6 +17,7 @@
 //! look at what is already there: rules speak about what is written from then on.
 
 mod decide;
+pub(crate) mod operations;
 pub mod rules;
 mod table;
 #[cfg(test)]

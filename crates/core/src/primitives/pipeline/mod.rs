@@ -52,6 +52,7 @@
 mod decide;
 pub mod flow;
 pub mod graph;
+pub(crate) mod operations;
 pub mod outputs;
 mod payloads;
 mod progress;

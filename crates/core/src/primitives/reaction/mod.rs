@@ -56,6 +56,7 @@ mod built_in;
 mod calls;
 mod condition;
 mod decide;
+pub(crate) mod operations;
 mod record;
 mod table;
 mod template;

@@ -23,6 +23,7 @@
 
 mod decide;
 mod judgement;
+pub(crate) mod operations;
 mod table;
 #[cfg(test)]
 mod tests;

@@ -23,6 +23,7 @@
 //! to, whatever still names it.
 
 mod decide;
+pub(crate) mod operations;
 mod table;
 #[cfg(test)]
 mod tests;

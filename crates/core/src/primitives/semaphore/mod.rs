@@ -25,6 +25,7 @@
 //! that take one each; and changing the number of permits, for which another name will do.
 
 mod decide;
+pub(crate) mod operations;
 mod table;
 #[cfg(test)]
 mod tests;

@@ -24,6 +24,7 @@
 mod decide;
 pub(crate) mod entry;
 pub mod merge;
+pub(crate) mod operations;
 pub(crate) mod patch;
 mod table;
 #[cfg(test)]

@@ -134,13 +134,13 @@ pub enum Query {
 }
 
 impl Query {
-    /// Whether answering needs more than the present.
-    pub fn is_about_the_past(&self) -> bool {
+    /// Whether it names a revision of its own. Changes over time are always about the past.
+    pub fn names_revision(&self) -> bool {
         match self {
             Self::Get(get) => get.at.is_some(),
             Self::List(list) => list.at.is_some(),
             Self::Snapshot(snapshot) => snapshot.at.is_some(),
-            Self::History(_) | Self::Diff(_) => true,
+            Self::History(_) | Self::Diff(_) => false,
         }
     }
 }

@@ -24,6 +24,7 @@
 //! Deliberately absent: groups of readers that share the work. Those are tasks.
 
 mod decide;
+pub(crate) mod operations;
 mod table;
 #[cfg(test)]
 mod tests;

@@ -62,6 +62,7 @@ mod facts;
 mod leases;
 mod links;
 pub mod lists;
+pub(crate) mod operations;
 mod payloads;
 mod queues;
 pub mod reassignment;

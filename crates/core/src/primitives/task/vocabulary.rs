@@ -115,16 +115,6 @@ pub enum Query {
     },
 }
 
-impl Query {
-    /// Whether answering needs more than the present.
-    pub fn is_about_the_past(&self) -> bool {
-        match self {
-            Self::History { .. } => true,
-            Self::Get { .. } | Self::List(_) | Self::Stats { .. } | Self::Why { .. } => false,
-        }
-    }
-}
-
 /// Answers of tasks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -22,6 +22,7 @@
 //! named.
 
 mod decide;
+pub(crate) mod operations;
 mod table;
 #[cfg(test)]
 mod tests;

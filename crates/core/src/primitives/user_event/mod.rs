@@ -23,6 +23,7 @@
 //! list of types that have to be declared first.
 
 mod asking;
+pub(crate) mod operations;
 #[cfg(test)]
 mod tests;
 mod words;

@@ -20,6 +20,7 @@
 //! revisions at a time, and answers questions about it with the oldest revision there is.
 
 mod decide;
+pub(crate) mod operations;
 mod table;
 #[cfg(test)]
 mod tests;

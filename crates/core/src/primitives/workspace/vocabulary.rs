@@ -71,20 +71,6 @@ pub enum Query {
     },
 }
 
-impl Query {
-    /// Whether answering needs more than the present of this workspace.
-    pub fn is_about_the_past(&self) -> bool {
-        match self {
-            Self::Get => false,
-            Self::List { .. }
-            | Self::Fork { .. }
-            | Self::Diff(_)
-            | Self::Search(_)
-            | Self::Why { .. } => true,
-        }
-    }
-}
-
 /// What happened to everything between two moments.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "WorkspaceDiff"))]

@@ -1,0 +1,15 @@
+//! The operations on artifacts.
+
+use super::{Command, Query};
+use crate::wire::operations;
+
+operations! {
+    Command::Delete = "artifact.delete" -> "artifact", Delete "/artifacts/{artifact}" Query, Work:
+        "Remove one that nobody names",
+        {"artifact": "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"};
+    Query::Get = "artifact.get" -> "artifact", Get "/artifacts/{artifact}/about" Query, Read:
+        "What is known of an artifact, and who names it",
+        {"artifact": "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"};
+    Query::List = "artifact.list" -> "artifacts", Get "/artifacts" Query, Read:
+        "List artifacts, without their bytes", {"free": true, "limit": 10};
+}

@@ -1,0 +1,30 @@
+//! The operations on shared state.
+
+use super::{Command, Query};
+use crate::wire::operations;
+
+operations! {
+    Command::Set = "state.set" -> "entry", Put "/state/{namespace}/{*key}" Whole("value"), Work,
+        has_version:
+        "Write an entry", {"namespace": "shared", "key": "plan", "value": {"step": 1}};
+    Command::Patch = "state.patch" -> "entry", Patch "/state/{namespace}/{*key}" Patch, Work,
+        has_version:
+        "Change part of an entry", {"namespace": "shared", "key": "plan", "merge": {"step": 2}};
+    Command::Delete = "state.delete" -> "entry", Delete "/state/{namespace}/{*key}" Query, Work,
+        has_version:
+        "Remove an entry", {"namespace": "shared", "key": "plan", "expected_version": 2};
+    Command::Transfer = "state.transfer" -> "moved", Post "/transfers" Body, Work:
+        "Move entries to another namespace",
+        {"from_namespace": "agent:ada", "to_namespace": "agent:bob", "keys": ["notes"]};
+    Query::Get = "state.get" -> "entry", Get "/state/{namespace}/{*key}" Query, Read, has_version:
+        "Read an entry", {"namespace": "shared", "key": "plan"};
+    Query::List = "state.list" -> "entries", Get "/state/{namespace}" Query, Read:
+        "List the entries of a namespace",
+        {"namespace": "shared", "pattern": "task:*", "limit": 10};
+    Query::History = "state.history" -> "changes", Get "/history" Query, Read, is_about_the_past:
+        "Who changed what, newest first", {"namespace": "shared", "key": "plan"};
+    Query::Snapshot = "state.snapshot" -> "entries", Get "/state" Query, Read:
+        "Everything at one revision", {"limit": 100};
+    Query::Diff = "state.diff" -> "changes", Get "/diff" Query, Read, is_about_the_past:
+        "What differs between two revisions", {"from": 0};
+}

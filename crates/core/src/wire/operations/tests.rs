@@ -1,0 +1,94 @@
+//! The table agrees with itself, and with what the commands say.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::*;
+use crate::access::verb;
+use crate::wire::{Call, Frame};
+
+fn example(operation: &Operation) -> (Value, Call) {
+    let mut fields: Value = serde_json::from_str(operation.example)
+        .unwrap_or_else(|error| panic!("`{}`: {error}", operation.name));
+    fields["command"] = operation.name.into();
+    let text = fields.to_string();
+    let call = Frame::parse(&text).unwrap().call();
+    (fields, call.unwrap_or_else(|fault| panic!("`{}`: {fault}", operation.name)))
+}
+
+#[test]
+fn every_operation_is_found_by_its_name_and_has_a_route_of_its_own() {
+    let mut routes = BTreeSet::new();
+    for row in OPERATIONS {
+        assert!(std::ptr::eq(operation(row.name).unwrap(), row), "`{}`", row.name);
+        let path = row.path.replace(['{', '}', '*'], "");
+        assert!(routes.insert((row.method.name(), path)), "`{}` has another's route", row.name);
+        assert!(!row.summary.is_empty() && !row.summary.ends_with('.'), "`{}`", row.name);
+        let reads_only = row.method == Method::Get && row.rest != Rest::Query;
+        assert!(!reads_only, "`{}`: nobody sends a body with GET", row.name);
+    }
+    for name in ["", "a", "state", "state.se", "state.sett", "state.expire", "zebra.run"] {
+        assert!(operation(name).is_none(), "`{name}`");
+    }
+}
+
+#[test]
+fn every_example_is_read_as_what_its_row_names_and_says() {
+    for row in OPERATIONS {
+        let name = row.name;
+        let (fields, call) = example(row);
+        assert_eq!(call.name(), name);
+        assert_eq!(verb(&call), row.needs, "`{name}`");
+        match &call {
+            Call::Command(command) => {
+                assert_eq!(row.effect, Effect::Changes, "`{name}`");
+                assert_ne!(row.needs, Verb::Read, "`{name}`");
+                assert_eq!(command.wait_ms().is_some(), row.waits.is_some(), "`{name}` waits?");
+                // A session's own token may be left out; it is looked at all the same.
+                let brings =
+                    row.names_token && (fields["token"].is_u64() || name.starts_with("agent"));
+                assert_eq!(command.brings_token(), brings, "`{name}` brings a token?");
+            }
+            Call::Query(query) => {
+                assert_eq!(row.effect, Effect::Asks, "`{name}`");
+                assert_eq!(query.is_about_the_past(), row.is_about_the_past, "`{name}`");
+            }
+            other => panic!("`{name}`: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn what_only_the_engine_sends_has_no_row() {
+    let internal = [
+        Command::from(lock::Command::Expire),
+        Command::from(state::Command::Expire),
+        Command::from(join::Command::Settle),
+        Command::from(agent::Command::Expire),
+    ];
+    for command in internal {
+        assert_eq!(command.operation(), None, "{command:?}");
+        assert_eq!(verb(&Call::Command(command)), Verb::Administer);
+    }
+}
+
+#[test]
+fn what_gives_back_is_a_change_that_takes_these_fields() {
+    let granting = OPERATIONS.into_iter().filter_map(|row| Some((row, row.gives_back?)));
+    for (row, GivesBack { operation: name, fields }) in granting {
+        assert!(row.waits.is_some(), "`{}`: who does not wait is there for the answer", row.name);
+        let (mut given, _) = example(operation(name).unwrap());
+        let known: BTreeSet<&str> = fields.iter().map(|(field, _)| *field).collect();
+        given
+            .as_object_mut()
+            .unwrap()
+            .retain(|field, _| field == "command" || known.contains(&**field));
+        for (field, from) in fields.iter().filter(|(_, from)| !from.starts_with('/')) {
+            given[*field] = (*from).into();
+        }
+        let text = given.to_string();
+        let call = Frame::parse(&text).unwrap().call();
+        assert!(matches!(call, Ok(Call::Command(_))), "{text}: {call:?}");
+    }
+}

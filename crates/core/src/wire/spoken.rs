@@ -1,0 +1,76 @@
+//! Commands, queries and replies as text, for programs that send a call.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::answer::own_fields;
+use super::operations::operation;
+use crate::command::{Command, Query};
+use crate::reply::Reply;
+
+/// A command or a query as it is written down, for those who send one.
+pub struct Spoken {
+    /// Its name.
+    pub name: String,
+    /// Its fields as a JSON object.
+    pub fields: Vec<u8>,
+}
+
+impl Spoken {
+    fn of(operation: &impl Serialize) -> Self {
+        let text = serde_json::to_vec(operation).expect("commands can be encoded");
+        let mut name = Vec::new();
+        let fields = own_fields(&text, &mut name);
+        // What has a dot in it is a whole name.
+        let name = match name[..] {
+            [_, whole] if whole.contains('.') => whole.to_owned(),
+            _ => name.join("."),
+        };
+        Self { name, fields: fields.to_vec() }
+    }
+
+    /// Writes it as one flat object, after whatever fields of an envelope are in it already.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"\"command\":\"");
+        out.extend_from_slice(self.name.as_bytes());
+        out.push(b'"');
+        if self.fields.len() > 2 {
+            out.push(b',');
+            out.extend_from_slice(&self.fields[1..self.fields.len() - 1]);
+        }
+    }
+}
+
+impl From<&Command> for Spoken {
+    fn from(command: &Command) -> Self {
+        Self::of(command)
+    }
+}
+
+impl From<&Query> for Spoken {
+    fn from(query: &Query) -> Self {
+        let Query::At(at, query) = query else { return Self::of(query) };
+        let Self { name, mut fields } = Self::of(query);
+        fields.pop();
+        fields.extend_from_slice(if fields.len() > 1 { b",\"at\":" } else { b"\"at\":" });
+        serde_json::to_writer(&mut fields, at).expect("moments can be encoded");
+        fields.push(b'}');
+        Self { name, fields }
+    }
+}
+
+/// Reads the bare result of an operation, for those who sent it.
+pub fn reply(name: &str, result: &[u8]) -> Result<Reply, serde_json::Error> {
+    let unknown = || serde::de::Error::custom(format!("there is no operation `{name}`"));
+    let operation = operation(name).ok_or_else(unknown)?;
+    let primitive = operation.parts().0;
+    if result == b"{}" {
+        return tagged(&[b"{\"", primitive.as_bytes(), b"\":\"done\"}"]);
+    }
+    let (primitive, tag) = (primitive.as_bytes(), operation.reply.as_bytes());
+    tagged(&[b"{\"", primitive, b"\":{\"", tag, b"\":", result, b"}}"])
+}
+
+fn tagged<T: DeserializeOwned>(parts: &[&[u8]]) -> Result<T, serde_json::Error> {
+    serde_json::from_slice(&parts.concat())
+}
