@@ -8,6 +8,7 @@
 //!
 //!   document ──▶ spec/openapi.json, which the server embeds
 //!   document, spec/events.json ──▶ docs/reference.md
+//!   refusals! { … } of the core ──▶ docs/errors.md
 //! ```
 //!
 //! Nothing that ships depends on this crate: it is the only one that enables the `schema` features,
@@ -20,13 +21,14 @@
 //!    field of a command appears here without further work.
 //! 2. Every operation is described, as a command and with an example that can be read; a test walks
 //!    over them.
-//! 3. Both files change only on purpose: a test fails while a file differs from what is generated.
+//! 3. The files change only on purpose: a test fails while a file differs from what is generated.
 //!
 //! Deliberately absent: what the WebSocket says after its handshake. `OpenAPI` has no words for
 //! it; the commands are the same.
 
 mod access;
 mod contents;
+mod errors;
 mod examples;
 mod handbook;
 mod paths;
@@ -40,6 +42,7 @@ use std::collections::BTreeSet;
 use baton_core::wire::{Effect, OPERATIONS, Operation, operation};
 use serde_json::{Map, Value, json};
 
+pub use errors::page as errors_page;
 pub use handbook::page as reference_page;
 use vocabulary::Vocabulary;
 

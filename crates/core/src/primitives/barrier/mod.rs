@@ -27,11 +27,13 @@
 //! session of who arrived, and whoever has none can reset the barrier.
 
 mod decide;
+mod refusals;
 mod table;
 #[cfg(test)]
 mod tests;
 mod vocabulary;
 
 pub use decide::{About, Decided, decide, ending, query};
+pub use refusals::Rejection;
 pub use table::{Party, Record, Table, Undo};
-pub use vocabulary::{Arrival, Arrive, Barrier, Command, Event, Query, Rejection, Reply};
+pub use vocabulary::{Arrival, Arrive, Barrier, Command, Event, Query, Reply};

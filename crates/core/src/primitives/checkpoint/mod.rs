@@ -41,6 +41,7 @@ mod decide;
 mod facts;
 mod interned;
 mod record;
+mod refusals;
 mod retention;
 mod table;
 #[cfg(test)]
@@ -56,9 +57,8 @@ pub use decide::{About, Decided, Surroundings, Work, answer, decide, query};
 pub use facts::{Facts, Part};
 pub use interned::Interned;
 pub use record::Record;
+pub use refusals::Rejection;
 pub use retention::{Rule, Rules};
 pub use table::{Table, Undo};
 pub use thread::{Thread, ranges};
-pub use vocabulary::{
-    Command, Event, List, Prune, Query, Rejection, Reply, Retain, Save, Saved, Why,
-};
+pub use vocabulary::{Command, Event, List, Prune, Query, Reply, Retain, Save, Saved, Why};

@@ -34,6 +34,7 @@
 
 mod decide;
 mod record;
+mod refusals;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -41,7 +42,6 @@ mod vocabulary;
 
 pub use decide::{About, Decided, Surroundings, answer, decide, ending, query};
 pub use record::{Member, Outcome, Record};
+pub use refusals::Rejection;
 pub use table::{Facts, Table, Undo, Waiter};
-pub use vocabulary::{
-    Command, Create, Event, Every, Join, Need, Part, Query, Rejection, Reply, Status,
-};
+pub use vocabulary::{Command, Create, Event, Every, Join, Need, Part, Query, Reply, Status};

@@ -17,6 +17,7 @@
 //! look at what is already there: rules speak about what is written from then on.
 
 mod decide;
+mod refusals;
 pub mod rules;
 mod table;
 #[cfg(test)]
@@ -24,5 +25,6 @@ mod tests;
 mod vocabulary;
 
 pub use decide::{Decided, decide, query};
+pub use refusals::Rejection;
 pub use table::{Table, Undo};
-pub use vocabulary::{Command, Event, Namespace, Query, Rejection, Reply};
+pub use vocabulary::{Command, Event, Namespace, Query, Reply};

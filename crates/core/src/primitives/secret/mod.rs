@@ -23,11 +23,13 @@
 //! to, whatever still names it.
 
 mod decide;
+mod refusals;
 mod table;
 #[cfg(test)]
 mod tests;
 mod vocabulary;
 
 pub use decide::{About, Decided, check_bytes, decide, query};
+pub use refusals::Rejection;
 pub use table::{Table, Undo};
-pub use vocabulary::{Command, Event, Put, Query, Rejection, Reply, Secret};
+pub use vocabulary::{Command, Event, Put, Query, Reply, Secret};

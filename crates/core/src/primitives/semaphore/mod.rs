@@ -25,11 +25,13 @@
 //! that take one each; and changing the number of permits, for which another name will do.
 
 mod decide;
+mod refusals;
 mod table;
 #[cfg(test)]
 mod tests;
 mod vocabulary;
 
 pub use decide::{About, Decided, decide, ending, query};
+pub use refusals::Rejection;
 pub use table::{Record, Table, Undo, Waiter};
-pub use vocabulary::{Acquire, Command, Event, Permit, Query, Rejection, Reply, Semaphore};
+pub use vocabulary::{Acquire, Command, Event, Permit, Query, Reply, Semaphore};

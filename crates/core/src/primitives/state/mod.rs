@@ -25,6 +25,7 @@ mod decide;
 pub(crate) mod entry;
 pub mod merge;
 pub(crate) mod patch;
+mod refusals;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -35,8 +36,9 @@ pub use decide::{
 };
 pub use entry::{Entry, Warning};
 pub use patch::PatchEntry;
+pub use refusals::Rejection;
 pub use table::{Before, Ending, Table, Undo};
 pub use vocabulary::{
-    Change, Command, Delete, Diff, Event, Get, History, List, Operation, Page, Query, Rejection,
-    Removal, Reply, Set, Snapshot, Source, Transfer,
+    Change, Command, Delete, Diff, Event, Get, History, List, Operation, Page, Query, Removal,
+    Reply, Set, Snapshot, Source, Transfer,
 };

@@ -24,14 +24,15 @@
 //! Deliberately absent: groups of readers that share the work. Those are tasks.
 
 mod decide;
+mod refusals;
 mod table;
 #[cfg(test)]
 mod tests;
 mod vocabulary;
 
 pub use decide::{About, Decided, decide, ending, query};
+pub use refusals::Rejection;
 pub use table::{Facts, Record, Table, Undo, Waiter, Want};
 pub use vocabulary::{
-    Command, Create, Event, Frame, Frames, Query, Receive, Rejection, Reply, Send, Sent, Status,
-    Stream,
+    Command, Create, Event, Frame, Frames, Query, Receive, Reply, Send, Sent, Status, Stream,
 };

@@ -22,11 +22,13 @@
 //! named.
 
 mod decide;
+mod refusals;
 mod table;
 #[cfg(test)]
 mod tests;
 mod vocabulary;
 
 pub use decide::{Decided, decide, query};
+pub use refusals::Rejection;
 pub use table::{Table, Undo};
-pub use vocabulary::{Command, Event, Published, Query, Rejection, Reply, Topic};
+pub use vocabulary::{Command, Event, Published, Query, Reply, Topic};

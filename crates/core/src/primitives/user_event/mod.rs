@@ -23,9 +23,11 @@
 //! list of types that have to be declared first.
 
 mod asking;
+mod refusals;
 #[cfg(test)]
 mod tests;
 mod words;
 
 pub use asking::{History, Order, Page, Place};
-pub use words::{Command, Emit, Event, Query, RESERVED, Rejection, Reply, emit};
+pub use refusals::Rejection;
+pub use words::{Command, Emit, Event, Query, RESERVED, Reply, emit};

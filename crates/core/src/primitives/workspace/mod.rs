@@ -20,13 +20,13 @@
 //! revisions at a time, and answers questions about it with the oldest revision there is.
 
 mod decide;
+mod refusals;
 mod table;
 #[cfg(test)]
 mod tests;
 mod vocabulary;
 
 pub use decide::{about, decide};
+pub use refusals::Rejection;
 pub use table::{Table, Undo};
-pub use vocabulary::{
-    Command, Diff, Differences, Event, Forked, Listed, Query, Rejection, Reply, Retention,
-};
+pub use vocabulary::{Command, Diff, Differences, Event, Forked, Listed, Query, Reply, Retention};
