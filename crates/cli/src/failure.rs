@@ -51,7 +51,7 @@ pub(crate) enum Fault {
     Usage { reason: String },
     #[error("{given} is not JSON: {reason}")]
     NotJson { given: String, reason: JsonError },
-    #[error("{given} is JSON of another form than is needed: {reason}")]
+    #[error("{given} does not have the required form: {reason}")]
     Misshapen { given: String, reason: JsonError },
     #[error("{given} cannot be read: {reason}")]
     Unreadable { given: String, reason: String },
@@ -63,11 +63,11 @@ pub(crate) enum Fault {
     Unconfirmed { what: String },
     #[error("the value of `{key}` is not a string")]
     NotString { key: String },
-    #[error("{what}, and there was nothing to get in time")]
+    #[error("{what}; timed out")]
     NothingInTime { what: String },
-    #[error("{count} of the keys that somebody depends on are not as they should be")]
+    #[error("{count} keys that agents depend on are broken")]
     Broken { count: usize },
-    #[error("{count} of the things that were looked at are bad")]
+    #[error("{count} checks failed")]
     Unwell { count: usize },
     #[error("{what} is lost: {reason}")]
     Lost { what: String, reason: String },
@@ -126,25 +126,23 @@ impl Fault {
     fn hint(&self) -> &'static str {
         match self {
             Self::Usage { .. } => "see `baton help`, or `--help` after the command",
-            Self::NotJson { .. } => {
-                "quote text as '\"text\"', or give --string to take it as it is"
-            }
+            Self::NotJson { .. } => "quote text as '\"text\"', or use --string to pass plain text",
             Self::Misshapen { .. } => "correct it as the reason says",
-            Self::Unreadable { .. } => "name a file that is there and is text",
+            Self::Unreadable { .. } => "name an existing text file",
             Self::TooLong { .. } => "split it into several requests",
-            Self::Settings { .. } => "correct the file; see `baton help` for what it may say",
+            Self::Settings { .. } => "correct the file; `baton help` lists the settings",
             Self::Unconfirmed { .. } => "if that is what you want, repeat with --yes",
-            Self::NotString { .. } => "leave out --string to get it as JSON",
-            Self::NothingInTime { .. } => "wait for longer with --wait, or see who has it",
-            Self::Broken { .. } => "put them back, or tell those who depend on them",
-            Self::Unwell { .. } => "do what stands behind each of them",
-            Self::Lost { .. } => "what was begun is not finished: look at it, then begin again",
+            Self::NotString { .. } => "omit --string to get it as JSON",
+            Self::NothingInTime { .. } => "wait longer with --wait, or see who holds it",
+            Self::Broken { .. } => "restore the keys, or inform the agents that depend on them",
+            Self::Unwell { .. } => "follow the advice for each failed check",
+            Self::Lost { .. } => "the work is not finished: check it, then start again",
             #[cfg(not(feature = "otel"))]
             Self::NotBuilt { .. } => {
                 "build it with `cargo build --release -p baton-cli --features otel`"
             }
-            Self::NoProgram { .. } => "name a program that is there and may be run",
-            Self::System { .. } => "look at what it says, then repeat",
+            Self::NoProgram { .. } => "name an existing, executable program",
+            Self::System { .. } => "check what it says, then retry",
         }
     }
 }

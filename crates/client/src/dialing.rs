@@ -61,7 +61,7 @@ impl Dialing {
         attempt: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, Error> {
         let waited = self.patience.as_millis();
-        let late = || self.unreachable(format!("there was no answer within {waited} ms"));
+        let late = || self.unreachable(format!("no response within {waited} ms"));
         timeout(self.patience, attempt).await.unwrap_or_else(|_| Err(late()))
     }
 

@@ -19,7 +19,7 @@ pub enum Error {
     #[error("{}", .0.detail)]
     Refused(Box<Problem>),
     /// The URL does not name a server.
-    #[error("`{url}` is no address of a server: {reason}")]
+    #[error("`{url}` is not the URL of a server: {reason}")]
     BadUrl {
         /// What was given.
         url: String,
@@ -28,13 +28,13 @@ pub enum Error {
     },
     /// What is shown as a token cannot be one. Nothing was sent, and it is not told here: it may be
     /// a secret nevertheless.
-    #[error("the token has characters that no token has, such as a line break")]
+    #[error("the token has invalid characters, such as a line break")]
     BadToken,
     /// The server cannot be trusted, or nobody knows whom to trust. Nothing was done.
     #[error(transparent)]
     Tls(#[from] TlsError),
     /// There is no connection to the server. Nothing was done.
-    #[error("there is no connection to {url}: {reason}")]
+    #[error("cannot connect to {url}: {reason}")]
     Unreachable {
         /// Where the server should be.
         url: String,
@@ -48,13 +48,13 @@ pub enum Error {
         reason: String,
     },
     /// The server did not answer in time. Nothing was changed.
-    #[error("there was no answer within {} ms", .after.as_millis())]
+    #[error("no response within {} ms", .after.as_millis())]
     Timeout {
         /// How long was waited.
         after: Duration,
     },
     /// The server said something that cannot be understood. Nothing was changed.
-    #[error("the server's answer cannot be understood: {what}")]
+    #[error("the server's response was not understood: {what}")]
     Protocol {
         /// What does not fit.
         what: String,
@@ -63,7 +63,7 @@ pub enum Error {
     #[error("the client is closed")]
     Closed,
     /// Too much is waiting already. Nothing was done.
-    #[error("at most {max} {what} may wait in the client, and so many do")]
+    #[error("too many {what} are waiting in the client (limit {max})")]
     Crowded {
         /// What there is too much of.
         what: &'static str,
@@ -111,15 +111,19 @@ impl Error {
         match self {
             Self::Rejected(rejection) => rejection.hint(),
             Self::Refused(problem) => &problem.hint,
-            Self::BadUrl { .. } => "give a URL such as `http://127.0.0.1:4747`",
-            Self::BadToken => "give the token as `baton token create` printed it: one line",
+            Self::BadUrl { .. } => "use a URL such as `http://127.0.0.1:4747`",
+            Self::BadToken => {
+                "use the token exactly as printed by `baton token create`, on one line"
+            }
             Self::Tls(error) => error.hint(),
             Self::Unreachable { .. } => "start the server with `baton serve`, or correct the URL",
-            Self::Unknown { .. } => "repeat under the same idempotency key, or read what is there",
-            Self::Timeout { .. } => "repeat, or look at the server",
+            Self::Unknown { .. } => {
+                "retry with the same idempotency key, or read the current state"
+            }
+            Self::Timeout { .. } => "retry, or check the server",
             Self::Protocol { .. } => "use a client and a server of the same release",
             Self::Closed => "connect again",
-            Self::Crowded { .. } => "wait for some of it, then repeat",
+            Self::Crowded { .. } => "wait for some of them, then retry",
         }
     }
 

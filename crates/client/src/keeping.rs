@@ -113,6 +113,6 @@ mod tests {
         assert!(matches!(lost, Lost::Silent { last: Some(_), .. }), "{lost}");
         // Renewed after two thirds, for a whole time from then on.
         assert_eq!(begun.elapsed(), TTL / 3 * 2 + TTL);
-        assert!(lost.to_string().ends_with("there is no connection to http://nowhere:1: it rains"));
+        assert!(lost.to_string().ends_with("cannot connect to http://nowhere:1: it rains"));
     }
 }

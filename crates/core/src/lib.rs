@@ -10,9 +10,10 @@
 //! follows, all or nothing; [`Space::replay`] applies what was decided before. Both end in the
 //! same `evolve`, so replaying the log gives the space that wrote it.
 //!
-//! One folder per primitive, each with the same six files: `mod.rs` tells the story,
-//! `vocabulary.rs` has the words, `operations.rs` what can be called from outside, `decide.rs` the
-//! rules, `table.rs` the facts, `tests.rs` the scenarios. What follows from what across primitives stands in [`policy`].
+//! One folder per primitive, each with the same seven files: `mod.rs` tells the story,
+//! `vocabulary.rs` has the words, `operations.rs` the calls that clients can make, `refusals.rs` the
+//! reasons to refuse one, `decide.rs` the rules, `table.rs` the facts, `tests.rs` the scenarios.
+//! Effects of one primitive on another are in [`policy`].
 //!
 //! What this crate does not know: files, sockets, threads, the time of day, the log.
 

@@ -47,6 +47,7 @@ use crate::command::{Query, Request};
 use crate::event::Event;
 use crate::messagepack;
 use crate::names::AgentId;
+use crate::refusals::Refusal;
 use crate::rejection::Rejection;
 use crate::reply::Reply;
 use crate::space::batch::Batch;
@@ -109,8 +110,8 @@ pub(crate) fn literals(source: &str, function: &str) -> BTreeSet<String> {
     arms.map(|(_, rest)| rest.split('"').next().unwrap().to_owned()).collect()
 }
 
-/// Fails unless the scenarios reach exactly the codes and kinds of events of a vocabulary, but for
-/// those that other tests reach.
+/// Fails unless the scenarios reach exactly the kinds of events of a vocabulary, but for those that
+/// other tests reach.
 #[track_caller]
 pub(crate) fn check_coverage(
     source: &str,
@@ -119,7 +120,24 @@ pub(crate) fn check_coverage(
     reached: fn(World) -> BTreeSet<String>,
     elsewhere: &[&str],
 ) {
-    let mut missing = literals(source, function);
+    check_reached(literals(source, function), scenarios, reached, elsewhere);
+}
+
+/// Fails unless the scenarios reach exactly the codes of these refusals, but for those that other
+/// tests reach.
+#[track_caller]
+pub(crate) fn check_codes(refusals: &[Refusal], scenarios: &[&[Step]], elsewhere: &[&str]) {
+    let codes = refusals.iter().map(|refusal| refusal.code.to_owned()).collect();
+    check_reached(codes, scenarios, World::codes, elsewhere);
+}
+
+#[track_caller]
+fn check_reached(
+    mut missing: BTreeSet<String>,
+    scenarios: &[&[Step]],
+    reached: fn(World) -> BTreeSet<String>,
+    elsewhere: &[&str],
+) {
     assert!(!missing.is_empty(), "the vocabulary has words");
     for word in elsewhere {
         assert!(missing.remove(*word), "`{word}` is not in the vocabulary");

@@ -20,7 +20,7 @@ pub enum Error {
     #[error(transparent)]
     Rejected(#[from] Rejection),
     /// The past that was asked for is no longer kept.
-    #[error("revision {asked} of workspace `{workspace}` is gone, the oldest kept is {oldest}")]
+    #[error("revision {asked} of workspace `{workspace}` is gone; the oldest kept is {oldest}")]
     Gone {
         /// Where.
         workspace: WorkspaceName,
@@ -32,7 +32,7 @@ pub enum Error {
         origin: Option<Box<Origin>>,
     },
     /// The time that was asked for lies before what is kept.
-    #[error("{asked} in workspace `{workspace}` is gone, the oldest revision is of {oldest}")]
+    #[error("{asked} in workspace `{workspace}` is gone; the oldest revision is from {oldest}")]
     TimeGone {
         /// Where.
         workspace: WorkspaceName,
@@ -59,7 +59,7 @@ pub enum Error {
         max: u64,
     },
     /// The revision has not happened yet.
-    #[error("revision {asked} of workspace `{workspace}` has not happened, the newest is {newest}")]
+    #[error("revision {asked} of workspace `{workspace}` does not exist; the newest is {newest}")]
     NotYet {
         /// Where.
         workspace: WorkspaceName,
@@ -250,10 +250,10 @@ impl Error {
         match self {
             Self::Rejected(rejection) => rejection.hint(),
             Self::Gone { origin: Some(_), .. } | Self::TimeGone { origin: Some(_), .. } => {
-                "ask the workspace that this one came from, or from the oldest revision on"
+                "use the workspace that this one came from, or start from the oldest revision"
             }
             Self::Gone { .. } | Self::TimeGone { .. } => {
-                "ask from the oldest revision on, or read the present"
+                "start from the oldest revision, or read the present"
             }
             Self::TooFar { .. } => "read entries with state.get, which needs no replay",
             Self::NotYet { .. } => "read the present to learn the newest revision",
@@ -261,27 +261,27 @@ impl Error {
             Self::SnapshotTooLarge { .. } => {
                 "watch a narrower pattern, or page with state.snapshot"
             }
-            Self::DiffTooLarge { .. } => "name a namespace, or revisions closer to each other",
-            Self::Full => "free space on the disk, then repeat",
+            Self::DiffTooLarge { .. } => {
+                "name a namespace, or compare revisions that are closer together"
+            }
+            Self::Full => "free space on the disk, then retry",
             Self::DiskLow { .. } => {
-                "free space on the disk; reads go on, and writes are taken again by themselves"
+                "free space on the disk; reads still work, and writes resume automatically"
             }
-            Self::Unknown { .. } => {
-                "open the data again, then repeat under the same idempotency key"
-            }
-            Self::Stopped { .. } => "look at the disk, then open the data again",
+            Self::Unknown { .. } => "open the data again, then retry with the same idempotency key",
+            Self::Stopped { .. } => "check the disk, then open the data again",
             Self::Closed => "open the data again",
             Self::Corrupt { .. } => "keep a copy of the folder, then run `baton log verify`",
-            Self::Newer { .. } => "use the program version that wrote the data, or a later one",
-            Self::ImportNewer { .. } => "import it with the program that wrote it, or a later one",
+            Self::Newer { .. } => "use the version that wrote the data, or a later one",
+            Self::ImportNewer { .. } => "import it with the version that wrote it, or a later one",
             Self::ImportDamaged { .. } => "export it again, or use another copy",
             Self::BackupNewer { .. } => {
-                "restore it with the version that took it, or a later one, then upgrade"
+                "restore it with the version that made it, or a later one, then upgrade"
             }
             Self::BackupDamaged { .. } => "use another copy; nothing was restored",
-            Self::RestoreTaken { .. } => "name a folder that is empty or not there yet",
-            Self::Storage { .. } => "look at the disk, then repeat",
-            Self::StoreAway { .. } => "repeat; if it stays so, look at the bucket and the network",
+            Self::RestoreTaken { .. } => "name a folder that is empty or does not exist",
+            Self::Storage { .. } => "check the disk, then retry",
+            Self::StoreAway { .. } => "retry; if it persists, check the bucket and the network",
             Self::Open(error) => error.hint(),
         }
     }

@@ -126,7 +126,7 @@ fn values() -> Vec<Row> {
         row(
             "value too large",
             ("state.value_too_large", Kind::TooLarge),
-            "1048577 bytes, at most 1048576",
+            "1048577 bytes; the limit is 1048576",
             |_, ada| async move {
                 let value = value_of_bytes((1 << 20) + 1);
                 ada.state("shared").set("k", value).await
@@ -188,7 +188,7 @@ fn rules() -> Vec<Row> {
             "grows",
             |_, ada| async move { ada.state("grows").transfer_to("shared", None).await },
         ),
-        row("no time to live at all", TTL, "ttl_ms is 0", |_, ada| async move {
+        row("no time to live at all", TTL, "ttl_ms must be between", |_, ada| async move {
             ada.state("shared").set("k", 1).ttl_ms(0).await
         }),
         row("a time to live in nanoseconds", TTL, "316224000000", |_, ada| async move {

@@ -241,14 +241,14 @@ impl OpenError {
     /// What to do next, as a sentence.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::InUse { .. } => "stop whoever uses the folder, or name another one",
-            Self::Newer { .. } => "use the program version that wrote the data, or a later one",
+            Self::InUse { .. } => "stop the program that uses the folder, or name another one",
+            Self::Newer { .. } => "use the version that wrote the data, or a later one",
             Self::Corrupt { .. } => {
                 "keep a copy of the folder, then see `baton log verify` and `baton log repair`"
             }
             Self::Options { .. } => "correct the options as the detail says",
-            Self::Full { .. } => "free space on the disk, then repeat",
-            Self::Failed { .. } => "see whether the folder is there and may be used, then repeat",
+            Self::Full { .. } => "free space on the disk, then retry",
+            Self::Failed { .. } => "check that the folder exists and is accessible, then retry",
         }
     }
 }

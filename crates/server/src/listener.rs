@@ -48,7 +48,7 @@ const TURNED_AWAY_MAX: usize = 64;
 #[derive(Debug, Error)]
 pub enum ListenError {
     /// Whoever can reach the address could do everything.
-    #[error("refused to listen on {address}: it is not loopback, and no tokens are demanded")]
+    #[error("refused to listen on {address}: it is not loopback, and tokens are not required")]
     NotLoopback {
         /// Where it should have listened.
         address: SocketAddr,
@@ -90,7 +90,7 @@ impl ListenError {
     /// What to do next, as a sentence.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::NotLoopback { .. } => "demand tokens with --tokens, or listen on 127.0.0.1",
+            Self::NotLoopback { .. } => "require tokens with --tokens, or listen on 127.0.0.1",
             Self::Tokens { .. } => "restore the data from a backup",
             Self::Taken { .. } => "stop the other program, or choose another port with --listen",
         }

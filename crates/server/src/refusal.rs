@@ -12,13 +12,13 @@ use crate::quota::{Limit, Owner};
 #[serde(untagged)]
 pub(crate) enum Refusal {
     /// No such path.
-    #[error("there is nothing at this path")]
+    #[error("this path does not exist")]
     NotFound {},
     /// No such method.
-    #[error("this path does not take this method")]
+    #[error("this path does not support this method")]
     MethodNotAllowed {},
     /// A body in a form that is not known.
-    #[error("a body of type `{given}` is not understood here")]
+    #[error("a body of type `{given}` is not supported here")]
     UnsupportedMediaType {
         /// What was sent.
         given: String,
@@ -27,7 +27,7 @@ pub(crate) enum Refusal {
     #[error("watching needs an open connection")]
     NeedsConnection {},
     /// Not the handshake of a WebSocket.
-    #[error("this is no handshake of a WebSocket: {reason}")]
+    #[error("this is not a WebSocket handshake: {reason}")]
     Handshake {
         /// What is missing.
         reason: &'static str,
@@ -39,7 +39,7 @@ pub(crate) enum Refusal {
         deadline_ms: u128,
     },
     /// Too many watches.
-    #[error("there are {max} watches {whose} already, that is the most")]
+    #[error("too many watches {whose} (limit {max})")]
     TooManyWatches {
         /// Where.
         whose: &'static str,
@@ -47,25 +47,25 @@ pub(crate) enum Refusal {
         max: usize,
     },
     /// Too many calls that wait.
-    #[error("{max} calls of this connection wait already, that is the most")]
+    #[error("too many waiting calls on this connection (limit {max})")]
     TooManyWaits {
         /// The limit.
         max: usize,
     },
     /// Too many uploads.
-    #[error("{max} artifacts are being uploaded already, that is the most")]
+    #[error("too many artifact uploads (limit {max})")]
     TooManyUploads {
         /// The limit.
         max: usize,
     },
     /// A part that the content does not have.
-    #[error("the content has {length} bytes, the part that was asked for lies beyond them")]
+    #[error("the requested range is beyond the end of the content, which has {length} bytes")]
     BadRange {
         /// How many it has.
         length: u64,
     },
     /// Too much is being received.
-    #[error("requests of {bytes_max} bytes are being received already, that is the most")]
+    #[error("too many bytes of requests are being received (limit {bytes_max})")]
     TooMuchReceived {
         /// The limit.
         bytes_max: usize,
@@ -77,34 +77,34 @@ pub(crate) enum Refusal {
         host: String,
     },
     /// A page from elsewhere.
-    #[error("a page from elsewhere must not use this server")]
+    #[error("a page from another origin must not use this server")]
     DeniedOrigin {},
     /// Nobody knows who calls.
-    #[error("this server wants to know who calls, and no token was shown")]
+    #[error("this server requires a token, and the request has none")]
     NoToken {},
     /// A token that is worth nothing.
-    #[error("the token is not valid: it is unknown, was revoked, or its time is over")]
+    #[error("the token is invalid: it is unknown, was revoked, or has expired")]
     BadToken {},
     /// A token of an issuer that is worth nothing.
-    #[error("the token of an issuer is not valid: it {reason}")]
+    #[error("the JWT is invalid: it {reason}")]
     BadJwt {
         /// What is wrong with it.
         reason: &'static str,
     },
     /// More whom an issuer vouches for than can be known.
-    #[error("issuers vouch for {max} who are here already, that is the most")]
+    #[error("too many JWT identities (limit {max})")]
     TooManyVouched {
         /// The limit.
         max: usize,
     },
     /// A token where everyone can read it.
-    #[error("a token must not stand in an address, where logs and histories keep it")]
+    #[error("a token must not be part of a URL, which logs and histories record")]
     TokenInUrl {},
     /// No TLS where it is demanded.
-    #[error("this port speaks TLS, and what came is not")]
+    #[error("this port requires TLS")]
     PlainText {},
     /// One connection too many.
-    #[error("the server has {max} connections already, that is the most")]
+    #[error("too many connections (limit {max})")]
     TooManyConnections {
         /// The limit.
         max: usize,
@@ -125,8 +125,8 @@ pub(crate) enum Refusal {
         #[serde(skip_serializing_if = "Option::is_none")]
         retry_after_ms: Option<u64>,
     },
-    /// The server ends.
-    #[error("the server ends")]
+    /// The server is shutting down.
+    #[error("the server is shutting down")]
     Closing {},
 }
 
@@ -191,8 +191,8 @@ impl Refusal {
     /// What to do next, as a sentence.
     fn hint(&self) -> &'static str {
         match self {
-            Self::NotFound {} => "see /openapi.json for the paths there are",
-            Self::MethodNotAllowed {} => "see /openapi.json for the methods it takes",
+            Self::NotFound {} => "see /openapi.json for the available paths",
+            Self::MethodNotAllowed {} => "see /openapi.json for the supported methods",
             Self::UnsupportedMediaType { .. } => {
                 "send application/json; a patch of an entry may also be \
                  application/merge-patch+json or application/json-patch+json"
@@ -202,42 +202,40 @@ impl Refusal {
                 "use a WebSocket client of version 13 that offers `baton.v1.json` or \
                  `baton.v1.msgpack`"
             }
-            Self::Timeout { .. } => "send it again, at once",
+            Self::Timeout { .. } => "send the request again",
             Self::TooManyWatches { .. } => {
-                "end some, or watch a wider pattern instead of many narrow ones"
+                "end some, or watch one wider pattern instead of many narrow ones"
             }
             Self::TooManyWaits { .. } => "wait for fewer things, or use another connection",
             Self::TooMuchReceived { .. }
             | Self::TooManyUploads { .. }
             | Self::TooManyVouched { .. } => "try again later",
-            Self::BadRange { .. } => "ask for a part within it, or for all of it",
+            Self::BadRange { .. } => "request a range within the content, or all of it",
             Self::DeniedHost { .. } => {
-                "call it by the address it prints at start, or name the host with --host"
+                "use the address that the server prints at start, or add the host with --host"
             }
-            Self::DeniedOrigin {} => {
-                "serve the page from this server, or name its host with --host"
-            }
+            Self::DeniedOrigin {} => "serve the page from this server, or add its host with --host",
             Self::NoToken {} => {
-                "send `Authorization: Bearer baton_…`, or set BATON_TOKEN; an admin makes one with \
-                 `baton token create`"
+                "send `Authorization: Bearer baton_…`, or set BATON_TOKEN; an admin creates one \
+                 with `baton token create`"
             }
             Self::BadJwt { .. } => "get a new one from the issuer, for the audience of this server",
             Self::BadToken {} => "ask an admin for a new one",
             Self::TokenInUrl {} => {
-                "send it as `Authorization: Bearer baton_…`, and revoke it: it may have been seen"
+                "send it as `Authorization: Bearer baton_…`, and revoke it: it may be exposed"
             }
-            Self::PlainText {} => "call it by `https://`, or `wss://` for a WebSocket",
+            Self::PlainText {} => "use `https://`, or `wss://` for a WebSocket",
             Self::TooManyConnections { .. } => {
                 "close some, share one WebSocket for many requests, or try again later"
             }
             Self::OverQuota { limit: Limit::Operations | Limit::Bytes, .. } => {
-                "wait for `retry_after_ms`, ask for less at a time, or ask whoever runs the server \
-                 for more"
+                "wait for `retry_after_ms`, send less, or ask the server's operator for a larger \
+                 quota"
             }
             Self::OverQuota { limit: Limit::Connections | Limit::Watches, .. } => {
-                "end some that are open, or ask whoever runs the server for more"
+                "close some, or ask the server's operator for a larger quota"
             }
-            Self::Closing {} => "ask another server, or wait for this one to begin again",
+            Self::Closing {} => "use another server, or wait until this one has restarted",
         }
     }
 }

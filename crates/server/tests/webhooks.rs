@@ -320,6 +320,6 @@ async fn the_name_is_asked_for_and_shaking_hands_has_the_deadline_of_the_call() 
     }
     ends_with(&stage, "reaction.call_dead").await;
     let said = detail(&stage, "reaction.call_dead").await;
-    assert!(said.contains("there was no answer within 100 ms"), "{said}");
+    assert!(said.contains("no response within 100 ms"), "{said}");
     stage.end().await;
 }

@@ -8,6 +8,7 @@
 //!   document ──▶ spec/openapi.json, which the server embeds
 //!   document, spec/events.json ──▶ docs/reference.md
 //!   OPERATIONS, vocabulary ──▶ spec/operations.json, for programs that generate clients
+//!   refusals! { … } of the core ──▶ docs/errors.md
 //! ```
 //!
 //! Nothing that ships depends on this crate: it is the only one that enables the `schema` features,
@@ -27,6 +28,7 @@
 
 mod access;
 mod contents;
+mod errors;
 mod examples;
 mod handbook;
 mod operations;
@@ -40,6 +42,7 @@ use std::collections::BTreeSet;
 use baton_core::wire::{Effect, OPERATIONS, Operation, operation};
 use serde_json::{Map, Value, json};
 
+pub use errors::page as errors_page;
 pub use handbook::page as reference_page;
 pub use operations::operations;
 use vocabulary::Vocabulary;

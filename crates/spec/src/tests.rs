@@ -6,7 +6,7 @@ use baton_core::wire::{Frame, OPERATIONS};
 use serde_json::Value;
 
 use crate::paths::fields_in_path;
-use crate::{document, operations, reference_page};
+use crate::{document, errors_page, operations, reference_page};
 
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
@@ -147,4 +147,9 @@ fn the_reference_for_people_says_the_same() {
         assert!(page.contains(&format!("\n### {}\n", operation.name)), "{}", operation.name);
     }
     compare("docs/reference.md", &page);
+}
+
+#[test]
+fn every_code_is_documented_by_its_declaration() {
+    compare("docs/errors.md", &errors_page());
 }

@@ -28,7 +28,7 @@ pub enum TlsError {
         reason: String,
     },
     /// Nobody to trust.
-    #[error("there is no authority to trust: {reason}")]
+    #[error("there is no trusted certificate authority: {reason}")]
     NoRoots {
         /// What is wrong.
         reason: String,
@@ -42,7 +42,7 @@ pub enum TlsError {
         reason: String,
     },
     /// The peer could not be agreed with.
-    #[error("no TLS could be agreed on: {reason}")]
+    #[error("the TLS handshake failed: {reason}")]
     Broken {
         /// What happened.
         reason: String,
@@ -83,13 +83,12 @@ impl TlsError {
     /// What to do next, as a sentence.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::Unreadable { .. } => "name a file in PEM that is there and may be read",
-            Self::Unusable { .. } => "give the key that the certificate was made for",
+            Self::Unreadable { .. } => "name a readable PEM file",
+            Self::Unusable { .. } => "use the key that belongs to the certificate",
             Self::NoRoots { .. } | Self::Untrusted { .. } => {
-                "name the file of the authority that vouches for the server: --ca-file or \
-                 BATON_CA_FILE"
+                "name the CA certificate of the server with --ca-file or BATON_CA_FILE"
             }
-            Self::Broken { .. } => "see whether the server speaks TLS, or use `http://`",
+            Self::Broken { .. } => "check whether the server speaks TLS, or use `http://`",
         }
     }
 }

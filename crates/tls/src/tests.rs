@@ -86,7 +86,7 @@ async fn what_is_not_tls_is_handed_back_and_told() {
     called.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await.unwrap();
     let trust = Trust::of(Some(&certificate)).unwrap();
     let Err(refused) = trust.connect("localhost", calling).await else { panic!("agreed") };
-    assert_eq!(refused.to_string(), "no TLS could be agreed on: the server speaks something else");
+    assert_eq!(refused.to_string(), "the TLS handshake failed: the server speaks something else");
 
     let (calling, called) = sockets().await;
     drop(calling);

@@ -166,7 +166,7 @@ impl Desk {
     fn too_late(&self, fate: Option<Fate>, after: Duration) -> Error {
         match (fate, &self.books().line) {
             (Some(Fate::Unknown), _) => {
-                let reason = format!("there was no answer within {} ms", after.as_millis());
+                let reason = format!("no response within {} ms", after.as_millis());
                 Error::Unknown { reason }
             }
             (_, Line::Down(reason)) => {

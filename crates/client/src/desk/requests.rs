@@ -59,7 +59,7 @@ struct Waiting {
 
 /// What the server would say, if it did not hang up.
 fn too_large(bytes: usize, max: usize) -> Error {
-    let detail = format!("the request has {bytes} bytes, at most {max} are allowed");
+    let detail = format!("the request has {bytes} bytes; at most {max} are allowed");
     let facts = BTreeMap::from([("given", bytes), ("max", max)]);
     let hint = "split it into several requests";
     let problem = Problem::new("request.too_large", Kind::TooLarge, &detail, hint, &facts);
@@ -154,7 +154,7 @@ impl Requests {
             Err(match waiting.effect {
                 Effect::Asks => Error::Protocol { what },
                 Effect::ChangesOnce | Effect::Changes => {
-                    Error::Unknown { reason: format!("the answer cannot be understood: {what}") }
+                    Error::Unknown { reason: format!("the response was not understood: {what}") }
                 }
             })
         });

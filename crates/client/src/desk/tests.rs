@@ -58,7 +58,7 @@ async fn what_was_never_sent_was_not_done() {
         let error = desk.call(1, said("a"), effect).await.unwrap_err();
         assert_eq!(begun.elapsed().as_secs(), 30);
         assert_eq!(error.code(), "client.unreachable");
-        assert_eq!(error.to_string(), "there is no connection to http://nowhere:1: it rains");
+        assert_eq!(error.to_string(), "cannot connect to http://nowhere:1: it rains");
         assert!(!error.is_unknown());
         desk.connected();
         assert!(outgoing(&desk).is_empty(), "what was given up is not sent later");
@@ -165,7 +165,7 @@ async fn more_than_may_wait_is_refused_at_once() {
     assert!(waiting.iter_mut().all(|call| is_pending(call.as_mut())));
     let error = desk.call(3, said("a"), Effect::Asks).await.unwrap_err();
     assert_eq!(error.code(), "client.crowded");
-    assert_eq!(error.to_string(), "at most 2 calls may wait in the client, and so many do");
+    assert_eq!(error.to_string(), "too many calls are waiting in the client (limit 2)");
 
     desk.connected();
     assert_eq!(outgoing(&desk).len(), 1, "no more than may be in flight");
@@ -191,7 +191,7 @@ async fn a_call_on_which_the_server_would_hang_up_is_not_sent() {
     let desk = desk(Options { request_bytes_max: 3, ..Options::default() });
     let error = desk.call(1, said("four"), Effect::Changes).await.unwrap_err();
     assert_eq!(error.code(), "request.too_large");
-    assert_eq!(error.to_string(), "the request has 4 bytes, at most 3 are allowed");
+    assert_eq!(error.to_string(), "the request has 4 bytes; at most 3 are allowed");
     assert_eq!(error.fact("max").unwrap().as_str(), "3");
     assert!(!error.is_unknown() && outgoing(&desk).is_empty());
 }

@@ -56,7 +56,7 @@ pub(super) async fn ask(
     match tokio::time::timeout(endpoint.timeout, post(endpoint, instructions, context)).await {
         Ok(done) => done,
         Err(_) => {
-            let reason = format!("there was no answer within {:?}", endpoint.timeout);
+            let reason = format!("no response within {:?}", endpoint.timeout);
             Err(ModelError::Unreachable { reason })
         }
     }

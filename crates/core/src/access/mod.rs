@@ -32,7 +32,6 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::kind::Kind;
 use crate::names::{AgentId, NamespaceName, WorkspaceName};
 use crate::pattern::Pattern;
 use crate::wire::Call;
@@ -111,73 +110,77 @@ pub struct Grant {
     pub agent: Option<AgentId>,
 }
 
-/// Why something is not permitted. Serialized, it is its facts.
-#[derive(Clone, Debug, PartialEq, Eq, Error, Serialize)]
-#[serde(untagged)]
-pub enum Denied {
-    /// The role does not cover it.
-    #[error("the token's role is `{role}`, and this needs one that may {}", .needs.words())]
-    Role {
-        /// What the token has.
-        role: &'static str,
-        /// What is needed.
-        needs: Verb,
-    },
-    /// Another workspace.
-    #[error("the token is not for workspace `{workspace}`")]
-    Workspace {
-        /// Which.
-        workspace: WorkspaceName,
-    },
-    /// Another namespace.
-    #[error("the token is not for namespace `{namespace}`")]
-    Namespace {
-        /// Which.
-        namespace: NamespaceName,
-    },
-    /// More than the namespaces.
-    #[error("the token is for some namespaces only, and this reaches beyond them")]
-    Beyond {},
-    /// More than the workspaces.
-    #[error("the token is for some workspaces only, and this reaches beyond them")]
-    BeyondWorkspaces {},
-    /// Another agent.
-    #[error("the token speaks for agent `{speaks_for}`, not for `{acts}`")]
-    Agent {
-        /// Whom it speaks for.
-        speaks_for: AgentId,
-        /// Who was to act.
-        acts: AgentId,
-    },
-}
-
-impl Denied {
-    /// Stable across releases; documented in `docs/errors.md`.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::Role { .. } => "access.role",
-            Self::Workspace { .. } | Self::BeyondWorkspaces {} => "access.workspace",
-            Self::Namespace { .. } | Self::Beyond {} => "access.namespace",
-            Self::Agent { .. } => "access.agent",
+crate::refusals! {
+    /// Why something is not permitted. Serialized, it is its facts.
+    #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize)]
+    #[serde(untagged)]
+    pub enum Denied {
+        /// The token's role does not allow the request.
+        #[error("the token's role is `{role}`; this needs a role that may {}", .needs.words())]
+        Role {
+            /// What the token has.
+            role: &'static str,
+            /// What is needed.
+            needs: Verb,
+        } => {
+            code: "access.role",
+            kind: Denied,
+            hint: "ask an admin for a token with a sufficient role",
+            cause: "A reader tried to change something, a worker to configure something, or an \
+                operator to act beyond the workspace.",
         }
-    }
-
-    /// What the caller should do about it.
-    pub fn kind(&self) -> Kind {
-        Kind::Denied
-    }
-
-    /// What to do next, as a sentence.
-    pub fn hint(&self) -> &'static str {
-        match self {
-            Self::Role { .. } => "ask an admin for a token with a role that may",
-            Self::Workspace { .. } | Self::BeyondWorkspaces {} => {
-                "name a workspace of the token, or ask an admin for one that reaches further"
-            }
-            Self::Namespace { .. } | Self::Beyond {} => {
-                "name a namespace of the token, or ask an admin for one that reaches further"
-            }
-            Self::Agent { .. } => "leave out who acts, or use that agent's own token",
+        /// The token is not valid for this workspace, or the request reaches beyond the token's
+        /// workspaces.
+        #[error("the token is not for workspace `{workspace}`")]
+        Workspace {
+            /// Which.
+            workspace: WorkspaceName,
+        } => {
+            code: "access.workspace",
+            kind: Denied,
+            hint: "name a workspace of the token, or ask an admin for a token with a wider scope",
+            cause: "The token is for other workspaces. `baton.access`, which stores the tokens, \
+                cannot be accessed with any token.",
+        }
+        /// The token is limited to some namespaces, and the request touches others or would reveal
+        /// data from them.
+        #[error("the token is not for namespace `{namespace}`")]
+        Namespace {
+            /// Which.
+            namespace: NamespaceName,
+        } => {
+            code: "access.namespace",
+            kind: Denied,
+            hint: "name a namespace of the token, or ask an admin for a token with a wider scope",
+            cause: "A request that could reveal more than the token's namespaces is rejected \
+                entirely: wide patterns, the whole history, context, diffs, reactions.",
+        }
+        /// The request reaches beyond the token's namespaces.
+        #[error("the token is limited to some namespaces, and the request reaches beyond them")]
+        Beyond {} => {
+            code: "access.namespace",
+            kind: Denied,
+            hint: "name a namespace of the token, or ask an admin for a token with a wider scope",
+        }
+        /// The request reaches beyond the token's workspaces.
+        #[error("the token is limited to some workspaces, and the request reaches beyond them")]
+        BeyondWorkspaces {} => {
+            code: "access.workspace",
+            kind: Denied,
+            hint: "name a workspace of the token, or ask an admin for a token with a wider scope",
+        }
+        /// The token belongs to one agent, and the request acts as another.
+        #[error("the token belongs to agent `{speaks_for}`, not to `{acts}`")]
+        Agent {
+            /// Whom it speaks for.
+            speaks_for: AgentId,
+            /// Who was to act.
+            acts: AgentId,
+        } => {
+            code: "access.agent",
+            kind: Denied,
+            hint: "omit the agent, or use that agent's own token",
+            cause: "The request names an agent other than the token's.",
         }
     }
 }

@@ -47,7 +47,6 @@ use thiserror::Error;
 
 pub use gathering::build;
 
-use crate::kind::Kind;
 use crate::names::{AgentId, TaskId, Traceparent};
 use crate::refusal::OutOfRange;
 
@@ -144,43 +143,29 @@ pub enum Why {
     NotExamined,
 }
 
-/// Why a context cannot be built.
-#[derive(Clone, Debug, PartialEq, Error, Serialize)]
-#[serde(untagged)]
-pub enum Rejection {
-    /// There is no such task.
-    #[error("there is no task `{task}`")]
-    NotFound {
-        /// Which.
-        task: TaskId,
-    },
-    /// The budget makes no sense.
-    #[error(transparent)]
-    OutOfRange(#[from] OutOfRange),
-}
-
-impl Rejection {
-    /// Stable across releases; documented in `docs/errors.md`.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::NotFound { .. } => "context.not_found",
-            Self::OutOfRange(_) => "context.out_of_range",
+crate::refusals! {
+    /// Why a context cannot be built.
+    #[derive(Clone, Debug, PartialEq, Error, Serialize)]
+    #[serde(untagged)]
+    pub enum Rejection {
+        /// The task to build a context for does not exist.
+        #[error("there is no task `{task}`")]
+        NotFound {
+            /// Which.
+            task: TaskId,
+        } => {
+            code: "context.not_found",
+            kind: NotFound,
+            hint: "list the tasks with task.list",
+            cause: "It was never created, or it finished and was removed.",
         }
-    }
-
-    /// What the caller should do about it.
-    pub fn kind(&self) -> Kind {
-        match self {
-            Self::NotFound { .. } => Kind::NotFound,
-            Self::OutOfRange(_) => Kind::Invalid,
-        }
-    }
-
-    /// What to do next, as a sentence.
-    pub fn hint(&self) -> &'static str {
-        match self {
-            Self::NotFound { .. } => "see task.list for the tasks there are",
-            Self::OutOfRange(_) => "use a number within the range",
+        /// The token budget is out of range.
+        #[error(transparent)]
+        OutOfRange(#[from] OutOfRange) => {
+            code: "context.out_of_range",
+            kind: Invalid,
+            hint: "use a number within the range",
+            cause: "`token_budget` is less than 100 or more than 1,000,000.",
         }
     }
 }

@@ -34,7 +34,6 @@ pub use checking::check;
 pub use gathering::show;
 
 use crate::json::Shape;
-use crate::kind::Kind;
 use crate::names::NamespaceName;
 use crate::numbers::Version;
 use crate::pattern::Pattern;
@@ -170,66 +169,61 @@ pub enum Reply {
     },
 }
 
-/// Why a question about contracts was refused.
-#[derive(Clone, Debug, PartialEq, Error, Serialize)]
-#[serde(untagged)]
-pub enum Rejection {
-    /// Whose schema?
-    #[error("a schema is checked for a namespace, and none was given")]
-    SchemaWithoutNamespace {},
-    /// There is none of that name.
-    #[error("there is no namespace `{namespace}`")]
-    UnknownNamespace {
-        /// Which.
-        namespace: NamespaceName,
-    },
-    /// There is too much to look at.
-    #[error("there are more than {max} {what} to look at")]
-    TooMuch {
-        /// Of what.
-        what: &'static str,
-        /// How much may be looked at.
-        max: usize,
-    },
-    /// The page size makes no sense.
-    #[error("limit is {given}, it must be between 1 and {max}")]
-    LimitOutOfRange {
-        /// What was given.
-        given: usize,
-        /// The most.
-        max: usize,
-    },
-}
-
-impl Rejection {
-    /// Stable across releases; documented in `docs/errors.md`.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::SchemaWithoutNamespace {} => "contract.schema_without_namespace",
-            Self::UnknownNamespace { .. } => "contract.unknown_namespace",
-            Self::TooMuch { .. } => "contract.too_much",
-            Self::LimitOutOfRange { .. } => "contract.limit_out_of_range",
+crate::refusals! {
+    /// Why a question about contracts was refused.
+    #[derive(Clone, Debug, PartialEq, Error, Serialize)]
+    #[serde(untagged)]
+    pub enum Rejection {
+        /// A schema to check was given without a namespace.
+        #[error("a schema can only be checked for a namespace, and none was given")]
+        SchemaWithoutNamespace {} => {
+            code: "contract.schema_without_namespace",
+            kind: Invalid,
+            hint: "name the namespace of the schema",
+            cause: "A schema belongs to a namespace.",
+            remedy: "Name the namespace that the schema is for.",
         }
-    }
-
-    /// What the caller should do about it.
-    pub fn kind(&self) -> Kind {
-        match self {
-            Self::SchemaWithoutNamespace {} | Self::LimitOutOfRange { .. } => Kind::Invalid,
-            Self::UnknownNamespace { .. } => Kind::NotFound,
-            Self::TooMuch { .. } => Kind::Exhausted,
+        /// No namespace has this name.
+        #[error("there is no namespace `{namespace}`")]
+        UnknownNamespace {
+            /// Which.
+            namespace: NamespaceName,
+        } => {
+            code: "contract.unknown_namespace",
+            kind: NotFound,
+            hint: "create it with namespace.create",
+            cause: "It was never created, or has been deleted.",
+            remedy: "Create it, or name another.",
         }
-    }
-
-    /// What to do next, as a sentence.
-    pub fn hint(&self) -> &'static str {
-        match self {
-            Self::SchemaWithoutNamespace {} => "say which namespace shall have the schema",
-            Self::UnknownNamespace { .. } => "create it with namespace.create",
-            Self::TooMuch { .. } => {
-                "ask about one namespace, or by a pattern with a longer beginning"
-            }
-            Self::LimitOutOfRange { .. } => "ask for a page within the range",
+        /// The query would have to examine too much data.
+        #[error("more than {max} {what} would have to be examined")]
+        TooMuch {
+            /// Of what.
+            what: &'static str,
+            /// How much may be looked at.
+            max: usize,
+        } => {
+            code: "contract.too_much",
+            kind: Exhausted,
+            hint: "name one namespace, or use a pattern with a longer literal prefix",
+            cause: "There are more than 200000 hand-offs, stages and keys, or the namespace has \
+                more than 10000 entries.",
+            remedy: "Name another namespace; delete finished pipelines and let ended hand-offs be \
+                removed.",
+        }
+        /// The page size is out of range.
+        #[error("limit must be between 1 and {max}, not {given}")]
+        LimitOutOfRange {
+            /// What was given.
+            given: usize,
+            /// The most.
+            max: usize,
+        } => {
+            code: "contract.limit_out_of_range",
+            kind: Invalid,
+            hint: "use a page size within the range",
+            cause: "`limit` is 0 or more than 10000.",
+            remedy: "Use a page size within the range, and continue with the `cursor`.",
         }
     }
 }

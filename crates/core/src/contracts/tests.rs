@@ -1,7 +1,8 @@
 //! What is known of who depends on what. `spec/scenarios/contracts.txt` tells the whole story.
 
+use super::Rejection;
 use crate::limits;
-use crate::testing::{World, check, check_coverage, scenarios};
+use crate::testing::{check, check_codes, scenarios};
 
 scenarios! {
     a_key_that_is_demanded_and_not_there_is_told_in_words => [
@@ -40,7 +41,7 @@ scenarios! {
 #[test]
 fn every_refusal_is_reached() {
     let elsewhere = ["contract.too_much"];
-    check_coverage(include_str!("mod.rs"), "code", SCENARIOS, World::codes, &elsewhere);
+    check_codes(Rejection::REFUSALS, SCENARIOS, &elsewhere);
 }
 
 #[test]

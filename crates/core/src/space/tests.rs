@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::agent;
 use crate::command::{Command, Request, Wish};
 use crate::event::Event;
 use crate::json::{Json, JsonError};
@@ -18,8 +17,9 @@ use crate::policy;
 use crate::rejection::Rejection;
 use crate::schema::Schema;
 use crate::space::Space;
-use crate::testing::{Picture, World, check, check_coverage, literals, read_command, scenarios};
+use crate::testing::{Picture, World, check, check_codes, literals, read_command, scenarios};
 use crate::time::Timestamp;
+use crate::{agent, namespace, state, workspace};
 
 scenarios! {
     a_transaction_is_one_revision => [
@@ -204,8 +204,7 @@ fn every_refusal_is_reached() {
         "request.bad_pattern",
         "request.bad_schema",
     ];
-    let source = include_str!("../primitives/rejection.rs");
-    check_coverage(source, "code", SCENARIOS, World::codes, &elsewhere);
+    check_codes(Rejection::REFUSALS, SCENARIOS, &elsewhere);
 }
 
 #[test]
@@ -350,7 +349,7 @@ fn policies_come_to_an_end() {
 fn a_namespace_that_goes_concerns_whoever_watches_its_keys() {
     let deleted = |name: &str| {
         let name = NamespaceName::parse(name).unwrap();
-        Event::Namespace(crate::namespace::Event::Deleted { name })
+        Event::Namespace(namespace::Event::Deleted { name })
     };
     let concerns = |event: &Event, pattern: &str| {
         event.concerns(&pattern.parse::<Pattern>().unwrap(), &event.subject())
@@ -366,13 +365,22 @@ fn a_namespace_that_goes_concerns_whoever_watches_its_keys() {
 #[test]
 fn the_kinds_of_events_are_spelled_like_their_primitives() {
     let sources = [
-        ("state", include_str!("../primitives/state/vocabulary.rs")),
-        ("namespace", include_str!("../primitives/namespace/vocabulary.rs")),
-        ("agent", include_str!("../primitives/agent/vocabulary.rs")),
-        ("workspace", include_str!("../primitives/workspace/vocabulary.rs")),
+        ("state", include_str!("../primitives/state/vocabulary.rs"), state::Rejection::REFUSALS),
+        (
+            "namespace",
+            include_str!("../primitives/namespace/vocabulary.rs"),
+            namespace::Rejection::REFUSALS,
+        ),
+        ("agent", include_str!("../primitives/agent/vocabulary.rs"), agent::Rejection::REFUSALS),
+        (
+            "workspace",
+            include_str!("../primitives/workspace/vocabulary.rs"),
+            workspace::Rejection::REFUSALS,
+        ),
     ];
-    for (primitive, source) in sources {
-        for word in literals(source, "kind").into_iter().chain(literals(source, "code")) {
+    for (primitive, source, refusals) in sources {
+        let codes = refusals.iter().map(|refusal| refusal.code.to_owned());
+        for word in literals(source, "kind").into_iter().chain(codes) {
             let rest = word.strip_prefix(primitive).and_then(|rest| rest.strip_prefix('.'));
             let plain = |rest: &str| rest.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
             assert!(rest.is_some_and(plain), "{word}");

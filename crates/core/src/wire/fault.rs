@@ -6,75 +6,130 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::json::{JsonError, shortened};
-use crate::kind::Kind;
 
-/// The request cannot be read. Nothing was done. Serialized, it is its facts.
-#[derive(Clone, Debug, PartialEq, Error, Serialize)]
-#[serde(untagged)]
-pub enum Fault {
-    /// It is not JSON, or nested too deep.
-    #[error("the request is not acceptable JSON: {0}")]
-    Json(JsonError),
-    /// It is JSON of another shape than a request has.
-    #[error("the request is malformed: {reason}")]
-    Malformed {
-        /// What was expected.
-        reason: String,
-    },
-    /// Nobody knows this command.
-    #[error("there is no command `{command}`")]
-    UnknownCommand {
-        /// What was asked for.
-        command: String,
-    },
-    /// Nobody knows this field.
-    #[error("there is no field `{field}`; the fields are {}", listed(expected))]
-    UnknownField {
-        /// Which.
-        field: String,
-        /// What there is.
-        expected: &'static [&'static str],
-    },
-    /// A field is missing.
-    #[error("the field `{field}` is missing")]
-    MissingField {
-        /// Which.
-        field: String,
-    },
-    /// A field stands there twice.
-    #[error("the field `{field}` stands there more than once")]
-    DuplicateField {
-        /// Which.
-        field: String,
-    },
-    /// A field has a value that cannot be.
-    #[error("{} not acceptable: {reason}", about(field))]
-    BadField {
-        /// Which.
-        field: String,
-        /// Why not.
-        reason: String,
-    },
-    /// One of the commands of a transaction cannot be read.
-    #[error("command {index} of the transaction cannot be read: {cause}")]
-    InTransaction {
-        /// Which command, counted from 0.
-        index: usize,
-        /// The cause's own code.
-        cause_code: &'static str,
-        /// Why.
-        cause: Box<Fault>,
-    },
-    /// More than one request may hold.
-    #[error("the request has {given} {what}, at most {max} are allowed")]
-    TooLarge {
-        /// What there is too much of.
-        what: &'static str,
-        /// How much there is.
-        given: usize,
-        /// How much there may be.
-        max: usize,
-    },
+crate::refusals! {
+    /// The request cannot be read. Nothing was done. Serialized, it is its facts.
+    #[derive(Clone, Debug, PartialEq, Error, Serialize)]
+    #[serde(untagged)]
+    pub enum Fault {
+        /// A value is not valid JSON.
+        #[error("the request is not valid JSON: {0}")]
+        Json(JsonError) => {
+            code: "request.bad_json",
+            kind: Invalid,
+            hint: "send one JSON value, nested at most 64 levels deep",
+            cause: "It is malformed, has a number beyond the range of a double, contains half a \
+                surrogate pair, or nests deeper than 64 levels.",
+            remedy: "Send one JSON value; flatten deeply nested data.",
+        }
+        /// The request is JSON, or a WebSocket frame, but does not have the shape of a request.
+        #[error("the request is malformed: {reason}")]
+        Malformed {
+            /// What was expected.
+            reason: String,
+        } => {
+            code: "request.malformed",
+            kind: Invalid,
+            hint: "send an object with a `command` and its fields",
+            cause: "It is not an object, has trailing data, or is a frame of the wrong type.",
+            remedy: "Send one object with a `command` and its fields, or a list of them where \
+                lists are accepted.",
+        }
+        /// The command does not exist.
+        #[error("there is no command `{command}`")]
+        UnknownCommand {
+            /// What was asked for.
+            command: String,
+        } => {
+            code: "request.unknown_command",
+            kind: Invalid,
+            hint: "see /openapi.json for the available commands",
+            cause: "It is misspelled, or the server is older than the client.",
+        }
+        /// The command has no such field or query parameter.
+        #[error("there is no field `{field}`; the fields are {}", listed(expected))]
+        UnknownField {
+            /// Which.
+            field: String,
+            /// What there is.
+            expected: &'static [&'static str],
+        } => {
+            code: "request.unknown_field",
+            kind: Invalid,
+            hint: "remove it, or correct its spelling",
+            cause: "It is misspelled, belongs to another command, or the server is older than the \
+                client. Unknown fields are never ignored: a misspelled condition would be no \
+                condition.",
+            remedy: "Remove it, or correct its spelling; the detail lists the existing fields.",
+        }
+        /// A required field is missing.
+        #[error("the field `{field}` is missing")]
+        MissingField {
+            /// Which.
+            field: String,
+        } => {
+            code: "request.missing_field",
+            kind: Invalid,
+            hint: "add it",
+            cause: "The fact `field` names it.",
+        }
+        /// A field occurs more than once.
+        #[error("the field `{field}` occurs more than once")]
+        DuplicateField {
+            /// Which.
+            field: String,
+        } => {
+            code: "request.duplicate_field",
+            kind: Invalid,
+            hint: "send it once",
+            cause: "Choosing one of the values would be a guess.",
+        }
+        /// A field has an invalid value.
+        #[error("{} invalid: {reason}", about(field))]
+        BadField {
+            /// Which.
+            field: String,
+            /// Why not.
+            reason: String,
+        } => {
+            code: "request.bad_field",
+            kind: Invalid,
+            hint: "correct it as the detail says",
+            cause: "It has the wrong type, is out of range, or is a name with a character that is \
+                not allowed. The facts `field` and `reason` say which and why.",
+        }
+        /// One command was rejected, so none was executed.
+        #[error("command {index} of the transaction cannot be read: {cause}")]
+        InTransaction {
+            /// Which command, counted from 0.
+            index: usize,
+            /// The cause's own code.
+            cause_code: &'static str,
+            /// Why.
+            cause: Box<Fault>,
+        } => {
+            code: "transaction.command_refused",
+            of: cause,
+            cause: "The command at `index` was rejected; `cause_code` and `cause` say why.",
+            remedy: "Follow the remedy of the cause's code, then send the whole transaction again.",
+        }
+        /// The request, or a part of it, is too large.
+        #[error("the request has {given} {what}; at most {max} are allowed")]
+        TooLarge {
+            /// What there is too much of.
+            what: &'static str,
+            /// How much there is.
+            given: usize,
+            /// How much there may be.
+            max: usize,
+        } => {
+            code: "request.too_large",
+            kind: TooLarge,
+            hint: "split it into several requests",
+            cause: "The body, the frame, the number of commands in a list or the number of fields \
+                exceeds its limit, which is in the detail.",
+        }
+    }
 }
 
 fn listed(names: &[&str]) -> String {
@@ -87,51 +142,6 @@ fn about(field: &str) -> String {
 }
 
 impl Fault {
-    /// Stable across releases; documented in `docs/errors.md`.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::Json(_) => "request.bad_json",
-            Self::Malformed { .. } => "request.malformed",
-            Self::UnknownCommand { .. } => "request.unknown_command",
-            Self::UnknownField { .. } => "request.unknown_field",
-            Self::MissingField { .. } => "request.missing_field",
-            Self::DuplicateField { .. } => "request.duplicate_field",
-            Self::BadField { .. } => "request.bad_field",
-            Self::InTransaction { .. } => "transaction.command_refused",
-            Self::TooLarge { .. } => "request.too_large",
-        }
-    }
-
-    /// What the caller should do about it.
-    pub fn kind(&self) -> Kind {
-        match self {
-            Self::Json(_)
-            | Self::Malformed { .. }
-            | Self::UnknownCommand { .. }
-            | Self::UnknownField { .. }
-            | Self::MissingField { .. }
-            | Self::DuplicateField { .. }
-            | Self::BadField { .. } => Kind::Invalid,
-            Self::InTransaction { cause, .. } => cause.kind(),
-            Self::TooLarge { .. } => Kind::TooLarge,
-        }
-    }
-
-    /// What to do next, as a sentence.
-    pub fn hint(&self) -> &'static str {
-        match self {
-            Self::Json(_) => "send one JSON value, nested at most 64 deep",
-            Self::Malformed { .. } => "send an object with a `command` and its fields",
-            Self::UnknownCommand { .. } => "see /openapi.json for the commands there are",
-            Self::UnknownField { .. } => "leave it out, or spell it as in the detail",
-            Self::MissingField { .. } => "add it",
-            Self::DuplicateField { .. } => "send it once",
-            Self::BadField { .. } => "correct it as the detail says",
-            Self::InTransaction { cause, .. } => cause.hint(),
-            Self::TooLarge { .. } => "split it into several requests",
-        }
-    }
-
     /// The same fault, with the field in which it was found, unless that is known.
     pub(super) fn within(self, name: &str) -> Self {
         match self {

@@ -89,33 +89,33 @@ fn what_cannot_be_read_is_refused_by_name() {
     refused(
         r#"{"command":"state.get","namespace":"shared","key":"a","key":"b"}"#,
         "request.duplicate_field",
-        "the field `key` stands there more than once",
+        "the field `key` occurs more than once",
     );
     refused(
         r#"{"command":"state.get","agent":"a","agent":"b","namespace":"shared","key":"a"}"#,
         "request.duplicate_field",
-        "the field `agent` stands there more than once",
+        "the field `agent` occurs more than once",
     );
     refused(
         r#"{"command":"state.get","namespace":"shared","key":5}"#,
         "request.bad_field",
-        "the field `key` is not acceptable: invalid type: integer `5`, expected a string",
+        "the field `key` is invalid: invalid type: integer `5`, expected a string",
     );
     refused(
         r#"{"command":"state.get","namespace":"no spaces","key":"k"}"#,
         "request.bad_field",
-        "the field `namespace` is not acceptable: namespace `no spaces` is not \
+        "the field `namespace` is invalid: namespace `no spaces` is not \
          valid: only letters, digits and `._:@-` are allowed",
     );
     refused(
         r#"{"command":"state.list","namespace":"shared","limit":-1}"#,
         "request.bad_field",
-        "the field `limit` is not acceptable: invalid value: integer `-1`, expected usize",
+        "the field `limit` is invalid: invalid value: integer `-1`, expected usize",
     );
     refused(
         r#"{"command":7}"#,
         "request.bad_field",
-        "the field `command` is not acceptable: it must be a string",
+        "the field `command` is invalid: it must be a string",
     );
 }
 
@@ -124,7 +124,7 @@ fn a_number_names_the_request_and_a_text_what_shall_be_created() {
     refused(
         r#"{"id":-1,"command":"ping"}"#,
         "request.bad_field",
-        "the field `id` is not acceptable: it must be an integer from 0 to 2^64 - 1",
+        "the field `id` is invalid: it must be an integer from 0 to 2^64 - 1",
     );
     refused(
         r#"{"id":"x","command":"ping"}"#,
@@ -138,7 +138,7 @@ fn a_patch_has_exactly_one_form() {
     refused(
         r#"{"command":"state.patch","namespace":"shared","key":"k","max":1,"append":2}"#,
         "request.bad_field",
-        "the fields are not acceptable: give exactly one of `merge`, \
+        "the fields are invalid: give exactly one of `merge`, \
          `json_patch`, `append`, `union`, `increment` and `max`",
     );
 }
@@ -310,7 +310,7 @@ fn text_of_a_path_or_query_is_read_by_the_type_of_its_field() {
     fields.text("types", "state.set,agent.lost");
     fields.text("from", "twelve");
     let fault = fields.to::<Watch>().unwrap_err();
-    assert_eq!(fault.to_string(), "the field `from` is not acceptable: `twelve` is no such number");
+    assert_eq!(fault.to_string(), "the field `from` is invalid: `twelve` is no such number");
 }
 
 fn happened(commands: &[&str]) -> (Space, Vec<Answer>, Vec<Batch>) {

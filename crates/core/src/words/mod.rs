@@ -13,5 +13,6 @@ pub mod numbers;
 pub mod pattern;
 pub mod point;
 pub mod refusal;
+pub mod refusals;
 pub mod schema;
 pub mod time;

@@ -1,8 +1,8 @@
-//! What every primitive refuses in the same words: numbers out of their range, fields that are too
-//! large or make no sense, one more than there may be.
+//! Refusals that all primitives share: numbers out of range, invalid fields, fields that are too
+//! large, and limits on how many there may be.
 //!
-//! Each primitive gives these its own code and hint; what is checked, and how it is said, stands
-//! here.
+//! The checks and their messages are here; each primitive declares its own code and hint for them
+//! with [`refusals!`](crate::refusals!).
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use crate::json::Json;
 
 /// A number that makes no sense where it was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error, Serialize)]
-#[error("{what} is {given}, it must be between {min} and {max}")]
+#[error("{what} must be between {min} and {max}, not {given}")]
 pub struct OutOfRange {
     /// Which number.
     pub what: &'static str,
@@ -27,7 +27,7 @@ pub struct OutOfRange {
 
 /// A field that makes no sense.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize)]
-#[error("`{field}` is not valid: {reason}")]
+#[error("`{field}` is invalid: {reason}")]
 pub struct BadField {
     /// Which.
     pub field: Cow<'static, str>,
@@ -37,7 +37,7 @@ pub struct BadField {
 
 /// A field that is too large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error, Serialize)]
-#[error("`{field}` has {bytes} bytes, at most {bytes_max} are allowed")]
+#[error("`{field}` has {bytes} bytes; the limit is {bytes_max}")]
 pub struct TooLarge {
     /// Which.
     pub field: &'static str,
@@ -49,7 +49,7 @@ pub struct TooLarge {
 
 /// One more than there may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error, Serialize)]
-#[error("there are {max} {what} already, that is the most")]
+#[error("too many {what} (limit {max})")]
 pub struct TooMany {
     /// What there is too much of.
     pub what: &'static str,

@@ -105,7 +105,7 @@ pub(super) fn places() -> Vec<Row> {
         row(
             "rules without sense",
             ("namespace.faulty_rules", Kind::Invalid),
-            "ttl_ms is 0",
+            "ttl_ms must be between",
             |_, ada| async move {
                 let rules = Rules { ttl_ms: Some(0), ..Rules::default() };
                 ada.namespaces().create("odd").rules(rules).await
@@ -123,7 +123,7 @@ pub(super) fn places() -> Vec<Row> {
         row(
             "nothing kept",
             ("workspace.nothing_kept", Kind::Invalid),
-            "history_count is 0",
+            "history_count must be at least 1",
             |_, ada| async move {
                 let none =
                     rules::Command::Configure { history_count: Some(0), history_age_ms: None };
@@ -205,7 +205,7 @@ pub(super) fn transactions() -> Vec<Row> {
         row(
             "too many commands",
             ("transaction.too_large", Kind::TooLarge),
-            "1001 commands, at most 1000",
+            "1001 commands; at most 1000",
             |_, ada| async move {
                 let many = (0..1_001).map(|number| set(&format!("key:{number}"), &json!(1)));
                 many.fold(ada.transaction(), baton::Transaction::command).commit().await
@@ -225,7 +225,7 @@ pub(super) fn transactions() -> Vec<Row> {
         row(
             "too many bytes",
             ("transaction.command_refused", Kind::TooLarge),
-            "bytes, at most 8388608",
+            "bytes; at most 8388608",
             |_, ada| async move {
                 let large = value_of_bytes(1 << 20);
                 let many = (0..9).map(|number| set(&format!("key:{number}"), &large));
@@ -282,7 +282,7 @@ pub(super) fn pages() -> Vec<Row> {
                 ada.execute(Command::Transfer(transfer)).await
             },
         ),
-        row("a page of nothing", LIMIT, "limit is 0", |_, ada| async move {
+        row("a page of nothing", LIMIT, "limit must be between", |_, ada| async move {
             ada.state("shared")
                 .list(List { limit: Some(0), ..List::all(namespace("shared")) })
                 .await
@@ -363,7 +363,7 @@ pub(super) fn revisions_and_agents() -> Vec<Row> {
         row(
             "an impatient agent",
             ("agent.ttl_out_of_range", Kind::Invalid),
-            "ttl_ms is 1",
+            "ttl_ms must be between",
             |_, ada| async move { ada.agents().register().ttl_ms(1).await },
         ),
         row(

@@ -109,7 +109,7 @@ pub enum TokenError {
     #[error("a token needs a name of 1 to {NAME_BYTES_MAX} bytes without control characters")]
     Name,
     /// One too many.
-    #[error("there are {TOKENS_MAX} tokens already, that is the most")]
+    #[error("too many tokens (limit {TOKENS_MAX})")]
     TooMany,
     /// No such token.
     #[error("there is no token `{id}`")]
@@ -118,7 +118,7 @@ pub enum TokenError {
         id: String,
     },
     /// The system has no chance to give.
-    #[error("no random bytes could be had: {reason}")]
+    #[error("no random bytes are available: {reason}")]
     Chance {
         /// What the system says.
         reason: String,
@@ -163,10 +163,10 @@ impl TokenError {
     /// What to do next, as a sentence.
     pub fn hint(&self) -> &str {
         match self {
-            Self::Name => "say in a few words whose it is and what for",
-            Self::TooMany => "revoke some that nobody uses, or give those who do the same one",
-            Self::NotFound { .. } => "list the tokens to see which there are",
-            Self::Chance { .. } => "look at the system that the server runs on",
+            Self::Name => "describe in a few words who uses it and for what",
+            Self::TooMany => "share a token between agents that do the same work",
+            Self::NotFound { .. } => "list the tokens with `baton token ls`",
+            Self::Chance { .. } => "check the system that the server runs on",
             Self::Broken { .. } => "restore the data from a backup",
             Self::Engine(error) => error.hint(),
         }

@@ -89,7 +89,7 @@ impl Endpoint {
     pub(super) async fn send(&self, body: Bytes, deadline: Duration) -> Sent {
         match tokio::time::timeout(deadline, self.try_to_send(body)).await {
             Ok(Ok(sent) | Err(sent)) => sent,
-            Err(_) => again(format!("there was no answer within {} ms", deadline.as_millis())),
+            Err(_) => again(format!("no response within {} ms", deadline.as_millis())),
         }
     }
 

@@ -39,7 +39,7 @@ pub(super) async fn call(
     let failed = match made.await {
         Ok(Ok(status)) => return Outcome::Done { status: status.as_u16() },
         Ok(Err(trouble)) => trouble,
-        Err(_) => trouble(format!("there was no answer within {timeout_ms} ms"), true),
+        Err(_) => trouble(format!("no response within {timeout_ms} ms"), true),
     };
     Outcome::Failed { detail: failed.detail, again: failed.again }
 }

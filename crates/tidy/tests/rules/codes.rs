@@ -1,9 +1,10 @@
 //! Every stable error code is documented, and every documented code exists.
 //!
-//! A code is a string that a function named `code` answers with, anywhere in `crates` outside of
-//! tests. It is documented by a heading of `docs/errors.md`:
+//! A code is declared in `refusals!`, or a string that a function named `code` answers with,
+//! anywhere in `crates` outside of tests. It is documented by a heading of `docs/errors.md`:
 //!
 //! ```text
+//!   refusals! { … code: "lock.held", … }  ◀──▶     ## `lock.held`
 //!   Self::Held { .. } => "lock.held",     ◀──▶     ## `lock.held`
 //! ```
 
@@ -16,7 +17,7 @@ use crate::source::Masked;
 const CRATES: &str = "crates/";
 const DOCUMENT: &str = "docs/errors.md";
 
-/// The codes that a file answers with, and their lines.
+/// The codes that a file declares or answers with, and their lines.
 fn answered(file: &File) -> Vec<(String, usize)> {
     let masked = Masked::of(&file.text);
     let bodies: Vec<_> = masked
@@ -25,13 +26,23 @@ fn answered(file: &File) -> Vec<(String, usize)> {
         .filter(|function| function.name == "code")
         .map(|function| function.body)
         .collect();
+    let declarations = masked.code.find("refusals! {").unwrap_or(masked.code.len());
     masked
         .literals
         .iter()
-        .filter(|literal| bodies.iter().any(|body| body.contains(&literal.offset)))
-        .filter(|literal| is_answer(&masked.code[..literal.offset]))
+        .filter(|literal| {
+            let before = &masked.code[..literal.offset];
+            let is_declared = literal.offset > declarations && is_field(before);
+            let is_inside = bodies.iter().any(|body| body.contains(&literal.offset));
+            is_declared || (is_inside && is_answer(before))
+        })
         .map(|literal| (literal.text.clone(), masked.line_at(literal.offset)))
         .collect()
+}
+
+/// Whether what follows is the `code` of a declared refusal.
+fn is_field(before: &str) -> bool {
+    before.trim_end_matches('"').trim_end().ends_with(" code:")
 }
 
 /// Whether what follows is the value of an arm or a block, not a pattern or an argument.
@@ -105,6 +116,38 @@ impl Rejection {
     }
 }
 "#;
+
+const DECLARED: &str = r#"
+refusals! {
+    pub enum Rejection {
+        /// Another agent holds it. Stable: code: "doc.comment".
+        #[error("lock `{name}` is held")]
+        Held { name: LockName } => {
+            code: "lock.held",
+            kind: Conflict,
+            hint: "wait",
+            cause: "code: none",
+        }
+        /// It has a name.
+        #[error("named")]
+        Named {} => {
+            code: "lock.named",
+            kind: Conflict,
+            hint: "wait",
+        }
+    }
+}
+"#;
+
+#[test]
+fn an_undocumented_declaration_is_caught() {
+    let source = || File::new("crates/core/src/lock/refusals.rs", DECLARED);
+    assert_lines(&codes(&[source()]), &[7, 15]);
+    let half = File::new(DOCUMENT, "# Errors\n\n## `lock.held`\n");
+    assert_lines(&codes(&[source(), half]), &[15]);
+    let whole = File::new(DOCUMENT, "# Errors\n\n## `lock.held`\n\n## `lock.named`\n");
+    assert_lines(&codes(&[source(), whole]), &[]);
+}
 
 #[test]
 fn an_undocumented_code_is_caught() {

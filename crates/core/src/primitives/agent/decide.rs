@@ -1,7 +1,8 @@
 //! The rules of agents, one function per command.
 
+use super::refusals::Rejection;
 use super::table::Table;
-use super::vocabulary::{Agent, Command, Event, Query, Register, Rejection, Reply, Status};
+use super::vocabulary::{Agent, Command, Event, Query, Register, Reply, Status};
 use crate::limits;
 use crate::names::AgentId;
 use crate::numbers::Token;

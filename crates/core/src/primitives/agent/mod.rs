@@ -26,11 +26,13 @@
 
 mod decide;
 pub(crate) mod operations;
+mod refusals;
 mod table;
 #[cfg(test)]
 mod tests;
 mod vocabulary;
 
 pub use decide::{Decided, decide, query};
+pub use refusals::Rejection;
 pub use table::{Table, Undo};
-pub use vocabulary::{Agent, Command, Event, Query, Register, Rejection, Reply, Status};
+pub use vocabulary::{Agent, Command, Event, Query, Register, Reply, Status};

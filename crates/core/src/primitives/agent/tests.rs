@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::{Agent, Status};
+use super::{Agent, Rejection, Status};
 use crate::limits;
 use crate::names::AgentId;
 use crate::numbers::{Revision, Token};
 use crate::space::Space;
-use crate::testing::{World, check, check_coverage, scenarios, story};
+use crate::testing::{World, check, check_codes, check_coverage, scenarios, story};
 use crate::time::Timestamp;
 
 scenarios! {
@@ -122,7 +122,7 @@ scenarios! {
 #[test]
 fn every_refusal_is_reached() {
     let elsewhere = ["agent.too_many"];
-    check_coverage(include_str!("vocabulary.rs"), "code", SCENARIOS, World::codes, &elsewhere);
+    check_codes(Rejection::REFUSALS, SCENARIOS, &elsewhere);
 }
 
 #[test]

@@ -3,13 +3,10 @@
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 use crate::json::Json;
-use crate::kind::Kind;
 use crate::names::AgentId;
 use crate::numbers::Token;
-use crate::refusal::TooMany;
 use crate::time::Timestamp;
 
 /// What one may ask of agents so that they change.
@@ -225,72 +222,6 @@ impl Event {
     }
 }
 
-/// Why an agent command was refused. Nothing was written.
-#[derive(Clone, Debug, PartialEq, Error, Serialize)]
-#[serde(untagged)]
-pub enum Rejection {
-    /// Nobody has registered under that id.
-    #[error("there is no agent `{agent}`")]
-    NotFound {
-        /// Which id.
-        agent: AgentId,
-    },
-    /// The session has ended.
-    #[error("the session of agent `{agent}` has ended: it is {}", status.word())]
-    Ended {
-        /// Which agent.
-        agent: AgentId,
-        /// How it ended.
-        #[serde(rename = "session")]
-        status: Status,
-    },
-    /// A later session has replaced this one.
-    #[error("token {given} of agent `{agent}` is stale, the present session has {current}")]
-    StaleToken {
-        /// Which agent.
-        agent: AgentId,
-        /// What was given.
-        given: Token,
-        /// The present session's.
-        current: Token,
-    },
-    /// The time to live makes no sense.
-    #[error("ttl_ms is {given}, it must be between {min} and {max}")]
-    TtlOutOfRange {
-        /// What was given.
-        given: u64,
-        /// The least.
-        min: u64,
-        /// The most.
-        max: u64,
-    },
-    /// Too many capabilities, or one that is too long or empty.
-    #[error("the capabilities are not valid: {reason}")]
-    BadCapabilities {
-        /// What is wrong with them.
-        reason: String,
-    },
-    /// The metadata is too large.
-    #[error("metadata has {bytes} bytes, at most {bytes_max} are allowed")]
-    MetadataTooLarge {
-        /// How large it is.
-        bytes: usize,
-        /// How large it may be.
-        bytes_max: usize,
-    },
-    /// There are too many active agents.
-    #[error(transparent)]
-    TooMany(#[from] TooMany),
-    /// The page size makes no sense.
-    #[error("limit is {given}, it must be between 1 and {max}")]
-    LimitOutOfRange {
-        /// What was given.
-        given: usize,
-        /// The most.
-        max: usize,
-    },
-}
-
 impl Status {
     /// The status as it stands in a sentence and on the wire.
     pub fn word(self) -> &'static str {
@@ -298,49 +229,6 @@ impl Status {
             Self::Active => "active",
             Self::Left => "left",
             Self::Lost => "lost",
-        }
-    }
-}
-
-impl Rejection {
-    /// Stable across releases; documented in `docs/errors.md`.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::NotFound { .. } => "agent.not_found",
-            Self::Ended { .. } => "agent.ended",
-            Self::StaleToken { .. } => "agent.stale_token",
-            Self::TtlOutOfRange { .. } => "agent.ttl_out_of_range",
-            Self::BadCapabilities { .. } => "agent.bad_capabilities",
-            Self::MetadataTooLarge { .. } => "agent.metadata_too_large",
-            Self::TooMany(_) => "agent.too_many",
-            Self::LimitOutOfRange { .. } => "agent.limit_out_of_range",
-        }
-    }
-
-    /// What the caller should do about it.
-    pub fn kind(&self) -> Kind {
-        match self {
-            Self::NotFound { .. } => Kind::NotFound,
-            Self::Ended { .. } | Self::StaleToken { .. } => Kind::Stale,
-            Self::TtlOutOfRange { .. }
-            | Self::BadCapabilities { .. }
-            | Self::LimitOutOfRange { .. } => Kind::Invalid,
-            Self::MetadataTooLarge { .. } => Kind::TooLarge,
-            Self::TooMany(_) => Kind::Exhausted,
-        }
-    }
-
-    /// What to do next, as a sentence.
-    pub fn hint(&self) -> &'static str {
-        match self {
-            Self::NotFound { .. } => "register the agent first with agent.register",
-            Self::Ended { .. } => "stop what was begun under it, then register again",
-            Self::StaleToken { .. } => "stop: another process has registered under this id",
-            Self::TtlOutOfRange { .. } => "give a time in milliseconds within the range",
-            Self::BadCapabilities { .. } => "give short names of what the agent can do",
-            Self::MetadataTooLarge { .. } => "keep large things in the agent's own namespace",
-            Self::TooMany(_) => "let agents leave, or use another workspace",
-            Self::LimitOutOfRange { .. } => "ask for a page within the range",
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The rules of artifacts, one function per command.
 
+use super::refusals::Rejection;
 use super::table::Table;
-use super::vocabulary::{Artifact, Command, Event, List, Put, Query, Rejection, Reply};
+use super::vocabulary::{Artifact, Command, Event, List, Put, Query, Reply};
 use crate::limits;
 use crate::names::{ArtifactId, MediaType};
 use crate::refusal::{fits, has_room, within};

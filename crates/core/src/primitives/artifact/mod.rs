@@ -41,6 +41,7 @@ mod holder;
 mod mention;
 pub(crate) mod operations;
 mod references;
+mod refusals;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -50,5 +51,6 @@ pub use decide::{About, Decided, check_bytes, decide, query};
 pub use holder::Holder;
 pub use mention::{Mention, in_list, is_any_in, mentioned, mentions};
 pub use references::References;
+pub use refusals::Rejection;
 pub use table::{Facts, Record, Table, Undo};
-pub use vocabulary::{Artifact, Command, Event, List, Put, Query, Rejection, Reply};
+pub use vocabulary::{Artifact, Command, Event, List, Put, Query, Reply};

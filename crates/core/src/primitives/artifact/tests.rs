@@ -1,9 +1,10 @@
 //! Scenarios of artifacts.
 
+use super::Rejection;
 use crate::limits;
 use crate::names::{AgentId, ArtifactId, BlobPlace};
 use crate::space::Space;
-use crate::testing::{World, check_coverage, scenarios};
+use crate::testing::{World, check_codes, check_coverage, scenarios};
 use crate::time::Timestamp;
 
 scenarios! {
@@ -265,7 +266,7 @@ fn tasks_that_are_forgotten_let_go() {
 #[test]
 fn every_word_is_reached() {
     let source = include_str!("vocabulary.rs");
-    check_coverage(source, "code", SCENARIOS, World::codes, &["artifact.too_many"]);
+    check_codes(Rejection::REFUSALS, SCENARIOS, &["artifact.too_many"]);
     check_coverage(source, "kind", SCENARIOS, World::kinds, &[]);
 }
 

@@ -1,11 +1,8 @@
 //! The words of artifacts.
 
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
-use crate::kind::Kind;
 use crate::names::{AgentId, ArtifactId, BlobPlace, ContentName, MediaType};
-use crate::refusal::{OutOfRange, TooLarge, TooMany};
 use crate::time::Timestamp;
 
 /// What one may ask of artifacts so that they change.
@@ -201,82 +198,6 @@ impl Event {
                 FRAME + media_type.as_str().len() + name
             }
             Self::Deleted { .. } | Self::Expired { .. } => 0,
-        }
-    }
-}
-
-/// Why an artifact command was refused. Nothing was written.
-#[derive(Clone, Debug, PartialEq, Error, Serialize)]
-#[serde(untagged)]
-pub enum Rejection {
-    /// Nobody put it there, or it is gone.
-    #[error("there is no artifact `{artifact}`")]
-    NotFound {
-        /// Which.
-        artifact: ArtifactId,
-    },
-    /// What arrived is not what was sent.
-    #[error("the bytes are `{artifact}`, not `{expected}` as was said")]
-    Mismatch {
-        /// What they are.
-        artifact: ArtifactId,
-        /// What they should be.
-        expected: ArtifactId,
-    },
-    /// Records name it.
-    #[error("artifact `{artifact}` is named by {references} records, the first is `{holder}`")]
-    InUse {
-        /// Which.
-        artifact: ArtifactId,
-        /// How many.
-        references: u64,
-        /// One of them, as a subject.
-        holder: String,
-    },
-    /// A number makes no sense.
-    #[error(transparent)]
-    OutOfRange(#[from] OutOfRange),
-    /// It is larger than allowed.
-    #[error(transparent)]
-    TooLarge(#[from] TooLarge),
-    /// There are too many, or they are too large together.
-    #[error(transparent)]
-    TooMany(#[from] TooMany),
-}
-
-impl Rejection {
-    /// Stable across releases; documented in `docs/errors.md`.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::NotFound { .. } => "artifact.not_found",
-            Self::Mismatch { .. } => "artifact.mismatch",
-            Self::InUse { .. } => "artifact.in_use",
-            Self::OutOfRange(_) => "artifact.out_of_range",
-            Self::TooLarge(_) => "artifact.too_large",
-            Self::TooMany(_) => "artifact.too_many",
-        }
-    }
-
-    /// What the caller should do about it.
-    pub fn kind(&self) -> Kind {
-        match self {
-            Self::NotFound { .. } => Kind::NotFound,
-            Self::InUse { .. } => Kind::Conflict,
-            Self::Mismatch { .. } | Self::OutOfRange(_) => Kind::Invalid,
-            Self::TooLarge(_) => Kind::TooLarge,
-            Self::TooMany(_) => Kind::Exhausted,
-        }
-    }
-
-    /// What to do next, as a sentence.
-    pub fn hint(&self) -> &'static str {
-        match self {
-            Self::NotFound { .. } => "put it there first; it may have expired unnamed",
-            Self::Mismatch { .. } => "send it again: it was changed on its way, or meant otherwise",
-            Self::InUse { .. } => "delete what names it first, and it goes by itself",
-            Self::OutOfRange(_) => "give a number within the range",
-            Self::TooLarge(_) => "split it, or keep it elsewhere and store where it is",
-            Self::TooMany(_) => "delete what names artifacts that nobody needs any more",
         }
     }
 }

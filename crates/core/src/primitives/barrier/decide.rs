@@ -1,7 +1,8 @@
 //! The rules of barriers, one function per command.
 
+use super::refusals::Rejection;
 use super::table::{Record, Table};
-use super::vocabulary::{Arrival, Arrive, Command, Event, Query, Rejection, Reply};
+use super::vocabulary::{Arrival, Arrive, Command, Event, Query, Reply};
 use crate::limits;
 use crate::names::{AgentId, BarrierName};
 use crate::numbers::WaitId;

@@ -28,11 +28,13 @@
 
 mod decide;
 pub(crate) mod operations;
+mod refusals;
 mod table;
 #[cfg(test)]
 mod tests;
 mod vocabulary;
 
 pub use decide::{About, Decided, decide, ending, query};
+pub use refusals::Rejection;
 pub use table::{Party, Record, Table, Undo};
-pub use vocabulary::{Arrival, Arrive, Barrier, Command, Event, Query, Rejection, Reply};
+pub use vocabulary::{Arrival, Arrive, Barrier, Command, Event, Query, Reply};

@@ -1,11 +1,12 @@
 //! Scenarios of barriers.
 
+use super::Rejection;
 use crate::barrier::{Arrive, Command as Ask};
 use crate::command::{Command, Request, Wish};
 use crate::limits;
 use crate::names::{AgentId, BarrierName, IdempotencyKey};
 use crate::space::Space;
-use crate::testing::{World, check_coverage, scenarios};
+use crate::testing::{World, check_codes, check_coverage, scenarios};
 use crate::time::Timestamp;
 
 scenarios! {
@@ -197,6 +198,6 @@ fn as_many_as_may_wait_are_told_in_one_commit() {
 #[test]
 fn every_word_is_reached() {
     let source = include_str!("vocabulary.rs");
-    check_coverage(source, "code", SCENARIOS, World::codes, &[]);
+    check_codes(Rejection::REFUSALS, SCENARIOS, &[]);
     check_coverage(source, "kind", SCENARIOS, World::kinds, &["barrier.forgotten"]);
 }

@@ -1,12 +1,9 @@
 //! The words of barriers.
 
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
-use crate::kind::Kind;
 use crate::names::{AgentId, BarrierName};
 use crate::numbers::{Generation, WaitId};
-use crate::refusal::{OutOfRange, TooMany};
 use crate::time::Timestamp;
 use crate::waiting::wait::{Left, Step};
 
@@ -225,84 +222,6 @@ impl Event {
             | Self::Passed { party, .. }
             | Self::Withdrawn { party, .. } => party.as_str().len(),
             Self::Opened { .. } | Self::Reset { .. } | Self::Forgotten { .. } => 0,
-        }
-    }
-}
-
-/// Why a barrier command was refused. Nothing was written.
-#[derive(Clone, Debug, PartialEq, Error, Serialize)]
-#[serde(untagged)]
-pub enum Rejection {
-    /// Those who are there wait for another number.
-    #[error("generation {generation} of barrier `{name}` takes {count}, not {given}")]
-    CountDiffers {
-        /// Which barrier.
-        name: BarrierName,
-        /// Which generation.
-        generation: Generation,
-        /// What was given.
-        given: u64,
-        /// How many it takes.
-        count: u64,
-    },
-    /// The agent is there.
-    #[error("agent `{party}` has arrived in generation {generation} of barrier `{name}` already")]
-    AlreadyArrived {
-        /// Which barrier.
-        name: BarrierName,
-        /// Which generation.
-        generation: Generation,
-        /// Who.
-        party: AgentId,
-    },
-    /// A number makes no sense.
-    #[error(transparent)]
-    OutOfRange(#[from] OutOfRange),
-    /// There are too many.
-    #[error(transparent)]
-    TooMany(#[from] TooMany),
-    /// The caller's session ended while it waited.
-    #[error("the session of agent `{agent}` ended while it waited at barrier `{name}`")]
-    SessionEnded {
-        /// Which barrier.
-        name: BarrierName,
-        /// Whose session.
-        agent: AgentId,
-    },
-}
-
-impl Rejection {
-    /// Stable across releases; documented in `docs/errors.md`.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::CountDiffers { .. } => "barrier.count_differs",
-            Self::AlreadyArrived { .. } => "barrier.already_arrived",
-            Self::OutOfRange(_) => "barrier.out_of_range",
-            Self::TooMany(_) => "barrier.too_many",
-            Self::SessionEnded { .. } => "barrier.session_ended",
-        }
-    }
-
-    /// What the caller should do about it.
-    pub fn kind(&self) -> Kind {
-        match self {
-            Self::CountDiffers { .. } | Self::AlreadyArrived { .. } => Kind::Conflict,
-            Self::OutOfRange(_) => Kind::Invalid,
-            Self::TooMany(_) => Kind::Exhausted,
-            Self::SessionEnded { .. } => Kind::Stale,
-        }
-    }
-
-    /// What to do next, as a sentence.
-    pub fn hint(&self) -> &'static str {
-        match self {
-            Self::CountDiffers { .. } => "agree on one count, or reset the barrier",
-            Self::AlreadyArrived { .. } => {
-                "look at the barrier to see whether it has opened, or arrive as another agent"
-            }
-            Self::OutOfRange(_) => "give a number within the range",
-            Self::TooMany(_) => "let some barriers open first, or reset them",
-            Self::SessionEnded { .. } => "register again, then arrive again",
         }
     }
 }

@@ -1,9 +1,8 @@
 //! The rules of checkpoints, one function per command.
 
+use super::refusals::Rejection;
 use super::table::Table;
-use super::vocabulary::{
-    Command, Event, List, Prune, Query, Rejection, Reply, Retain, Save, Saved, Why,
-};
+use super::vocabulary::{Command, Event, List, Prune, Query, Reply, Retain, Save, Saved, Why};
 use crate::checkpoint::{Checkpoint, Checksum, Record, Rule, Thread, contains, ranges};
 use crate::json::Json;
 use crate::limits;

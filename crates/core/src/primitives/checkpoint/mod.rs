@@ -58,6 +58,7 @@ mod facts;
 mod interned;
 pub(crate) mod operations;
 mod record;
+mod refusals;
 mod retention;
 mod table;
 #[cfg(test)]
@@ -73,9 +74,8 @@ pub use decide::{About, Decided, Surroundings, Work, answer, decide, query};
 pub use facts::{Facts, Part};
 pub use interned::Interned;
 pub use record::Record;
+pub use refusals::Rejection;
 pub use retention::{Rule, Rules};
 pub use table::{Table, Undo};
 pub use thread::{Thread, ranges};
-pub use vocabulary::{
-    Command, Event, List, Prune, Query, Rejection, Reply, Retain, Save, Saved, Why,
-};
+pub use vocabulary::{Command, Event, List, Prune, Query, Reply, Retain, Save, Saved, Why};

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
-use super::vocabulary::{Event, Rejection, Saved};
+use super::refusals::Rejection;
+use super::vocabulary::{Event, Saved};
 use crate::checkpoint::{
     Checkpoint, Checksum, Content, Facts, Freed, Part, Record, Rule, Rules, Thread,
 };

@@ -13,7 +13,7 @@ use crate::names::{AgentId, CheckpointId, CheckpointLabel, TaskId};
 use crate::refusal::TooMany;
 use crate::space::batch::Batch;
 use crate::space::{Outcome, Space};
-use crate::testing::{World, check_coverage, scenarios};
+use crate::testing::{World, check_codes, check_coverage, scenarios};
 use crate::time::Timestamp;
 
 scenarios! {
@@ -242,7 +242,7 @@ scenarios! {
 #[test]
 fn every_refusal_is_reached() {
     let elsewhere = &["checkpoint.too_many"];
-    check_coverage(include_str!("vocabulary.rs"), "code", SCENARIOS, World::codes, elsewhere);
+    check_codes(Rejection::REFUSALS, SCENARIOS, elsewhere);
 }
 
 #[test]

@@ -1,16 +1,12 @@
 //! The words of checkpoints.
 
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 use crate::checkpoint::{Checkpoint, Checksum, Recipe, Rule};
 use crate::json::Json;
-use crate::kind::Kind;
 use crate::names::{ArtifactId, CheckpointId, CheckpointLabel, TaskId};
 use crate::numbers::Token;
 use crate::pattern::Pattern;
-use crate::refusal::{OutOfRange, TooLarge, TooMany};
-use crate::task::Lease;
 
 /// What one may ask of checkpoints so that they change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -346,125 +342,6 @@ impl Event {
             }
             Self::Pruned { numbers, .. } => numbers.len() * RANGE,
             Self::Retained { rule } => rule.task.as_str().len(),
-        }
-    }
-}
-
-/// Why a checkpoint command was refused. Nothing was written.
-#[derive(Clone, Debug, PartialEq, Error, Serialize)]
-#[serde(untagged)]
-pub enum Rejection {
-    /// Nobody saved it, or it was pruned.
-    #[error("there is no checkpoint `{checkpoint}`")]
-    NotFound {
-        /// Which.
-        checkpoint: CheckpointId,
-    },
-    /// Only whoever works on a task saves and restores its checkpoints.
-    #[error("{}", now_held(task, *given, lease.as_ref()))]
-    StaleToken {
-        /// Which task.
-        task: TaskId,
-        /// What was given.
-        given: Option<Token>,
-        /// Who holds it now, if anyone.
-        lease: Option<Lease>,
-    },
-    /// The parent is of another task.
-    #[error("checkpoint `{parent}` is of task `{parent_task}`, not of `{task}`")]
-    WrongParent {
-        /// The parent that was given.
-        parent: CheckpointId,
-        /// The task it is of.
-        parent_task: TaskId,
-        /// The task that was to be saved.
-        task: TaskId,
-    },
-    /// Only a task without checkpoints begins with those of another.
-    #[error("task `{task}` has checkpoints already, the last is `{checkpoint}`")]
-    Exists {
-        /// Which task.
-        task: TaskId,
-        /// Its head.
-        checkpoint: CheckpointId,
-    },
-    /// Metadata are names and values.
-    #[error("the metadata of a checkpoint must be an object")]
-    BadMetadata {},
-    /// It is not said what is to go.
-    #[error("neither `keep` nor `older_than_ms` nor `all` was given")]
-    NoBound {},
-    /// A number makes no sense.
-    #[error(transparent)]
-    OutOfRange(#[from] OutOfRange),
-    /// Something is larger than allowed.
-    #[error(transparent)]
-    TooLarge(#[from] TooLarge),
-    /// There are too many.
-    #[error(transparent)]
-    TooMany(#[from] TooMany),
-}
-
-fn now_held(task: &TaskId, given: Option<Token>, lease: Option<&Lease>) -> String {
-    let given = match given {
-        Some(given) => format!("token {given} for the checkpoints of `{task}` is stale"),
-        None => format!("the checkpoints of `{task}` need the token of its lease"),
-    };
-    match lease {
-        Some(Lease { holder, token, .. }) => {
-            format!("{given}: agent `{holder}` works on it under token {token}")
-        }
-        None => format!("{given}: nobody works on it"),
-    }
-}
-
-impl Rejection {
-    /// Stable across releases; documented in `docs/errors.md`.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::NotFound { .. } => "checkpoint.not_found",
-            Self::StaleToken { .. } => "checkpoint.stale_token",
-            Self::WrongParent { .. } => "checkpoint.wrong_parent",
-            Self::Exists { .. } => "checkpoint.exists",
-            Self::BadMetadata {} => "checkpoint.bad_metadata",
-            Self::NoBound {} => "checkpoint.no_bound",
-            Self::OutOfRange(_) => "checkpoint.out_of_range",
-            Self::TooLarge(_) => "checkpoint.too_large",
-            Self::TooMany(_) => "checkpoint.too_many",
-        }
-    }
-
-    /// What the caller should do about it.
-    pub fn kind(&self) -> Kind {
-        match self {
-            Self::NotFound { .. } => Kind::NotFound,
-            Self::StaleToken { .. } => Kind::Stale,
-            Self::Exists { .. } => Kind::Conflict,
-            Self::WrongParent { .. }
-            | Self::BadMetadata {}
-            | Self::NoBound {}
-            | Self::OutOfRange(_) => Kind::Invalid,
-            Self::TooLarge(_) => Kind::TooLarge,
-            Self::TooMany(_) => Kind::Exhausted,
-        }
-    }
-
-    /// What to do next, as a sentence.
-    pub fn hint(&self) -> &'static str {
-        match self {
-            Self::NotFound { .. } => "list the checkpoints of the task; this one may be pruned",
-            Self::StaleToken { .. } => {
-                "stop working on the task, or claim it and use the token of its lease"
-            }
-            Self::WrongParent { .. } => "name a checkpoint of the same task, or fork that one",
-            Self::Exists { .. } => {
-                "fork into a task without checkpoints, or restore one of its own"
-            }
-            Self::BadMetadata {} => "send an object, such as {\"step\": 3}",
-            Self::NoBound {} => "say how many to keep, how old to be to go, or all",
-            Self::OutOfRange(_) => "give a number within the range",
-            Self::TooLarge(_) => "save less, and keep large things as artifacts",
-            Self::TooMany(_) => "prune some, or set a rule about how many are kept",
         }
     }
 }

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use serde_json::json;
 
+use super::refusals::Rejection;
 use super::table::{Table, Waiter};
-use super::vocabulary::{Command, Event, Followed, Query, Rejection, Reply};
+use super::vocabulary::{Command, Event, Followed, Query, Reply};
 use crate::event::Event as AnyEvent;
 use crate::handoff::offer_checks::{self, Passed};
 use crate::handoff::transfer;

@@ -50,6 +50,7 @@ pub mod offer_checks;
 pub(crate) mod operations;
 mod receiver;
 mod record;
+mod refusals;
 mod selection;
 mod statistics;
 mod table;
@@ -68,8 +69,9 @@ pub use receiver::Receiver;
 pub use record::{
     Approval, ApprovalWanted, Delivery, Handoff, LeftOut, Receipt, Status, Step, StepStatus, Taken,
 };
+pub use refusals::Rejection;
 pub use selection::Selected;
 pub use statistics::{Pair, Statistics};
 pub use table::{Table, Undo, Waiter, ending};
 pub use transfer_context::TransferContext;
-pub use vocabulary::{Command, Event, Followed, Query, Rejection, Reply};
+pub use vocabulary::{Command, Event, Followed, Query, Reply};

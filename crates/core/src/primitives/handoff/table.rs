@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
-use super::vocabulary::{Event, Rejection, Reply};
+use super::refusals::Rejection;
+use super::vocabulary::{Event, Reply};
 use crate::handoff::{Added, Delivery, Facts, Handoff, List, Statistics, Status, Tally};
 use crate::limits;
 use crate::names::{AgentId, HandoffId, TaskId};

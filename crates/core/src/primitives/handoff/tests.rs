@@ -1,7 +1,8 @@
 //! Scenarios of hand-offs.
 
+use super::Rejection;
 use crate::limits;
-use crate::testing::{World, check, check_coverage, scenarios};
+use crate::testing::{World, check, check_codes, check_coverage, scenarios};
 
 scenarios! {
     a_task_changes_hands_when_its_receiver_accepts => [
@@ -218,7 +219,7 @@ scenarios! {
             "refused handoff.bad_field"),
         (1, "ada", r#"handoff.execute bob task="t" token=6 keys=["agent:ada/plan"]"#,
             "handoff.refused h-0000000007 transfer_state: state conflict at `agent:bob/plan`: \
-             entry `plan` in `agent:bob` exists already, at version 1"),
+             entry `plan` in `agent:bob` already exists, at version 1"),
         (1, "ada", "state.get agent:ada/plan",      "agent:ada/plan v1 = 1 r3 at 0 by ada"),
         (2, "ada", r#"handoff.execute bob task="t" token=6 keys=["shared/none"]"#,
             "handoff.refused h-0000000008 transfer_state: state conflict at `shared/none`: \
@@ -387,7 +388,7 @@ scenarios! {
             "r4: valid=true there receiver"),
         (1, "ada", r#"handoff.offer bob task="t" token=4"#, "refused handoff.invalid"),
         (1, "ada", r#"handoff.execute bob task="t" token=4"#,
-            "handoff.refused h-0000000005 validate: the hand-off is not valid: \
+            "handoff.refused h-0000000005 validate: the hand-off is invalid: \
              topic: the state lacks `topic`"),
         (2, "ann", "handoff.stats",
             "count=1 completed=0 failed=1 rejected=0 invalid=1 rate=0 p50=0 pairs=1"),
@@ -406,7 +407,7 @@ scenarios! {
         // Nothing has changed since the other gave it away.
         (0, "bob", r#"handoff.offer ada task="t" token=4"#, "refused handoff.loop"),
         (0, "bob", r#"handoff.execute ada task="t" token=4"#,
-            "handoff.refused h-0000000005 validate: the task is handed round in circles: \
+            "handoff.refused h-0000000005 validate: the task is being handed over in a loop: \
              nothing has changed since `ada` gave it away by `h-0000000003`"),
         (0, "bob", r#"handoff.execute ada task="t" token=4 reason="sources?""#,
             "handoff.executed h-0000000006 of t to `ada` !receiver; \
@@ -468,6 +469,6 @@ fn an_agent_answers_before_it_gets_more() {
 #[test]
 fn every_word_is_reached() {
     let source = include_str!("vocabulary.rs");
-    check_coverage(source, "code", SCENARIOS, World::codes, &["handoff.too_many"]);
+    check_codes(Rejection::REFUSALS, SCENARIOS, &["handoff.too_many"]);
     check_coverage(source, "kind", SCENARIOS, World::kinds, &[]);
 }

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use super::refusals::Rejection;
 use super::table::{Table, Waiter};
-use super::vocabulary::{Command, Create, Event, Join, Need, Query, Rejection, Reply, Status};
+use super::vocabulary::{Command, Create, Event, Join, Need, Query, Reply, Status};
 use crate::join::{Outcome, Record};
 use crate::limits;
 use crate::names::{AgentId, GroupName, JoinId, TaskId};

@@ -35,6 +35,7 @@
 mod decide;
 pub(crate) mod operations;
 mod record;
+mod refusals;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -42,7 +43,6 @@ mod vocabulary;
 
 pub use decide::{About, Decided, Surroundings, answer, decide, ending, query};
 pub use record::{Member, Outcome, Record};
+pub use refusals::Rejection;
 pub use table::{Facts, Table, Undo, Waiter};
-pub use vocabulary::{
-    Command, Create, Event, Every, Join, Need, Part, Query, Rejection, Reply, Status,
-};
+pub use vocabulary::{Command, Create, Event, Every, Join, Need, Part, Query, Reply, Status};

@@ -1,7 +1,8 @@
 //! Scenarios of joins.
 
+use super::Rejection;
 use crate::limits;
-use crate::testing::{World, check, check_coverage, scenarios};
+use crate::testing::{World, check, check_codes, check_coverage, scenarios};
 
 scenarios! {
     all_have_finished_however_that_was => [
@@ -295,6 +296,6 @@ fn those_that_settled_first_are_forgotten_first() {
 #[test]
 fn every_word_is_reached() {
     let source = include_str!("vocabulary.rs");
-    check_coverage(source, "code", SCENARIOS, World::codes, &[]);
+    check_codes(Rejection::REFUSALS, SCENARIOS, &[]);
     check_coverage(source, "kind", SCENARIOS, World::kinds, &[]);
 }

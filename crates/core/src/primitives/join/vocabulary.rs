@@ -1,13 +1,10 @@
 //! The words of joins.
 
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 use crate::json::{Json, given};
-use crate::kind::Kind;
 use crate::names::{AgentId, GroupName, JoinId, TaskId};
 use crate::numbers::WaitId;
-use crate::refusal::{OutOfRange, TooMany};
 use crate::task;
 use crate::time::Timestamp;
 use crate::waiting::wait::{Left, Step};
@@ -290,89 +287,6 @@ impl Event {
             Self::Queued { waiter, .. }
             | Self::Answered { waiter, .. }
             | Self::GaveUp { waiter, .. } => waiter.as_str().len(),
-        }
-    }
-}
-
-/// Why a join command was refused. Nothing was written.
-#[derive(Clone, Debug, PartialEq, Error, Serialize)]
-#[serde(untagged)]
-pub enum Rejection {
-    /// Nobody created it, or it is forgotten.
-    #[error("there is no join `{join}`")]
-    NotFound {
-        /// Which join.
-        join: JoinId,
-    },
-    /// The id is taken.
-    #[error("there is a join `{join}` already")]
-    Exists {
-        /// Which join.
-        join: JoinId,
-    },
-    /// It shall be about a task that nobody knows.
-    #[error("there is no task `{task}`")]
-    UnknownTask {
-        /// Which task.
-        task: TaskId,
-    },
-    /// It is not clear what it shall be about.
-    #[error("the join has no proper members: {reason}")]
-    BadMembers {
-        /// What is wrong.
-        reason: String,
-    },
-    /// A number makes no sense.
-    #[error(transparent)]
-    OutOfRange(#[from] OutOfRange),
-    /// There are too many.
-    #[error(transparent)]
-    TooMany(#[from] TooMany),
-    /// The caller's session ended while it waited.
-    #[error("the session of agent `{agent}` ended while it waited for join `{join}`")]
-    SessionEnded {
-        /// Which join.
-        join: JoinId,
-        /// Whose session.
-        agent: AgentId,
-    },
-}
-
-impl Rejection {
-    /// Stable across releases; documented in `docs/errors.md`.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::NotFound { .. } => "join.not_found",
-            Self::Exists { .. } => "join.exists",
-            Self::UnknownTask { .. } => "join.unknown_task",
-            Self::BadMembers { .. } => "join.bad_members",
-            Self::OutOfRange(_) => "join.out_of_range",
-            Self::TooMany(_) => "join.too_many",
-            Self::SessionEnded { .. } => "join.session_ended",
-        }
-    }
-
-    /// What the caller should do about it.
-    pub fn kind(&self) -> Kind {
-        match self {
-            Self::NotFound { .. } | Self::UnknownTask { .. } => Kind::NotFound,
-            Self::Exists { .. } => Kind::Conflict,
-            Self::BadMembers { .. } | Self::OutOfRange(_) => Kind::Invalid,
-            Self::TooMany(_) => Kind::Exhausted,
-            Self::SessionEnded { .. } => Kind::Stale,
-        }
-    }
-
-    /// What to do next, as a sentence.
-    pub fn hint(&self) -> &'static str {
-        match self {
-            Self::NotFound { .. } => "create it first, or look into the history of its tasks",
-            Self::Exists { .. } => "look at it, or choose another id",
-            Self::UnknownTask { .. } => "create the task first: a join is about known tasks",
-            Self::BadMembers { .. } => "name a group or some tasks, each once",
-            Self::OutOfRange(_) => "give a number within the range",
-            Self::TooMany(_) => "wait until some have settled, or use another workspace",
-            Self::SessionEnded { .. } => "register again, then wait again",
         }
     }
 }

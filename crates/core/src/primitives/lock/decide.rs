@@ -1,7 +1,8 @@
 //! The rules of locks, one function per command.
 
+use super::refusals::Rejection;
 use super::table::{Table, Waiter};
-use super::vocabulary::{Acquire, Command, Event, Hold, Link, Query, Rejection, Reply};
+use super::vocabulary::{Acquire, Command, Event, Hold, Link, Query, Reply};
 use crate::limits;
 use crate::names::{AgentId, LockName};
 use crate::numbers::{Token, WaitId};

@@ -26,11 +26,13 @@
 
 mod decide;
 pub(crate) mod operations;
+mod refusals;
 mod table;
 #[cfg(test)]
 mod tests;
 mod vocabulary;
 
 pub use decide::{About, Decided, decide, ending, query};
+pub use refusals::Rejection;
 pub use table::{Table, Undo, Waiter};
-pub use vocabulary::{Acquire, Command, Event, Hold, Link, Lock, Query, Rejection, Reply, Status};
+pub use vocabulary::{Acquire, Command, Event, Hold, Link, Lock, Query, Reply, Status};

@@ -1,6 +1,7 @@
 //! Scenarios of locks.
 
-use crate::testing::{World, check_coverage, scenarios};
+use super::Rejection;
+use crate::testing::{World, check_codes, check_coverage, scenarios};
 
 scenarios! {
     a_lock_has_one_holder_and_hands_over_in_the_same_commit => [
@@ -156,6 +157,6 @@ scenarios! {
 #[test]
 fn every_word_is_reached() {
     let source = include_str!("vocabulary.rs");
-    check_coverage(source, "code", SCENARIOS, World::codes, &[]);
+    check_codes(Rejection::REFUSALS, SCENARIOS, &[]);
     check_coverage(source, "kind", SCENARIOS, World::kinds, &[]);
 }

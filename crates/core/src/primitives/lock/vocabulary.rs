@@ -1,12 +1,9 @@
 //! The words of locks.
 
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
-use crate::kind::Kind;
 use crate::names::{AgentId, LockName};
 use crate::numbers::{Token, WaitId};
-use crate::refusal::{OutOfRange, TooMany};
 use crate::time::Timestamp;
 use crate::waiting::wait::{Left, Step, Wait};
 
@@ -303,76 +300,6 @@ impl Event {
             | Self::Released { .. }
             | Self::Expired { .. }
             | Self::Dropped { .. } => 0,
-        }
-    }
-}
-
-/// Why a lock command was refused. Nothing was written.
-#[derive(Clone, Debug, PartialEq, Error, Serialize)]
-#[serde(untagged)]
-pub enum Rejection {
-    /// The hold that the token was for is over.
-    #[error("token {given} of lock `{name}` is stale: {}", now_held(hold.as_deref()))]
-    StaleToken {
-        /// Which lock.
-        name: LockName,
-        /// What was given.
-        given: Token,
-        /// Who has the lock now, if anyone.
-        hold: Option<Box<Hold>>,
-    },
-    /// A number makes no sense.
-    #[error(transparent)]
-    OutOfRange(#[from] OutOfRange),
-    /// There are too many.
-    #[error(transparent)]
-    TooMany(#[from] TooMany),
-    /// The caller's session ended while it waited.
-    #[error("the session of agent `{agent}` ended while it waited for lock `{name}`")]
-    SessionEnded {
-        /// Which lock.
-        name: LockName,
-        /// Whose session.
-        agent: AgentId,
-    },
-}
-
-fn now_held(hold: Option<&Hold>) -> String {
-    match hold {
-        Some(hold) => format!("`{}` has it under token {}", hold.holder, hold.token),
-        None => "nobody has it".to_owned(),
-    }
-}
-
-impl Rejection {
-    /// Stable across releases; documented in `docs/errors.md`.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::StaleToken { .. } => "lock.stale_token",
-            Self::OutOfRange(_) => "lock.out_of_range",
-            Self::TooMany(_) => "lock.too_many",
-            Self::SessionEnded { .. } => "lock.session_ended",
-        }
-    }
-
-    /// What the caller should do about it.
-    pub fn kind(&self) -> Kind {
-        match self {
-            Self::StaleToken { .. } | Self::SessionEnded { .. } => Kind::Stale,
-            Self::OutOfRange(_) => Kind::Invalid,
-            Self::TooMany(_) => Kind::Exhausted,
-        }
-    }
-
-    /// What to do next, as a sentence.
-    pub fn hint(&self) -> &'static str {
-        match self {
-            Self::StaleToken { .. } => {
-                "stop what the lock protects, and acquire it again before going on"
-            }
-            Self::OutOfRange(_) => "give a number within the range",
-            Self::TooMany(_) => "let go of some first, or use another workspace",
-            Self::SessionEnded { .. } => "register again, then acquire again",
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Scenarios of messages.
 
-use crate::testing::{World, check_coverage, scenarios};
+use super::Rejection;
+use crate::testing::{World, check_codes, check_coverage, scenarios};
 
 scenarios! {
     mail_waits_and_is_received_once => [
@@ -325,6 +326,6 @@ scenarios! {
 #[test]
 fn every_word_is_reached() {
     let source = include_str!("vocabulary.rs");
-    check_coverage(source, "code", SCENARIOS, World::codes, &[]);
+    check_codes(Rejection::REFUSALS, SCENARIOS, &[]);
     check_coverage(source, "kind", SCENARIOS, World::kinds, &[]);
 }

@@ -18,6 +18,7 @@
 
 mod decide;
 pub(crate) mod operations;
+mod refusals;
 pub mod rules;
 mod table;
 #[cfg(test)]
@@ -25,5 +26,6 @@ mod tests;
 mod vocabulary;
 
 pub use decide::{Decided, decide, query};
+pub use refusals::Rejection;
 pub use table::{Table, Undo};
-pub use vocabulary::{Command, Event, Namespace, Query, Rejection, Reply};
+pub use vocabulary::{Command, Event, Namespace, Query, Reply};

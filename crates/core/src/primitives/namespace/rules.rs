@@ -98,14 +98,11 @@ impl Rules {
     fn own_fault(&self) -> Option<String> {
         let ttl = limits::TTL_MS_MIN..=limits::TTL_MS_MAX;
         if let Some(given) = self.ttl_ms.filter(|given| !ttl.contains(given)) {
-            return Some(format!(
-                "ttl_ms is {given}, it must be between {} and {}",
-                ttl.start(),
-                ttl.end()
-            ));
+            let (min, max) = (ttl.start(), ttl.end());
+            return Some(format!("ttl_ms must be between {min} and {max}, not {given}"));
         }
         let general = limits::VALUE_BYTES_MAX as u64;
         let given = self.value_bytes_max.filter(|given| *given == 0 || *given > general)?;
-        Some(format!("value_bytes_max is {given}, it must be between 1 and {general}"))
+        Some(format!("value_bytes_max must be between 1 and {general}, not {given}"))
     }
 }

@@ -1,12 +1,12 @@
 //! Scenarios of namespaces.
 
-use super::Namespace;
+use super::{Namespace, Rejection};
 use crate::limits;
 use crate::names::{AgentId, NamespaceName};
 use crate::namespace::rules::Rules;
 use crate::numbers::Revision;
 use crate::space::Space;
-use crate::testing::{World, check, check_coverage, scenarios};
+use crate::testing::{World, check, check_codes, check_coverage, scenarios};
 use crate::time::Timestamp;
 
 scenarios! {
@@ -109,7 +109,7 @@ scenarios! {
 #[test]
 fn every_refusal_is_reached() {
     let elsewhere = ["namespace.too_many"];
-    check_coverage(include_str!("vocabulary.rs"), "code", SCENARIOS, World::codes, &elsewhere);
+    check_codes(Rejection::REFUSALS, SCENARIOS, &elsewhere);
 }
 
 #[test]

@@ -1,13 +1,10 @@
 //! The words of namespaces.
 
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
-use crate::kind::Kind;
 use crate::names::{AgentId, NamespaceName};
 use crate::namespace::rules::Rules;
 use crate::numbers::Revision;
-use crate::refusal::TooMany;
 use crate::time::Timestamp;
 
 /// What one may ask of namespaces so that they change.
@@ -152,99 +149,6 @@ impl Event {
             Self::Created { name, .. }
             | Self::Configured { name, .. }
             | Self::Deleted { name, .. } => name,
-        }
-    }
-}
-
-/// Why a namespace command was refused. Nothing was written.
-#[derive(Clone, Debug, PartialEq, Error, Serialize)]
-#[serde(untagged)]
-pub enum Rejection {
-    /// There is one of that name.
-    #[error("namespace `{}` exists already", .namespace.name)]
-    Exists {
-        /// The one that is there.
-        namespace: Box<Namespace>,
-    },
-    /// There is none of that name.
-    #[error("there is no namespace `{name}`")]
-    NotFound {
-        /// Which.
-        name: NamespaceName,
-    },
-    /// The rules make no sense.
-    #[error("the rules for namespace `{name}` make no sense: {fault}")]
-    FaultyRules {
-        /// Which.
-        name: NamespaceName,
-        /// What is wrong with them.
-        fault: String,
-    },
-    /// The schema's version went back.
-    #[error("schema version {given} of namespace `{name}` is not newer than {current}")]
-    OldSchemaVersion {
-        /// Which.
-        name: NamespaceName,
-        /// What was given.
-        given: u32,
-        /// What it is.
-        current: u32,
-    },
-    /// `shared` belongs to the workspace.
-    #[error("namespace `{name}` belongs to the workspace and cannot be deleted")]
-    Permanent {
-        /// Which.
-        name: NamespaceName,
-    },
-    /// There are too many.
-    #[error(transparent)]
-    TooMany(#[from] TooMany),
-    /// The page size makes no sense.
-    #[error("limit is {given}, it must be between 1 and {max}")]
-    LimitOutOfRange {
-        /// What was given.
-        given: usize,
-        /// The most.
-        max: usize,
-    },
-}
-
-impl Rejection {
-    /// Stable across releases; documented in `docs/errors.md`.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::Exists { .. } => "namespace.exists",
-            Self::NotFound { .. } => "namespace.not_found",
-            Self::FaultyRules { .. } => "namespace.faulty_rules",
-            Self::OldSchemaVersion { .. } => "namespace.old_schema_version",
-            Self::Permanent { .. } => "namespace.permanent",
-            Self::TooMany(_) => "namespace.too_many",
-            Self::LimitOutOfRange { .. } => "namespace.limit_out_of_range",
-        }
-    }
-
-    /// What the caller should do about it.
-    pub fn kind(&self) -> Kind {
-        match self {
-            Self::Exists { .. } | Self::OldSchemaVersion { .. } => Kind::Conflict,
-            Self::NotFound { .. } => Kind::NotFound,
-            Self::FaultyRules { .. } | Self::LimitOutOfRange { .. } | Self::Permanent { .. } => {
-                Kind::Invalid
-            }
-            Self::TooMany(_) => Kind::Exhausted,
-        }
-    }
-
-    /// What to do next, as a sentence.
-    pub fn hint(&self) -> &'static str {
-        match self {
-            Self::Exists { .. } => "use it as it is, or change its rules with namespace.configure",
-            Self::NotFound { .. } => "create it with namespace.create",
-            Self::FaultyRules { .. } => "correct the rules as the detail says",
-            Self::OldSchemaVersion { .. } => "read the present rules and give the next version",
-            Self::Permanent { .. } => "delete its entries instead",
-            Self::TooMany(_) => "delete namespaces that nobody needs, or use another workspace",
-            Self::LimitOutOfRange { .. } => "ask for a page within the range",
         }
     }
 }

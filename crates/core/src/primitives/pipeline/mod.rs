@@ -57,6 +57,7 @@ pub mod outputs;
 mod payloads;
 mod progress;
 mod record;
+mod refusals;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -69,6 +70,7 @@ pub use outputs::Misfit;
 pub use payloads::{Create, Design, List};
 pub use progress::{Budget, Following};
 pub use record::{Course, Heard, Member, Outcome, Plan, Record};
+pub use refusals::Rejection;
 pub use table::{Facts, Table, Undo};
 pub use view::{Moved, Output, Pipeline, Stage, StageStatus, Status, Summary};
-pub use vocabulary::{Command, Created, Event, Query, Rejection, Reply};
+pub use vocabulary::{Command, Created, Event, Query, Reply};

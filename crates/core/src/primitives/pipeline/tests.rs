@@ -1,9 +1,10 @@
 //! Scenarios of pipelines.
 
+use super::Rejection;
 use crate::limits;
 use crate::names::TaskId;
 use crate::space::Space;
-use crate::testing::{Step, World, check, check_coverage, scenarios, story};
+use crate::testing::{Step, World, check, check_codes, check_coverage, scenarios, story};
 
 scenarios! {
     stages_come_one_after_the_other => [
@@ -356,7 +357,7 @@ scenarios! {
 fn every_code_and_every_event_is_reached() {
     let source = include_str!("vocabulary.rs");
     // So many of them that they have a test of their own.
-    check_coverage(source, "code", SCENARIOS, World::codes, &["pipeline.too_many"]);
+    check_codes(Rejection::REFUSALS, SCENARIOS, &["pipeline.too_many"]);
     check_coverage(source, "kind", SCENARIOS, World::kinds, &[]);
 }
 

@@ -1,8 +1,9 @@
 //! The rules of reactions, one function per command. How they run stands in the space, since their
 //! commands may be about anything.
 
+use super::refusals::Rejection;
 use super::table::Table;
-use super::vocabulary::{Add, Command, Event, Query, Rejection, Reply};
+use super::vocabulary::{Add, Command, Event, Query, Reply};
 use crate::json::shortened;
 use crate::limits;
 use crate::names::ReactionName;

@@ -58,6 +58,7 @@ mod condition;
 mod decide;
 pub(crate) mod operations;
 mod record;
+mod refusals;
 mod table;
 mod template;
 #[cfg(test)]
@@ -71,8 +72,9 @@ pub use calls::{Call, Errand, Outcome};
 pub use condition::{Condition, On};
 pub use decide::{About, Decided, decide, query};
 pub use record::{Facts, Part, Reaction, Record, Trouble};
+pub use refusals::Rejection;
 pub use table::{Table, Undo};
 pub use template::{Unfillable, fill, seen};
 pub use validation::check_commands;
-pub use vocabulary::{Add, Command, Event, Limit, Query, Rejection, Reply};
+pub use vocabulary::{Add, Command, Event, Limit, Query, Reply};
 pub use webhook::{Secret, Unusable, Wanted, Webhook};

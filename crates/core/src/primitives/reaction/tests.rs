@@ -1,11 +1,11 @@
 //! Scenarios of reactions.
 
-use super::{Command, Outcome, Reply};
+use super::{Command, Outcome, Rejection, Reply};
 use crate::command::Request;
 use crate::limits;
 use crate::names::AgentId;
 use crate::space::{Outcome as Became, Space};
-use crate::testing::{World, check, check_coverage, scenarios};
+use crate::testing::{World, check, check_codes, check_coverage, scenarios};
 use crate::time::Timestamp;
 
 scenarios! {
@@ -217,7 +217,7 @@ scenarios! {
 fn every_refusal_is_reached() {
     let elsewhere =
         ["reaction.too_many", "reaction.too_large", "reaction.missing_field", "reaction.no_answer"];
-    check_coverage(include_str!("vocabulary.rs"), "code", SCENARIOS, World::codes, &elsewhere);
+    check_codes(Rejection::REFUSALS, SCENARIOS, &elsewhere);
 }
 
 #[test]

@@ -1,13 +1,10 @@
 //! The words of reactions.
 
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 use crate::json::Json;
-use crate::kind::Kind;
 use crate::names::{AgentId, ReactionName};
 use crate::reaction::{Errand, On, Outcome, Reaction, Secret, Wanted, Webhook};
-use crate::refusal::{OutOfRange, TooLarge, TooMany};
 use crate::time::Timestamp;
 
 /// What one may ask of reactions so that they change.
@@ -335,129 +332,6 @@ impl Event {
             | Self::Stopped { .. }
             | Self::CallBegun { .. }
             | Self::CallDone { .. } => 0,
-        }
-    }
-}
-
-/// Why a reaction command was refused. Nothing was written.
-#[derive(Clone, Debug, PartialEq, Error, Serialize)]
-#[serde(untagged)]
-pub enum Rejection {
-    /// It would do nothing, or run on everything.
-    #[error("reaction `{name}` {reason}")]
-    Pointless {
-        /// Which.
-        name: ReactionName,
-        /// What is missing.
-        reason: &'static str,
-    },
-    /// A command of it can never be carried out.
-    #[error("command {index} of reaction `{name}` cannot be carried out: {reason}")]
-    BadCommand {
-        /// Which reaction.
-        name: ReactionName,
-        /// Which command, counted from 0.
-        index: usize,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// The webhook makes no sense.
-    #[error("the webhook of reaction `{name}` cannot be used: {reason}")]
-    BadWebhook {
-        /// Which reaction.
-        name: ReactionName,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// There is none of that name.
-    #[error("there is no reaction `{name}`")]
-    NotFound {
-        /// Which.
-        name: ReactionName,
-    },
-    /// It comes with every workspace.
-    #[error("reaction `{name}` comes with every workspace: it can be enabled and disabled")]
-    BuiltIn {
-        /// Which.
-        name: ReactionName,
-    },
-    /// There are too many.
-    #[error(transparent)]
-    TooMany(#[from] TooMany),
-    /// It is too large.
-    #[error(transparent)]
-    TooLarge(#[from] TooLarge),
-    /// The event lacks what a command needs of it. Told by `reaction.failed`.
-    #[error("reaction `{name}` needs `{field}`, which the event does not have")]
-    MissingField {
-        /// Which reaction.
-        name: ReactionName,
-        /// Which field.
-        field: String,
-    },
-    /// The condition is neither true nor false of the event. Told by `reaction.failed`.
-    #[error("the condition of reaction `{name}` has no answer, at byte {offset}: {reason}")]
-    NoAnswer {
-        /// Which reaction.
-        name: ReactionName,
-        /// Where in the condition, in bytes from 0.
-        offset: usize,
-        /// What is wrong there.
-        reason: String,
-    },
-    /// A number makes no sense.
-    #[error(transparent)]
-    OutOfRange(#[from] OutOfRange),
-}
-
-impl Rejection {
-    /// Stable across releases; documented in `docs/errors.md`.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::Pointless { .. } => "reaction.pointless",
-            Self::BadCommand { .. } => "reaction.bad_command",
-            Self::BadWebhook { .. } => "reaction.bad_webhook",
-            Self::NotFound { .. } => "reaction.not_found",
-            Self::BuiltIn { .. } => "reaction.built_in",
-            Self::TooMany(_) => "reaction.too_many",
-            Self::TooLarge(_) => "reaction.too_large",
-            Self::MissingField { .. } => "reaction.missing_field",
-            Self::NoAnswer { .. } => "reaction.no_answer",
-            Self::OutOfRange(_) => "reaction.out_of_range",
-        }
-    }
-
-    /// What the caller should do about it.
-    pub fn kind(&self) -> Kind {
-        match self {
-            Self::Pointless { .. }
-            | Self::BadCommand { .. }
-            | Self::BadWebhook { .. }
-            | Self::MissingField { .. }
-            | Self::NoAnswer { .. }
-            | Self::OutOfRange(_) => Kind::Invalid,
-            Self::NotFound { .. } => Kind::NotFound,
-            Self::BuiltIn { .. } => Kind::Denied,
-            Self::TooMany(_) => Kind::Exhausted,
-            Self::TooLarge(_) => Kind::TooLarge,
-        }
-    }
-
-    /// What to do next, as a sentence.
-    pub fn hint(&self) -> &'static str {
-        match self {
-            Self::Pointless { .. } => {
-                "say in `on` what it runs on, and in `do` or `webhook` what it does"
-            }
-            Self::BadCommand { .. } => "correct the command as the detail says",
-            Self::BadWebhook { .. } => "correct the webhook as the detail says",
-            Self::NotFound { .. } => "see reaction.list for the reactions there are",
-            Self::BuiltIn { .. } => "choose another name, or disable it",
-            Self::TooMany(_) => "remove reactions that nobody needs, or let calls be made first",
-            Self::TooLarge(_) => "say less in one reaction",
-            Self::MissingField { .. } => "write `{{field?}}` for what may be absent",
-            Self::NoAnswer { .. } => "ask with has() for what may be absent",
-            Self::OutOfRange(_) => "use a number within the range",
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The rules of rules, one function per command.
 
+use super::refusals::Rejection;
 use super::table::Table;
-use super::vocabulary::{Add, Command, Event, Query, Rejection, Reply};
+use super::vocabulary::{Add, Command, Event, Query, Reply};
 use crate::expression::ExpressionError;
 use crate::limits;
 use crate::names::RuleName;

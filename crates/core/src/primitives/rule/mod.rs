@@ -24,6 +24,7 @@
 mod decide;
 mod judgement;
 pub(crate) mod operations;
+mod refusals;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -32,5 +33,6 @@ mod vocabulary;
 pub use decide::{Decided, decide, query};
 pub(crate) use judgement::Case;
 pub use judgement::{Check, CheckError, Finding, Judgement, Objection, Proposal, Receiver, Wanted};
+pub use refusals::Rejection;
 pub use table::{Table, Undo};
-pub use vocabulary::{Add, Command, Event, On, Query, Rejection, Reply, Rule, Severity};
+pub use vocabulary::{Add, Command, Event, On, Query, Reply, Rule, Severity};

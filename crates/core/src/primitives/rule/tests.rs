@@ -1,11 +1,11 @@
 //! Scenarios of rules.
 
-use super::{Check, On, Rule, Severity};
+use super::{Check, On, Rejection, Rule, Severity};
 use crate::limits;
 use crate::names::{AgentId, RuleName};
 use crate::numbers::Revision;
 use crate::space::Space;
-use crate::testing::{World, check, check_coverage, scenarios};
+use crate::testing::{World, check, check_codes, check_coverage, scenarios};
 use crate::time::Timestamp;
 
 scenarios! {
@@ -71,7 +71,7 @@ scenarios! {
 #[test]
 fn every_refusal_is_reached() {
     let elsewhere = ["rule.too_many"];
-    check_coverage(include_str!("vocabulary.rs"), "code", SCENARIOS, World::codes, &elsewhere);
+    check_codes(Rejection::REFUSALS, SCENARIOS, &elsewhere);
 }
 
 #[test]

@@ -1,14 +1,11 @@
 //! The words of rules.
 
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
-use crate::kind::Kind;
 use crate::names::{AgentId, RuleName, TaskType};
 use crate::numbers::Revision;
 use crate::pattern::Pattern;
-use crate::refusal::TooMany;
-use crate::rule::{Check, CheckError, Proposal, Wanted};
+use crate::rule::{Check, Proposal, Wanted};
 use crate::time::Timestamp;
 
 /// What one may ask of rules so that they change.
@@ -228,93 +225,6 @@ impl Event {
                 patterns + check.weight() + message.as_ref().map_or(0, String::len)
             }
             Self::Removed { .. } => 0,
-        }
-    }
-}
-
-/// Why a rule command was refused. Nothing was written.
-#[derive(Clone, Debug, PartialEq, Error, Serialize)]
-#[serde(untagged)]
-pub enum Rejection {
-    /// What it demands makes no sense.
-    #[error("the check of rule `{name}` cannot be used: {fault}")]
-    FaultyCheck {
-        /// Which rule.
-        name: RuleName,
-        /// What is wrong with it.
-        fault: CheckError,
-    },
-    /// The expression cannot be read.
-    #[error("the expression of rule `{name}` cannot be used, at byte {offset}: {reason}")]
-    BadExpression {
-        /// Which rule.
-        name: RuleName,
-        /// Where in the expression, in bytes from 0.
-        offset: usize,
-        /// What is wrong there.
-        reason: String,
-    },
-    /// The message is too long.
-    #[error("the message has {bytes} bytes, at most {bytes_max} are allowed")]
-    MessageTooLong {
-        /// How long it is.
-        bytes: usize,
-        /// How long it may be.
-        bytes_max: usize,
-    },
-    /// There is none of that name.
-    #[error("there is no rule `{name}`")]
-    NotFound {
-        /// Which.
-        name: RuleName,
-    },
-    /// There are too many.
-    #[error(transparent)]
-    TooMany(#[from] TooMany),
-    /// The page size makes no sense.
-    #[error("limit is {given}, it must be between 1 and {max}")]
-    LimitOutOfRange {
-        /// What was given.
-        given: usize,
-        /// The most.
-        max: usize,
-    },
-}
-
-impl Rejection {
-    /// Stable across releases; documented in `docs/errors.md`.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::FaultyCheck { .. } => "rule.faulty_check",
-            Self::BadExpression { .. } => "rule.bad_expression",
-            Self::MessageTooLong { .. } => "rule.message_too_long",
-            Self::NotFound { .. } => "rule.not_found",
-            Self::TooMany(_) => "rule.too_many",
-            Self::LimitOutOfRange { .. } => "rule.limit_out_of_range",
-        }
-    }
-
-    /// What the caller should do about it.
-    pub fn kind(&self) -> Kind {
-        match self {
-            Self::FaultyCheck { .. }
-            | Self::BadExpression { .. }
-            | Self::LimitOutOfRange { .. } => Kind::Invalid,
-            Self::MessageTooLong { .. } => Kind::TooLarge,
-            Self::NotFound { .. } => Kind::NotFound,
-            Self::TooMany(_) => Kind::Exhausted,
-        }
-    }
-
-    /// What to do next, as a sentence.
-    pub fn hint(&self) -> &'static str {
-        match self {
-            Self::FaultyCheck { .. } => "correct the check as the detail says",
-            Self::BadExpression { .. } => "correct the expression where the detail says",
-            Self::MessageTooLong { .. } => "say it shorter",
-            Self::NotFound { .. } => "see rule.list for the rules there are",
-            Self::TooMany(_) => "remove rules that nobody needs, or say two in one expression",
-            Self::LimitOutOfRange { .. } => "ask for a page within the range",
         }
     }
 }

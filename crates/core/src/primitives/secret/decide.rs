@@ -1,7 +1,8 @@
 //! The rules of secrets, one function per command.
 
+use super::refusals::Rejection;
 use super::table::Table;
-use super::vocabulary::{Command, Event, Put, Query, Rejection, Reply, Secret};
+use super::vocabulary::{Command, Event, Put, Query, Reply, Secret};
 use crate::limits;
 use crate::names::SecretId;
 use crate::refusal::{fits, has_room, within};

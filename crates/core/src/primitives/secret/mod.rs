@@ -24,11 +24,13 @@
 
 mod decide;
 pub(crate) mod operations;
+mod refusals;
 mod table;
 #[cfg(test)]
 mod tests;
 mod vocabulary;
 
 pub use decide::{About, Decided, check_bytes, decide, query};
+pub use refusals::Rejection;
 pub use table::{Table, Undo};
-pub use vocabulary::{Command, Event, Put, Query, Rejection, Reply, Secret};
+pub use vocabulary::{Command, Event, Put, Query, Reply, Secret};

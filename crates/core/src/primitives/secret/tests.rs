@@ -1,7 +1,8 @@
 //! Scenarios of secrets.
 
+use super::Rejection;
 use crate::limits;
-use crate::testing::{World, check, check_coverage, scenarios};
+use crate::testing::{World, check, check_codes, check_coverage, scenarios};
 
 scenarios! {
     a_secret_is_handed_in_revealed_and_gone => [
@@ -69,6 +70,6 @@ fn there_may_only_be_so_many() {
 #[test]
 fn every_word_is_reached() {
     let source = include_str!("vocabulary.rs");
-    check_coverage(source, "code", SCENARIOS, World::codes, &["secret.too_many"]);
+    check_codes(Rejection::REFUSALS, SCENARIOS, &["secret.too_many"]);
     check_coverage(source, "kind", SCENARIOS, World::kinds, &[]);
 }

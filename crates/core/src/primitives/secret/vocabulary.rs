@@ -1,11 +1,8 @@
 //! The words of secrets.
 
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
-use crate::kind::Kind;
 use crate::names::{AgentId, ContentName, SecretId};
-use crate::refusal::{OutOfRange, TooLarge, TooMany};
 use crate::time::Timestamp;
 
 /// What one may ask of secrets so that they change.
@@ -174,59 +171,6 @@ impl Event {
         match self {
             Self::Put { name, .. } => name.as_ref().map_or(0, |name| name.as_str().len()),
             Self::Revealed { .. } | Self::Deleted { .. } | Self::Expired { .. } => 0,
-        }
-    }
-}
-
-/// Why a secret command was refused. Nothing was written.
-#[derive(Clone, Debug, PartialEq, Error, Serialize)]
-#[serde(untagged)]
-pub enum Rejection {
-    /// It never was, or it is gone.
-    #[error("there is no secret `{secret}`")]
-    NotFound {
-        /// Which.
-        secret: SecretId,
-    },
-    /// A number makes no sense.
-    #[error(transparent)]
-    OutOfRange(#[from] OutOfRange),
-    /// It is larger than allowed.
-    #[error(transparent)]
-    TooLarge(#[from] TooLarge),
-    /// There are too many.
-    #[error(transparent)]
-    TooMany(#[from] TooMany),
-}
-
-impl Rejection {
-    /// Stable across releases; documented in `docs/errors.md`.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::NotFound { .. } => "secret.not_found",
-            Self::OutOfRange(_) => "secret.out_of_range",
-            Self::TooLarge(_) => "secret.too_large",
-            Self::TooMany(_) => "secret.too_many",
-        }
-    }
-
-    /// What the caller should do about it.
-    pub fn kind(&self) -> Kind {
-        match self {
-            Self::NotFound { .. } => Kind::NotFound,
-            Self::OutOfRange(_) => Kind::Invalid,
-            Self::TooLarge(_) => Kind::TooLarge,
-            Self::TooMany(_) => Kind::Exhausted,
-        }
-    }
-
-    /// What to do next, as a sentence.
-    pub fn hint(&self) -> &'static str {
-        match self {
-            Self::NotFound { .. } => "list the secrets; this one may be deleted or expired",
-            Self::OutOfRange(_) => "give a number within the range",
-            Self::TooLarge(_) => "encrypt it and put it as an artifact, with the key as secret",
-            Self::TooMany(_) => "delete some, or hand them in with a time to live",
         }
     }
 }

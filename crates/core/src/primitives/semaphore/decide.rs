@@ -1,7 +1,8 @@
 //! The rules of semaphores, one function per command.
 
+use super::refusals::Rejection;
 use super::table::{Table, Waiter};
-use super::vocabulary::{Acquire, Command, Event, Permit, Query, Rejection, Reply};
+use super::vocabulary::{Acquire, Command, Event, Permit, Query, Reply};
 use crate::limits;
 use crate::names::{AgentId, SemaphoreName};
 use crate::numbers::{Token, WaitId};

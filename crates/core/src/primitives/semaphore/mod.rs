@@ -26,11 +26,13 @@
 
 mod decide;
 pub(crate) mod operations;
+mod refusals;
 mod table;
 #[cfg(test)]
 mod tests;
 mod vocabulary;
 
 pub use decide::{About, Decided, decide, ending, query};
+pub use refusals::Rejection;
 pub use table::{Record, Table, Undo, Waiter};
-pub use vocabulary::{Acquire, Command, Event, Permit, Query, Rejection, Reply, Semaphore};
+pub use vocabulary::{Acquire, Command, Event, Permit, Query, Reply, Semaphore};

@@ -1,11 +1,12 @@
 //! Scenarios of semaphores.
 
+use super::Rejection;
 use crate::command::Command;
 use crate::limits;
 use crate::names::{AgentId, SemaphoreName};
 use crate::semaphore::{Acquire, Command as Ask};
 use crate::space::Space;
-use crate::testing::{World, check_coverage, scenarios};
+use crate::testing::{World, check_codes, check_coverage, scenarios};
 use crate::time::Timestamp;
 
 scenarios! {
@@ -236,6 +237,6 @@ fn what_is_in_use_does_not_make_room() {
 #[test]
 fn every_word_is_reached() {
     let source = include_str!("vocabulary.rs");
-    check_coverage(source, "code", SCENARIOS, World::codes, &[]);
+    check_codes(Rejection::REFUSALS, SCENARIOS, &[]);
     check_coverage(source, "kind", SCENARIOS, World::kinds, &["semaphore.forgotten"]);
 }

@@ -1,12 +1,9 @@
 //! The words of semaphores.
 
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
-use crate::kind::Kind;
 use crate::names::{AgentId, SemaphoreName};
 use crate::numbers::{Token, WaitId};
-use crate::refusal::{OutOfRange, TooMany};
 use crate::time::Timestamp;
 use crate::waiting::wait::{Left, Step, Wait};
 
@@ -307,93 +304,6 @@ impl Event {
             | Self::Expired { .. }
             | Self::Dropped { .. }
             | Self::Forgotten { .. } => 0,
-        }
-    }
-}
-
-/// Why a semaphore command was refused. Nothing was written.
-#[derive(Clone, Debug, PartialEq, Error, Serialize)]
-#[serde(untagged)]
-pub enum Rejection {
-    /// Nobody has said how many permits it has.
-    #[error("there is no semaphore `{name}`")]
-    NotFound {
-        /// Which semaphore.
-        name: SemaphoreName,
-    },
-    /// It has another number of permits.
-    #[error("semaphore `{name}` has {permits} permits, not {given}")]
-    PermitsDiffer {
-        /// Which semaphore.
-        name: SemaphoreName,
-        /// What was given.
-        given: u64,
-        /// How many it has.
-        permits: u64,
-    },
-    /// The permit that the token was for is over.
-    #[error("token {given} of semaphore `{name}` is stale: {free} of its permits are free now")]
-    StaleToken {
-        /// Which semaphore.
-        name: SemaphoreName,
-        /// What was given.
-        given: Token,
-        /// How many of its permits nobody holds.
-        free: u64,
-    },
-    /// A number makes no sense.
-    #[error(transparent)]
-    OutOfRange(#[from] OutOfRange),
-    /// There are too many.
-    #[error(transparent)]
-    TooMany(#[from] TooMany),
-    /// The caller's session ended while it waited.
-    #[error("the session of agent `{agent}` ended while it waited for semaphore `{name}`")]
-    SessionEnded {
-        /// Which semaphore.
-        name: SemaphoreName,
-        /// Whose session.
-        agent: AgentId,
-    },
-}
-
-impl Rejection {
-    /// Stable across releases; documented in `docs/errors.md`.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::NotFound { .. } => "semaphore.not_found",
-            Self::PermitsDiffer { .. } => "semaphore.permits_differ",
-            Self::StaleToken { .. } => "semaphore.stale_token",
-            Self::OutOfRange(_) => "semaphore.out_of_range",
-            Self::TooMany(_) => "semaphore.too_many",
-            Self::SessionEnded { .. } => "semaphore.session_ended",
-        }
-    }
-
-    /// What the caller should do about it.
-    pub fn kind(&self) -> Kind {
-        match self {
-            Self::NotFound { .. } => Kind::NotFound,
-            Self::PermitsDiffer { .. } => Kind::Conflict,
-            Self::StaleToken { .. } | Self::SessionEnded { .. } => Kind::Stale,
-            Self::OutOfRange(_) => Kind::Invalid,
-            Self::TooMany(_) => Kind::Exhausted,
-        }
-    }
-
-    /// What to do next, as a sentence.
-    pub fn hint(&self) -> &'static str {
-        match self {
-            Self::NotFound { .. } => "acquire it with permits: whoever is first says how many",
-            Self::PermitsDiffer { .. } => {
-                "leave out permits to take the number it has, or use another name"
-            }
-            Self::StaleToken { .. } => {
-                "stop what the permit was for, and acquire another before going on"
-            }
-            Self::OutOfRange(_) => "give a number within the range",
-            Self::TooMany(_) => "let go of some first, or use another workspace",
-            Self::SessionEnded { .. } => "register again, then acquire again",
         }
     }
 }

@@ -26,6 +26,7 @@ pub(crate) mod entry;
 pub mod merge;
 pub(crate) mod operations;
 pub(crate) mod patch;
+mod refusals;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -36,8 +37,9 @@ pub use decide::{
 };
 pub use entry::{Entry, Warning};
 pub use patch::PatchEntry;
+pub use refusals::Rejection;
 pub use table::{Before, Ending, Table, Undo};
 pub use vocabulary::{
-    Change, Command, Delete, Diff, Event, Get, History, List, Operation, Page, Query, Rejection,
-    Removal, Reply, Set, Snapshot, Source, Transfer,
+    Change, Command, Delete, Diff, Event, Get, History, List, Operation, Page, Query, Removal,
+    Reply, Set, Snapshot, Source, Transfer,
 };

@@ -1,11 +1,11 @@
 //! Scenarios of shared state.
 
-use super::{Entry, Event};
+use super::{Entry, Event, Rejection};
 use crate::names::{AgentId, NamespaceName};
 use crate::numbers::{Revision, Version};
 use crate::space::Space;
 use crate::storage::{self, Entries, Head};
-use crate::testing::{World, check, check_coverage, scenarios, story};
+use crate::testing::{World, check, check_codes, check_coverage, scenarios, story};
 
 scenarios! {
     an_entry_lives_and_comes_back_anew => [
@@ -371,7 +371,7 @@ fn every_refusal_is_reached() {
         "state.transfer_too_large",
         "state.versions_exhausted",
     ];
-    check_coverage(include_str!("vocabulary.rs"), "code", SCENARIOS, World::codes, &elsewhere);
+    check_codes(Rejection::REFUSALS, SCENARIOS, &elsewhere);
 }
 
 #[test]

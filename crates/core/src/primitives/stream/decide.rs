@@ -1,9 +1,8 @@
 //! The rules of streams, one function per command.
 
+use super::refusals::Rejection;
 use super::table::{Record, Table, Waiter, Want};
-use super::vocabulary::{
-    Command, Create, Event, Query, Receive, Rejection, Reply, Send, Sent, Status,
-};
+use super::vocabulary::{Command, Create, Event, Query, Receive, Reply, Send, Sent, Status};
 use crate::json::Json;
 use crate::limits;
 use crate::names::{AgentId, StreamName};

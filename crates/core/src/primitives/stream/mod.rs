@@ -25,14 +25,15 @@
 
 mod decide;
 pub(crate) mod operations;
+mod refusals;
 mod table;
 #[cfg(test)]
 mod tests;
 mod vocabulary;
 
 pub use decide::{About, Decided, decide, ending, query};
+pub use refusals::Rejection;
 pub use table::{Facts, Record, Table, Undo, Waiter, Want};
 pub use vocabulary::{
-    Command, Create, Event, Frame, Frames, Query, Receive, Rejection, Reply, Send, Sent, Status,
-    Stream,
+    Command, Create, Event, Frame, Frames, Query, Receive, Reply, Send, Sent, Status, Stream,
 };

@@ -1,6 +1,7 @@
 //! Scenarios of streams.
 
-use crate::testing::{World, check_coverage, scenarios};
+use super::Rejection;
+use crate::testing::{World, check_codes, check_coverage, scenarios};
 
 scenarios! {
     frames_have_offsets_and_any_number_of_readers => [
@@ -129,7 +130,7 @@ scenarios! {
 #[test]
 fn every_word_is_reached() {
     let source = include_str!("vocabulary.rs");
-    check_coverage(source, "code", SCENARIOS, World::codes, &["stream.too_many"]);
+    check_codes(Rejection::REFUSALS, SCENARIOS, &["stream.too_many"]);
     check_coverage(source, "kind", SCENARIOS, World::kinds, &[]);
 }
 

@@ -1,13 +1,10 @@
 //! The words of streams.
 
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 use crate::json::{Json, given};
-use crate::kind::Kind;
 use crate::names::{AgentId, StreamName};
 use crate::numbers::WaitId;
-use crate::refusal::{BadField, OutOfRange, TooLarge, TooMany};
 use crate::time::Timestamp;
 use crate::waiting::wait::{Left, Step};
 
@@ -393,115 +390,6 @@ impl Event {
             | Self::Told { reader, .. }
             | Self::GaveUp { reader, .. } => reader.as_str().len() + 16,
             Self::Created { .. } | Self::Deleted { .. } => 0,
-        }
-    }
-}
-
-/// Why a command about streams was refused. Nothing was written.
-#[derive(Clone, Debug, PartialEq, Error, Serialize)]
-#[serde(untagged)]
-pub enum Rejection {
-    /// There is no such stream.
-    #[error("there is no stream `{stream}`")]
-    NotFound {
-        /// Which.
-        stream: StreamName,
-    },
-    /// There is one of that name already.
-    #[error("there is a stream `{}` already", .stream.name)]
-    Exists {
-        /// As it is.
-        #[serde(rename = "present")]
-        stream: Box<Stream>,
-    },
-    /// Nothing comes any more.
-    #[error("stream `{stream}` is closed")]
-    Closed {
-        /// Which.
-        stream: StreamName,
-        /// Why it was closed.
-        reason: Option<String>,
-    },
-    /// The frame is not kept any more.
-    #[error("offset {from} of stream `{stream}` is gone, the first that is kept is {first}")]
-    OffsetGone {
-        /// Which.
-        stream: StreamName,
-        /// What was asked for.
-        from: u64,
-        /// The first offset that is kept.
-        first: u64,
-    },
-    /// Its frames are not kept at all.
-    #[error("the frames of stream `{stream}` are not kept")]
-    NotKept {
-        /// Which.
-        stream: StreamName,
-    },
-    /// A number makes no sense.
-    #[error(transparent)]
-    OutOfRange(#[from] OutOfRange),
-    /// A field makes no sense.
-    #[error(transparent)]
-    BadField(#[from] BadField),
-    /// A field is too large.
-    #[error(transparent)]
-    TooLarge(#[from] TooLarge),
-    /// There are too many.
-    #[error(transparent)]
-    TooMany(#[from] TooMany),
-    /// The caller's session ended while it waited.
-    #[error("the session of agent `{agent}` ended while it waited for stream `{stream}`")]
-    SessionEnded {
-        /// Which stream.
-        stream: StreamName,
-        /// Whose session.
-        agent: AgentId,
-    },
-}
-
-impl Rejection {
-    /// Stable across releases; documented in `docs/errors.md`.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::NotFound { .. } => "stream.not_found",
-            Self::Exists { .. } => "stream.exists",
-            Self::Closed { .. } => "stream.closed",
-            Self::OffsetGone { .. } => "stream.offset_gone",
-            Self::NotKept { .. } => "stream.not_kept",
-            Self::OutOfRange(_) => "stream.out_of_range",
-            Self::BadField(_) => "stream.bad_field",
-            Self::TooLarge(_) => "stream.too_large",
-            Self::TooMany(_) => "stream.too_many",
-            Self::SessionEnded { .. } => "stream.session_ended",
-        }
-    }
-
-    /// What the caller should do about it.
-    pub fn kind(&self) -> Kind {
-        match self {
-            Self::NotFound { .. } | Self::OffsetGone { .. } => Kind::NotFound,
-            Self::Exists { .. } | Self::Closed { .. } => Kind::Conflict,
-            Self::NotKept { .. } | Self::OutOfRange(_) | Self::BadField(_) => Kind::Invalid,
-            Self::TooLarge(_) => Kind::TooLarge,
-            Self::TooMany(_) => Kind::Exhausted,
-            Self::SessionEnded { .. } => Kind::Stale,
-        }
-    }
-
-    /// What to do next, as a sentence.
-    pub fn hint(&self) -> &'static str {
-        match self {
-            Self::NotFound { .. } => "create it first, or list the streams",
-            Self::Exists { .. } => "send to that one, or choose another name",
-            Self::Closed { .. } => "create another one: what is closed stays closed",
-            Self::OffsetGone { .. } => "go on from the first that is kept, knowing what is missing",
-            Self::NotKept { .. } => "watch the subject `streams/NAME` instead",
-            Self::OutOfRange(_) => "give a number within the range",
-            Self::BadField(_) => "correct the field",
-            Self::TooLarge(_) => "send less at once, or a reference to it",
-            Self::TooMany(_) => "delete streams that are done, or wait less",
-            Self::SessionEnded { .. } => "register again, then read on from the same offset",
         }
     }
 }

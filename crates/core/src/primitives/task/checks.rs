@@ -59,7 +59,7 @@ pub fn check_types(types: Option<&BTreeSet<TaskType>>) -> Result<(), BadField> {
 pub fn check_priority(priority: i64) -> Result<i32, BadField> {
     let (min, max) = (limits::PRIORITY_MIN, limits::PRIORITY_MAX);
     let fits = i32::try_from(priority).ok().filter(|priority| (min..=max).contains(priority));
-    let reason = || format!("it is {priority}, it must be between {min} and {max}");
+    let reason = || format!("it must be between {min} and {max}, not {priority}");
     fits.ok_or_else(|| bad("priority", reason()))
 }
 
@@ -68,7 +68,7 @@ pub fn check_fraction(field: &'static str, fraction: f64) -> Result<(), BadField
     if (0.0..=1.0).contains(&fraction) {
         return Ok(());
     }
-    Err(bad(field, format!("it is {fraction}, it must be between 0 and 1")))
+    Err(bad(field, format!("it must be between 0 and 1, not {fraction}")))
 }
 
 fn check_backoff(backoff: &Backoff) -> Result<(), Rejection> {
@@ -77,7 +77,7 @@ fn check_backoff(backoff: &Backoff) -> Result<(), Rejection> {
     within("backoff.initial_ms", Some(*initial_ms), 0, range)?;
     within("backoff.max_ms", Some(*max_ms), 0, range)?;
     if !(1.0..=100.0).contains(multiplier) {
-        let reason = format!("it is {multiplier}, it must be between 1 and 100");
+        let reason = format!("it must be between 1 and 100, not {multiplier}");
         return Err(bad("backoff.multiplier", reason).into());
     }
     Ok(check_fraction("backoff.jitter", *jitter)?)

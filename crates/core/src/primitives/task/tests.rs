@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::{List, Status, Task};
+use super::{List, Rejection, Status, Task};
 use crate::limits;
 use crate::names::{AgentId, TaskId};
 use crate::space::Space;
-use crate::testing::{World, check, check_coverage, scenarios};
+use crate::testing::{World, check, check_codes, check_coverage, scenarios};
 
 scenarios! {
     a_task_is_claimed_worked_on_and_done => [
@@ -499,7 +499,7 @@ scenarios! {
 fn every_word_is_reached() {
     let source = include_str!("vocabulary.rs");
     let elsewhere = ["task.too_many", "task.subtree_too_large"];
-    check_coverage(source, "code", SCENARIOS, World::codes, &elsewhere);
+    check_codes(Rejection::REFUSALS, SCENARIOS, &elsewhere);
     // By hand-offs.
     let elsewhere = ["task.offered", "task.taken_back", "task.handed_over", "task.handed_off"];
     check_coverage(source, "kind", SCENARIOS, World::kinds, &elsewhere);

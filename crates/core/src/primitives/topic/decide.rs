@@ -1,7 +1,8 @@
 //! The rules of topics, one function per command.
 
+use super::refusals::Rejection;
 use super::table::Table;
-use super::vocabulary::{Command, Event, Query, Rejection, Reply};
+use super::vocabulary::{Command, Event, Query, Reply};
 use crate::limits;
 use crate::names::TopicName;
 use crate::refusal::{json_fits, within};

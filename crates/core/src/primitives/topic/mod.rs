@@ -23,11 +23,13 @@
 
 mod decide;
 pub(crate) mod operations;
+mod refusals;
 mod table;
 #[cfg(test)]
 mod tests;
 mod vocabulary;
 
 pub use decide::{Decided, decide, query};
+pub use refusals::Rejection;
 pub use table::{Table, Undo};
-pub use vocabulary::{Command, Event, Published, Query, Rejection, Reply, Topic};
+pub use vocabulary::{Command, Event, Published, Query, Reply, Topic};

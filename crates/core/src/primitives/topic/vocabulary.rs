@@ -1,12 +1,9 @@
 //! The words of topics.
 
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 use crate::json::Json;
-use crate::kind::Kind;
 use crate::names::{AgentId, TopicName, Traceparent};
-use crate::refusal::{OutOfRange, TooLarge};
 use crate::time::Timestamp;
 
 /// What one may ask of topics so that they change.
@@ -137,52 +134,5 @@ impl Event {
     pub(crate) fn load(&self) -> usize {
         let Self::Posted { body, traceparent, .. } = self;
         body.as_bytes().len() + traceparent.as_ref().map_or(0, Traceparent::bytes)
-    }
-}
-
-/// Why a command about topics was refused. Nothing was written.
-#[derive(Clone, Debug, PartialEq, Error, Serialize)]
-#[serde(untagged)]
-pub enum Rejection {
-    /// Nothing was posted there, as far as is known.
-    #[error("nothing is known of topic `{topic}`")]
-    NotFound {
-        /// Which.
-        topic: TopicName,
-    },
-    /// A number makes no sense.
-    #[error(transparent)]
-    OutOfRange(#[from] OutOfRange),
-    /// What is said is too large.
-    #[error(transparent)]
-    TooLarge(#[from] TooLarge),
-}
-
-impl Rejection {
-    /// Stable across releases; documented in `docs/errors.md`.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::NotFound { .. } => "topic.not_found",
-            Self::OutOfRange(_) => "topic.out_of_range",
-            Self::TooLarge(_) => "topic.too_large",
-        }
-    }
-
-    /// What the caller should do about it.
-    pub fn kind(&self) -> Kind {
-        match self {
-            Self::NotFound { .. } => Kind::NotFound,
-            Self::OutOfRange(_) => Kind::Invalid,
-            Self::TooLarge(_) => Kind::TooLarge,
-        }
-    }
-
-    /// What to do next, as a sentence.
-    pub fn hint(&self) -> &'static str {
-        match self {
-            Self::NotFound { .. } => "post something, or list the topics",
-            Self::OutOfRange(_) => "give a number within the range",
-            Self::TooLarge(_) => "post a reference to it instead",
-        }
     }
 }

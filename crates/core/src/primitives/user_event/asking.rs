@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::words::Rejection;
+use super::refusals::Rejection;
 use crate::event::Event;
 use crate::json::Json;
 use crate::limits;

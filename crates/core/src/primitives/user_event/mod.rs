@@ -24,9 +24,11 @@
 
 mod asking;
 pub(crate) mod operations;
+mod refusals;
 #[cfg(test)]
 mod tests;
 mod words;
 
 pub use asking::{History, Order, Page, Place};
-pub use words::{Command, Emit, Event, Query, RESERVED, Rejection, Reply, emit};
+pub use refusals::Rejection;
+pub use words::{Command, Emit, Event, Query, RESERVED, Reply, emit};

@@ -2,7 +2,7 @@
 
 use super::{History, RESERVED, Rejection};
 use crate::space::batch::Batch;
-use crate::testing::{World, check_coverage, scenarios};
+use crate::testing::{World, check_codes, scenarios};
 use crate::wire::OPERATIONS;
 
 scenarios! {
@@ -34,7 +34,7 @@ scenarios! {
 #[test]
 fn every_refusal_is_reached() {
     let elsewhere = ["event.out_of_range", "event.bad_field"];
-    check_coverage(include_str!("words.rs"), "code", SCENARIOS, World::codes, &elsewhere);
+    check_codes(Rejection::REFUSALS, SCENARIOS, &elsewhere);
 }
 
 #[test]

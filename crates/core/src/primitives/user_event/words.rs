@@ -1,14 +1,13 @@
 //! The words of the event bus, and the one rule it has.
 
+use super::refusals::Rejection;
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 use super::asking::{History, Page};
 use crate::json::{Json, given};
-use crate::kind::Kind;
 use crate::limits;
 use crate::names::EventType;
-use crate::refusal::{BadField, OutOfRange, TooLarge, json_fits};
+use crate::refusal::json_fits;
 
 /// What a type cannot begin with: what Baton itself speaks of, or may one day.
 pub const RESERVED: [&str; 38] = [
@@ -141,58 +140,4 @@ pub fn emit(emit: Emit) -> Result<(Event, Reply), Rejection> {
     let subject = format!("events/{kind}");
     let event = Event::Emitted { kind: kind.clone(), payload };
     Ok((event, Reply::Emitted { kind, subject }))
-}
-
-/// Why the bus refused. Nothing was written.
-#[derive(Clone, Debug, PartialEq, Error, Serialize)]
-#[serde(untagged)]
-pub enum Rejection {
-    /// The type speaks of what is Baton's own.
-    #[error("type `{kind}` begins with `{word}`, which is what Baton itself speaks of")]
-    ReservedType {
-        /// What was given.
-        #[serde(rename = "type")]
-        kind: EventType,
-        /// The word in the way.
-        word: String,
-    },
-    /// There is too much to say.
-    #[error(transparent)]
-    TooLarge(#[from] TooLarge),
-    /// A number makes no sense.
-    #[error(transparent)]
-    OutOfRange(#[from] OutOfRange),
-    /// A field makes no sense.
-    #[error(transparent)]
-    BadField(#[from] BadField),
-}
-
-impl Rejection {
-    /// Stable across releases; documented in `docs/errors.md`.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::ReservedType { .. } => "event.reserved_type",
-            Self::TooLarge(_) => "event.too_large",
-            Self::OutOfRange(_) => "event.out_of_range",
-            Self::BadField(_) => "event.bad_field",
-        }
-    }
-
-    /// What the caller should do about it.
-    pub fn kind(&self) -> Kind {
-        match self {
-            Self::ReservedType { .. } | Self::OutOfRange(_) | Self::BadField(_) => Kind::Invalid,
-            Self::TooLarge(_) => Kind::TooLarge,
-        }
-    }
-
-    /// What to do next, as a sentence.
-    pub fn hint(&self) -> &'static str {
-        match self {
-            Self::ReservedType { .. } => "begin the type with a word of your own",
-            Self::TooLarge(_) => "put it into shared state and name the key",
-            Self::OutOfRange(_) => "use a number within the range",
-            Self::BadField(_) => "correct it as the detail says",
-        }
-    }
 }

@@ -1,7 +1,8 @@
 //! The rules of the workspace about itself.
 
+use super::refusals::Rejection;
 use super::table::Table;
-use super::vocabulary::{Command, Event, Rejection, Reply, Retention};
+use super::vocabulary::{Command, Event, Reply, Retention};
 
 /// Decides a command against the table as it is.
 pub fn decide(table: &Table, command: &Command) -> Result<Vec<Event>, Rejection> {

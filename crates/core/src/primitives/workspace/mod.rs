@@ -21,13 +21,13 @@
 
 mod decide;
 pub(crate) mod operations;
+mod refusals;
 mod table;
 #[cfg(test)]
 mod tests;
 mod vocabulary;
 
 pub use decide::{about, decide};
+pub use refusals::Rejection;
 pub use table::{Table, Undo};
-pub use vocabulary::{
-    Command, Diff, Differences, Event, Forked, Listed, Query, Rejection, Reply, Retention,
-};
+pub use vocabulary::{Command, Diff, Differences, Event, Forked, Listed, Query, Reply, Retention};

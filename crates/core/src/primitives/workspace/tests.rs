@@ -1,6 +1,7 @@
 //! Scenarios of the workspace about itself.
 
-use crate::testing::{World, check_coverage, scenarios};
+use super::Rejection;
+use crate::testing::{World, check_codes, check_coverage, scenarios};
 
 scenarios! {
     what_is_not_given_stays_as_it_is => [
@@ -61,7 +62,7 @@ fn every_refusal_is_reached() {
         "workspace.bad_field",
         "workspace.out_of_range",
     ];
-    check_coverage(include_str!("vocabulary.rs"), "code", SCENARIOS, World::codes, &elsewhere);
+    check_codes(Rejection::REFUSALS, SCENARIOS, &elsewhere);
 }
 
 #[test]

@@ -1,16 +1,13 @@
 //! The words of the workspace about itself.
 
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 use crate::history::{At, Difference, Explanation, Origin};
-use crate::kind::Kind;
 use crate::limits;
 use crate::names::WorkspaceName;
 use crate::numbers::Revision;
 use crate::pattern::Pattern;
-use crate::refusal::{BadField, OutOfRange, TooLarge};
-use crate::search::{BadFilter, Refused, Results, Search};
+use crate::search::{Results, Search};
 
 /// What one may ask of the workspace so that it changes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -207,98 +204,6 @@ impl Event {
         match self {
             Self::Configured { .. } => "workspace.configured",
             Self::Founded { .. } => "workspace.founded",
-        }
-    }
-}
-
-/// Why a workspace command was refused. Nothing was written.
-#[derive(Clone, Debug, PartialEq, Error, Serialize)]
-#[serde(untagged)]
-pub enum Rejection {
-    /// Keeping nothing at all is not possible: watchers could never resume.
-    #[error("{field} is {given}, it must be at least 1")]
-    NothingKept {
-        /// Which bound.
-        field: &'static str,
-        /// What was given.
-        given: u64,
-    },
-    /// There is one of this name, and nothing is written over it.
-    #[error("there is a workspace `{id}` already")]
-    Exists {
-        /// Which.
-        id: WorkspaceName,
-        /// Where it came from, if it was not empty when it began.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        origin: Option<Box<Origin>>,
-    },
-    /// What shall be explained is not there, and was not.
-    #[error("nothing is known about `{subject}`")]
-    UnknownSubject {
-        /// What was given.
-        subject: String,
-    },
-    /// The filter of a search is not understood.
-    #[error(transparent)]
-    BadFilter(#[from] BadFilter),
-    /// There is more than an index holds.
-    #[error(transparent)]
-    TooLarge(#[from] TooLarge),
-    /// A field makes no sense.
-    #[error(transparent)]
-    BadField(#[from] BadField),
-    /// A number that makes no sense.
-    #[error(transparent)]
-    OutOfRange(#[from] OutOfRange),
-}
-
-impl Rejection {
-    /// Stable across releases; documented in `docs/errors.md`.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::NothingKept { .. } => "workspace.nothing_kept",
-            Self::Exists { .. } => "workspace.exists",
-            Self::UnknownSubject { .. } => "workspace.unknown_subject",
-            Self::BadFilter(_) => "workspace.bad_filter",
-            Self::TooLarge(_) => "workspace.too_large",
-            Self::BadField(_) => "workspace.bad_field",
-            Self::OutOfRange(_) => "workspace.out_of_range",
-        }
-    }
-
-    /// What the caller should do about it.
-    pub fn kind(&self) -> Kind {
-        match self {
-            Self::NothingKept { .. }
-            | Self::BadFilter(_)
-            | Self::BadField(_)
-            | Self::OutOfRange(_) => Kind::Invalid,
-            Self::TooLarge(_) => Kind::Exhausted,
-            Self::Exists { .. } => Kind::Conflict,
-            Self::UnknownSubject { .. } => Kind::NotFound,
-        }
-    }
-
-    /// What to do next, as a sentence.
-    pub fn hint(&self) -> &'static str {
-        match self {
-            Self::NothingKept { .. } => "give a positive number",
-            Self::Exists { .. } => "choose another name",
-            Self::UnknownSubject { .. } => "look for it in the history, or list what there is",
-            Self::BadFilter(_) => "write it as docs/search.md says",
-            Self::TooLarge(_) => "look into lists and the history instead",
-            Self::BadField(_) => "give it as docs/time-travel.md says",
-            Self::OutOfRange(_) => "give a number within the range",
-        }
-    }
-}
-
-impl From<Refused> for Rejection {
-    fn from(refused: Refused) -> Self {
-        match refused {
-            Refused::Filter(wrong) => wrong.into(),
-            Refused::Field(wrong) => wrong.into(),
-            Refused::TooLarge(wrong) => wrong.into(),
         }
     }
 }

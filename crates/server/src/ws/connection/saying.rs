@@ -169,7 +169,7 @@ impl Connection {
                 return end;
             }
         }
-        End::Close(1001, "the server ends")
+        End::Close(1001, "the server is shutting down")
     }
 
     /// Ends the connection from this side, after the answers to what was handed in.

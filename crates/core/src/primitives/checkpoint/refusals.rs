@@ -1,0 +1,146 @@
+//! Why commands and queries of checkpoints are refused.
+
+use serde::Serialize;
+use thiserror::Error;
+
+use crate::names::{CheckpointId, TaskId};
+use crate::numbers::Token;
+use crate::refusal::{OutOfRange, TooLarge, TooMany};
+use crate::task::Lease;
+
+crate::refusals! {
+    /// Why a checkpoint command was refused. Nothing was written.
+    #[derive(Clone, Debug, PartialEq, Error, Serialize)]
+    #[serde(untagged)]
+    pub enum Rejection {
+        /// No checkpoint has this id.
+        #[error("there is no checkpoint `{checkpoint}`")]
+        NotFound {
+            /// Which.
+            checkpoint: CheckpointId,
+        } => {
+            code: "checkpoint.not_found",
+            kind: NotFound,
+            hint: "list the checkpoints of the task; this one may have been pruned",
+            cause: "It was never saved, or it was pruned by a call or by a retention rule. \
+                Repeating a restore with its idempotency key fails in the same way if the \
+                checkpoint has since been pruned.",
+            remedy: "List the checkpoints of the task. Label the checkpoints that must be kept.",
+        }
+        /// Only the holder of a task can save and restore its checkpoints.
+        #[error("{}", now_held(task, *given, lease.as_ref()))]
+        StaleToken {
+            /// Which task.
+            task: TaskId,
+            /// What was given.
+            given: Option<Token>,
+            /// Who holds it now, if anyone.
+            lease: Option<Lease>,
+        } => {
+            code: "checkpoint.stale_token",
+            kind: Stale,
+            hint: "stop working on the task, or claim it and use the token of its lease",
+            cause: "The task belongs to this workspace, and the token is missing or is not that \
+                of its lease; or the token given for another thread of work is no longer valid. \
+                The fact `lease` names the current holder.",
+            remedy: "Stop: another agent may already be working on the task. Claim the task and \
+                use the token of that lease.",
+        }
+        /// The parent is a checkpoint of another task.
+        #[error("checkpoint `{parent}` belongs to task `{parent_task}`, not to `{task}`")]
+        WrongParent {
+            /// The parent that was given.
+            parent: CheckpointId,
+            /// The task it is of.
+            parent_task: TaskId,
+            /// The task that was to be saved.
+            task: TaskId,
+        } => {
+            code: "checkpoint.wrong_parent",
+            kind: Invalid,
+            hint: "name a checkpoint of the same task, or fork that one",
+            cause: "The parent must be a checkpoint of the same task, or the one that the task \
+                was forked from.",
+            remedy: "Omit `parent`, or fork that checkpoint into the task first.",
+        }
+        /// The target task of the fork already has checkpoints.
+        #[error("task `{task}` already has checkpoints; the latest is `{checkpoint}`")]
+        Exists {
+            /// Which task.
+            task: TaskId,
+            /// Its head.
+            checkpoint: CheckpointId,
+        } => {
+            code: "checkpoint.exists",
+            kind: Conflict,
+            hint: "fork into a task without checkpoints, or restore one of its own",
+            cause: "A checkpoint was saved or forked there before, perhaps by an earlier attempt \
+                of the same call.",
+            remedy: "Look at it, fork into another task, or restore one of its own checkpoints. \
+                Repeating a call with the same idempotency key returns the same response.",
+        }
+        /// The checkpoint's metadata is not an object.
+        #[error("the metadata of a checkpoint must be an object")]
+        BadMetadata {} => {
+            code: "checkpoint.bad_metadata",
+            kind: Invalid,
+            hint: "send an object, such as {\"step\": 3}",
+            cause: "It is a list, a string, a number or a boolean, which cannot be searched by \
+                name.",
+        }
+        /// The call does not say which checkpoints to prune.
+        #[error("neither `keep` nor `older_than_ms` nor `all` was given")]
+        NoBound {} => {
+            code: "checkpoint.no_bound",
+            kind: Invalid,
+            hint: "set `keep`, `older_than_ms` or `all`",
+            cause: "None of `keep`, `older_than_ms` and `all` was given.",
+            remedy: "Say how many to keep, how old they must be to be pruned, or prune all.",
+        }
+        /// A number in a checkpoint command is out of range.
+        #[error(transparent)]
+        OutOfRange(#[from] OutOfRange) => {
+            code: "checkpoint.out_of_range",
+            kind: Invalid,
+            hint: "use a number within the range",
+            cause: "`limit` is 0 or more than 10,000, `keep` of a rule is 0, or `max_age_ms` is 0 \
+                or more than ten years.",
+            remedy: "Use a number within the range in the detail.",
+        }
+        /// The state, description or metadata is too large.
+        #[error(transparent)]
+        TooLarge(#[from] TooLarge) => {
+            code: "checkpoint.too_large",
+            kind: TooLarge,
+            hint: "save less, and keep large data as artifacts",
+            cause: "A state exceeds 4 MiB, a description 16 KiB, or metadata 64 KiB.",
+            remedy: "Save less, and keep large data elsewhere. Content that checkpoints share is \
+                stored only once.",
+        }
+        /// There are too many checkpoints, bytes of checkpoints, or retention rules.
+        #[error(transparent)]
+        TooMany(#[from] TooMany) => {
+            code: "checkpoint.too_many",
+            kind: Exhausted,
+            hint: "prune some, or set a retention rule",
+            cause: "The task has 10,000 checkpoints, the workspace has 200,000, all of them \
+                together use 256 MiB of memory (shared content counts once), or there are 64 \
+                rules.",
+            remedy: "Prune some, or set a retention rule, which makes room in the commit that \
+                needs it.",
+        }
+    }
+}
+
+fn now_held(task: &TaskId, given: Option<Token>, lease: Option<&Lease>) -> String {
+    let given = match given {
+        Some(given) => format!("token {given} for the checkpoints of `{task}` is stale"),
+        None => format!("the checkpoints of `{task}` need the token of its lease"),
+    };
+    match lease {
+        Some(Lease { holder, token, .. }) => {
+            format!("{given}: agent `{holder}` works on it under token {token}")
+        }
+        None => format!("{given}: nobody works on it"),
+    }
+}

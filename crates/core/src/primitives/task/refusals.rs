@@ -1,0 +1,265 @@
+//! Why commands and queries of tasks are refused.
+
+use serde::Serialize;
+use std::collections::BTreeSet;
+use thiserror::Error;
+
+use super::{Lease, Status, Task};
+use crate::names::{AgentId, TaskId};
+use crate::numbers::Token;
+use crate::refusal::{BadField, OutOfRange, TooLarge, TooMany};
+
+crate::refusals! {
+    /// Why a task command was refused. Nothing was written.
+    #[derive(Clone, Debug, PartialEq, Error, Serialize)]
+    #[serde(untagged)]
+    pub enum Rejection {
+        /// The task does not exist.
+        #[error("there is no task `{task}`")]
+        NotFound {
+            /// Which.
+            task: TaskId,
+        } => {
+            code: "task.not_found",
+            kind: NotFound,
+            hint: "list the tasks; finished ones are eventually removed",
+            cause: "It was never created, or it finished long ago: the latest 100,000 finished \
+                tasks are kept.",
+            remedy: "List the tasks. The history of a removed task is still available for a while.",
+        }
+        /// A task with this id already exists.
+        #[error("task `{}` already exists and is {}", .task.id, .task.status.phrase())]
+        Exists {
+            /// It.
+            task: Box<Task>,
+        } => {
+            code: "task.exists",
+            kind: Conflict,
+            hint: "use the task in this response, or choose another id",
+            cause: "`id` names an existing task, finished or not. The facts contain it.",
+            remedy: "Use that task, or choose another id. If you omit `id`, one is generated.",
+        }
+        /// The task has finished and can no longer change.
+        #[error("task `{task}` is {} and can no longer change", .status.phrase())]
+        Finished {
+            /// Which.
+            task: TaskId,
+            /// How it finished.
+            #[serde(rename = "task_status")]
+            status: Status,
+        } => {
+            code: "task.finished",
+            kind: Conflict,
+            hint: "create another task if there is more to do",
+            cause: "It was completed, failed or cancelled. Repeating the call that finished it, \
+                without an idempotency key, also ends here.",
+            remedy: "Read the task. Create another if there is more to do.",
+        }
+        /// The token belongs to a lease that has ended.
+        #[error("token {given} of task `{task}` is stale: {}", now_held(*status, lease.as_ref()))]
+        StaleToken {
+            /// Which task.
+            task: TaskId,
+            /// What was given.
+            given: Token,
+            /// Where the task is in its life.
+            #[serde(rename = "task_status")]
+            status: Status,
+            /// Who holds it now, if anyone.
+            lease: Option<Lease>,
+        } => {
+            code: "task.stale_token",
+            kind: Stale,
+            hint: "stop working on the task at once and discard the work; claim it again to \
+                continue",
+            cause: "The lease expired, its holder's session ended, or the task was released, \
+                finished or cancelled. The facts name the current holder, its token and its \
+                expiry, if any.",
+            remedy: "Stop working on the task at once and discard what was done. Claim it again \
+                to continue: the new token is larger, and writes that carry the old one are \
+                rejected.",
+        }
+        /// The named task cannot be claimed now.
+        #[error("task `{task}` cannot be claimed: {reason}")]
+        NotClaimable {
+            /// Which.
+            task: TaskId,
+            /// Where it is in its life.
+            #[serde(rename = "task_status")]
+            status: Status,
+            /// Who holds it, if anyone.
+            lease: Option<Lease>,
+            /// Why not.
+            reason: String,
+        } => {
+            code: "task.not_claimable",
+            kind: Conflict,
+            hint: "set `wait_ms` to wait for it, or claim another task",
+            cause: "`task` names a task that another agent holds, that waits for another task, a \
+                time or a review, that is assigned to another agent, has another type, or needs \
+                capabilities that the caller lacks.",
+            remedy: "Set `wait_ms` to wait for it, unless waiting cannot change the reason; or \
+                claim another task. `task.why` says more.",
+        }
+        /// The task is not waiting for a review.
+        #[error("task `{task}` is {}, not waiting for review", .status.phrase())]
+        NotInReview {
+            /// Which.
+            task: TaskId,
+            /// Where it is in its life.
+            #[serde(rename = "task_status")]
+            status: Status,
+        } => {
+            code: "task.not_in_review",
+            kind: Conflict,
+            hint: "read the task: it may already have been decided",
+            cause: "The task is pending or in progress.",
+            remedy: "Read the task: it may already have been approved or rejected.",
+        }
+        /// The task depends on a task that does not exist.
+        #[error("the task cannot depend on `{dependency}`: there is no such task")]
+        UnknownDependency {
+            /// Which.
+            dependency: TaskId,
+        } => {
+            code: "task.unknown_dependency",
+            kind: NotFound,
+            hint: "create it first, in the same transaction if needed",
+            cause: "`depends_on` names a task that was never created, or that finished so long \
+                ago that it was removed.",
+        }
+        /// The task depends on a task that will never be completed.
+        #[error("the task cannot depend on `{dependency}`, which is {}", .status.phrase())]
+        DeadDependency {
+            /// Which.
+            dependency: TaskId,
+            /// How that ended.
+            #[serde(rename = "task_status")]
+            status: Status,
+        } => {
+            code: "task.dead_dependency",
+            kind: Conflict,
+            hint: "create the dependency again",
+            cause: "`depends_on` names a task that failed or was cancelled.",
+            remedy: "Create the dependency again, and name the new task.",
+        }
+        /// The parent task does not exist.
+        #[error("the task cannot be a subtask of `{parent}`: there is no such task")]
+        UnknownParent {
+            /// Which.
+            parent: TaskId,
+        } => {
+            code: "task.unknown_parent",
+            kind: NotFound,
+            hint: "create the parent first",
+            cause: "`parent` names an unknown task.",
+        }
+        /// The parent task has already finished.
+        #[error("the task cannot be a subtask of `{parent}`, which is {}", .status.phrase())]
+        ParentFinished {
+            /// Which.
+            parent: TaskId,
+            /// How that ended.
+            #[serde(rename = "task_status")]
+            status: Status,
+        } => {
+            code: "task.parent_finished",
+            kind: Conflict,
+            hint: "name an unfinished parent, or none",
+            cause: "`parent` names a task that was completed, failed or cancelled.",
+        }
+        /// No active agent is capable of the task.
+        #[error("no active agent is capable: {reason}")]
+        NoCapableAgent {
+            /// What is wanted.
+            capabilities: BTreeSet<String>,
+            /// Of whom.
+            assigned_agent: Option<AgentId>,
+            /// What is missing.
+            reason: String,
+        } => {
+            code: "task.no_capable_agent",
+            kind: NotFound,
+            hint: "start a capable agent, or create the task without `if_capable`",
+            cause: "`if_capable` was set, and no agent with a session has all `capabilities`, or \
+                the `assigned_agent` has no session or lacks one of them. Without `if_capable` \
+                the task is created, and the response carries this code as a warning.",
+        }
+        /// A number in a task command is out of range.
+        #[error(transparent)]
+        OutOfRange(#[from] OutOfRange) => {
+            code: "task.out_of_range",
+            kind: Invalid,
+            hint: "use a number within the range",
+            cause: "`lease_ms` is not between 100 milliseconds and one day, `wait_ms` is more \
+                than one hour, `delay_ms` or `deadline_ms` is more than ten years, the deadline \
+                is not after the delay, there are more than 1,000 retries, or `limit` is not a \
+                valid page size.",
+            remedy: "Use a number within the range in the detail.",
+        }
+        /// A field of a task command is invalid.
+        #[error(transparent)]
+        BadField(#[from] BadField) => {
+            code: "task.bad_field",
+            kind: Invalid,
+            hint: "correct the field",
+            cause: "`priority` is not between -100 and 100, a fraction is not between 0 and 1, \
+                `metadata` is not an object, `artifacts` is not a list, `types` is empty, a \
+                capability is too long, or `fields` names something that a worker cannot change.",
+            remedy: "Correct the field named in the detail.",
+        }
+        /// A field of a task command is too large.
+        #[error(transparent)]
+        TooLarge(#[from] TooLarge) => {
+            code: "task.too_large",
+            kind: TooLarge,
+            hint: "store it elsewhere, and refer to it",
+            cause: "Definitions and results are limited to 1 MiB; errors, artifacts and metadata \
+                to 64 KiB; descriptions to 16 KiB; notes and reasons to 4 KiB.",
+        }
+        /// There are too many tasks, leases or waiting claims.
+        #[error(transparent)]
+        TooMany(#[from] TooMany) => {
+            code: "task.too_many",
+            kind: Exhausted,
+            hint: "wait until some are finished, or use another workspace",
+            cause: "The workspace has 2,000,000 unfinished tasks or 10,000 waiting claims, the \
+                agent holds or waits for 1,000 tasks, or 10,000 tasks depend on one.",
+        }
+        /// Cancelling the task would cancel more tasks than fit in one commit.
+        #[error("task `{task}` has more than {max} unfinished tasks below it")]
+        SubtreeTooLarge {
+            /// Which.
+            task: TaskId,
+            /// The limit.
+            max: usize,
+        } => {
+            code: "task.subtree_too_large",
+            kind: TooLarge,
+            hint: "cancel its subtasks one by one first",
+            cause: "The cancelled task has more than 5,000 unfinished descendants.",
+            remedy: "Cancel its subtasks one by one, then the task itself.",
+        }
+        /// The caller's session ended while it waited for a task.
+        #[error("the session of agent `{agent}` ended while it waited for a task")]
+        SessionEnded {
+            /// Whose session.
+            agent: AgentId,
+        } => {
+            code: "task.session_ended",
+            kind: Stale,
+            hint: "register again, then claim again",
+            cause: "The agent left, missed its heartbeats, or registered again while its claim \
+                was waiting.",
+        }
+    }
+}
+
+fn now_held(status: Status, lease: Option<&Lease>) -> String {
+    match lease {
+        Some(Lease { holder, token, expires_at, .. }) => {
+            format!("`{holder}` holds it under token {token} until {expires_at}")
+        }
+        None => format!("it is {} and nobody holds it", status.phrase()),
+    }
+}

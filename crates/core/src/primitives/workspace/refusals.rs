@@ -1,0 +1,112 @@
+//! Why commands and queries of the workspace itself are refused.
+
+use serde::Serialize;
+use thiserror::Error;
+
+use crate::history::Origin;
+use crate::names::WorkspaceName;
+use crate::refusal::{BadField, OutOfRange, TooLarge};
+use crate::search::{BadFilter, Refused};
+
+crate::refusals! {
+    /// Why a workspace command was refused. Nothing was written.
+    #[derive(Clone, Debug, PartialEq, Error, Serialize)]
+    #[serde(untagged)]
+    pub enum Rejection {
+        /// The workspace would keep no history at all.
+        #[error("{field} must be at least 1, not {given}")]
+        NothingKept {
+            /// Which bound.
+            field: &'static str,
+            /// What was given.
+            given: u64,
+        } => {
+            code: "workspace.nothing_kept",
+            kind: Invalid,
+            hint: "use a positive number",
+            cause: "`history_count` or `history_age_ms` is 0, so that no watcher could ever \
+                resume.",
+        }
+        /// The workspace already exists, and is not overwritten.
+        #[error("workspace `{id}` already exists")]
+        Exists {
+            /// Which.
+            id: WorkspaceName,
+            /// Where it came from, if it was not empty when it began.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            origin: Option<Box<Origin>>,
+        } => {
+            code: "workspace.exists",
+            kind: Conflict,
+            hint: "choose another name",
+            cause: "A fork or an import needs an unused workspace name. If the existing workspace \
+                was itself forked or imported, the response contains its origin.",
+            remedy: "Choose another name. Repeating a fork whose response was lost returns the \
+                same response, as long as the new workspace is unchanged.",
+        }
+        /// Nothing is known about the subject.
+        #[error("nothing is known about `{subject}`")]
+        UnknownSubject {
+            /// What was given.
+            subject: String,
+        } => {
+            code: "workspace.unknown_subject",
+            kind: NotFound,
+            hint: "look for it in the history, or list what exists",
+            cause: "No such entry, task or hand-off exists at that time, or existed before.",
+            remedy: "Look for it with `search`, or in the history.",
+        }
+        /// The search filter is invalid.
+        #[error(transparent)]
+        BadFilter(#[from] BadFilter) => {
+            code: "workspace.bad_filter",
+            kind: Invalid,
+            hint: "write it as described in docs/search.md",
+            cause: "It does not follow the filter syntax. The facts `position` (in characters, \
+                from 1) and `near` say where; `reason` says why, and `allowed` lists what could \
+                be there instead, where possible.",
+            remedy: "Write it as described in [search](search.md). Quote a text that has `:`, `<` \
+                or `>` after a lowercase word.",
+        }
+        /// The workspace has more searchable text than an index can hold.
+        #[error(transparent)]
+        TooLarge(#[from] TooLarge) => {
+            code: "workspace.too_large",
+            kind: Exhausted,
+            hint: "use lists and the history instead",
+            cause: "The tasks and messages of the workspace alone exceed the size of an index: \
+                see `bytes` and `bytes_max`.",
+            remedy: "Use lists and the history instead, or split the data over several workspaces.",
+        }
+        /// A field of a query about the workspace is invalid.
+        #[error(transparent)]
+        BadField(#[from] BadField) => {
+            code: "workspace.bad_field",
+            kind: Invalid,
+            hint: "write it as described in docs/time-travel.md",
+            cause: "The subject is not an entry, a task or a hand-off; or the cursor was not \
+                returned by a previous page.",
+            remedy: "Write the subject as `state/` with a namespace and a key, or as `tasks/` or \
+                `handoffs/` with an id; use the cursor exactly as returned.",
+        }
+        /// A number in a query about the workspace is out of range.
+        #[error(transparent)]
+        OutOfRange(#[from] OutOfRange) => {
+            code: "workspace.out_of_range",
+            kind: Invalid,
+            hint: "use a number within the range",
+            cause: "`limit` is 0 or larger than the largest page, or `from` is after `to`.",
+            remedy: "Use a number within the range in the response.",
+        }
+    }
+}
+
+impl From<Refused> for Rejection {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::Filter(wrong) => wrong.into(),
+            Refused::Field(wrong) => wrong.into(),
+            Refused::TooLarge(wrong) => wrong.into(),
+        }
+    }
+}
