@@ -1,14 +1,18 @@
 # docker build -t baton .
 # docker run -p 4747:4747 -v baton:/var/lib/baton baton
 #
-# The first start prints the token of an admin, once: docker logs.
+# On first start the server prints an admin token once: see `docker logs`.
 FROM rust:1.95-slim AS build
 WORKDIR /source
 COPY . .
-RUN cargo build --release --locked --package baton-cli \
-    && install -D -m 755 target/release/baton /out/baton
+RUN cargo build --profile dist --locked --package baton-cli \
+    && install -D -m 755 target/dist/baton /out/baton
 
 FROM debian:stable-slim
+# Root certificates, to verify HTTPS endpoints: webhooks, object storage, collectors.
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends ca-certificates \
+    && rm -rf /var/lib/apt/lists/*
 RUN useradd --system --uid 10001 --home-dir /var/lib/baton --shell /usr/sbin/nologin baton \
     && install -d -m 700 -o baton -g baton /var/lib/baton
 COPY --from=build /out/baton /usr/local/bin/baton

@@ -1,47 +1,48 @@
-//! What may be written after `baton`. The doc comments here are the help.
+//! The command-line arguments. The doc comments are the help text.
 
+use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser};
 
-use crate::commands::Command;
+use crate::commands::{Command, GROUPS};
 use crate::failure::{Failure, Fault};
 use crate::output::{self, Mode, Output};
 use crate::topics;
 
 const AFTER_HELP: &str = "\
 Examples:
-  baton serve                                  start a server, data in ./.baton
-  baton state set plan '{\"step\": 1}'           write
-  baton state get plan                         read
-  baton watch                                  see every change as it happens
+  baton serve                                  start a server with its data in ./.baton
+  baton state set plan '{\"step\": 1}'           write an entry
+  baton state get plan                         read it
+  baton watch                                  stream changes as they happen
 
-Output is a table on a terminal and JSON otherwise; -o says it outright. In the JSON modes stdout
-has nothing but data, and an error is one JSON object on stderr.
+Output is a table on a terminal and JSON otherwise; select a format with -o. In the JSON formats,
+stdout contains only data, and an error is a single JSON object on stderr.
 
 Exit codes:
-  0    it worked
-  1    something else went wrong, such as a full disk under stdout
-  2    the command line or a value is not valid
-  3    there is no such thing
-  4    conflict: somebody else was faster
-  5    stale: the session, lock or lease has ended, or another has it
-  6    not allowed
-  7    too large, or a limit is reached
-  8    the server or its data is not available
-  9    the outcome is unknown: it may have been done
-  10   there was nothing to get in time
+  0    success
+  1    any other failure, such as a full disk under stdout
+  2    the command line or a value is invalid
+  3    not found
+  4    conflict: another write came first
+  5    stale: the session, lock or lease has ended, or another agent has it
+  6    not permitted
+  7    too large, or a limit was reached
+  8    the server or its data is unavailable
+  9    the outcome is unknown: the change may have been applied
+  10   the wait timed out
   130  interrupted
 
-Settings, strongest first: option, environment, file, default.
-  BATON_URL, BATON_WORKSPACE, BATON_AGENT, BATON_TOKEN, BATON_CA_FILE, BATON_CONFIG
-  ~/.config/baton/config.toml with `url`, `workspace`, `agent`, `token`, `ca_file`, `output`, and
-  [serve]
-  `baton config show` says what each is, and who said so";
+Settings, in order of precedence: option, environment variable, configuration file, default.
+  Environment: BATON_URL, BATON_WORKSPACE, BATON_AGENT, BATON_TOKEN, BATON_CA_FILE, BATON_CONFIG
+  File:        ~/.config/baton/config.toml, with the keys url, workspace, agent, token, ca_file
+               and output, and a [serve] table
+  `baton config show` prints each effective setting and its source.";
 
-/// The place where a fleet of AI agents works together
+/// Coordination server for AI agents: shared state, tasks, hand-offs, locks and messages
 #[derive(Parser)]
 #[command(
     name = "baton",
@@ -59,56 +60,74 @@ pub(crate) struct Arguments {
     pub(crate) command: Command,
 }
 
-/// What every command understands.
+/// Options that every command accepts.
 #[derive(Args, Clone, Default)]
-#[command(next_help_heading = "Options of every command")]
+#[command(next_help_heading = "Global options")]
 pub(crate) struct Globals {
-    /// Where the server is
-    #[arg(help = "Where the server is [default: http://127.0.0.1:4747]", long, global = true)]
+    /// Server URL
+    #[arg(help = "Server URL [default: http://127.0.0.1:4747]", long, global = true)]
     pub(crate) url: Option<String>,
-    /// Which workspace [default: default]
+    /// Workspace [default: default]
     #[arg(long, global = true, value_name = "NAME")]
     pub(crate) workspace: Option<String>,
-    /// Who acts [default: cli]
+    /// Agent to act as [default: cli]
     #[arg(long, global = true, value_name = "ID")]
     pub(crate) agent: Option<String>,
-    /// What is shown to a server that demands tokens; better in the environment, which no list of
-    /// processes shows
+    /// Access token. Prefer BATON_TOKEN: arguments are visible in the process list
     #[arg(long, global = true, value_name = "TOKEN")]
     pub(crate) access_token: Option<String>,
-    /// Whom to believe that a server is who it says, where --url or the address of a webhook begins
-    /// with https [default: the system's authorities]
+    /// CA certificates (PEM) used to verify HTTPS servers and webhook endpoints [default: the
+    /// system trust store]
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) ca_file: Option<String>,
-    /// A name for this change: repeated under the same name, it has no second effect
+    /// Idempotency key: repeating a write with the same key has no further effect
     #[arg(long, global = true, value_name = "KEY")]
     pub(crate) idempotency_key: Option<String>,
-    /// Refuse the change if this token is stale by now (help fencing)
+    /// Fencing token: reject the write if the token is stale (see `baton help fencing`)
     #[arg(long, global = true, value_name = "TOKEN")]
     pub(crate) fence: Option<u64>,
-    /// How to print [default: table on a terminal, else json]
-    #[arg(short, long, global = true, value_name = "FORM", hide_possible_values = false)]
+    /// Output format [default: table on a terminal, else json]
+    #[arg(short, long, global = true, value_name = "FORMAT", hide_possible_values = false)]
     pub(crate) output: Option<Mode>,
-    /// A file with settings [default: ~/.config/baton/config.toml]
+    /// Configuration file [default: ~/.config/baton/config.toml]
     #[arg(long, global = true, value_name = "FILE", env = "BATON_CONFIG", hide_env = true)]
     pub(crate) config: Option<PathBuf>,
-    /// Say nothing on stderr but errors
+    /// Print nothing but errors to stderr
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
 }
 
-/// The arguments, and the names of the command they are for, such as `state set`.
+/// The parsed arguments, and the full name of the command, such as `state set`.
 pub(crate) struct Parsed {
     pub(crate) arguments: Arguments,
     pub(crate) name: String,
 }
 
-/// Reads the command line. What cannot be understood is told here, in the form of every error.
+/// The command line, with its commands grouped in the help.
+fn command() -> clap::Command {
+    let mut command = Arguments::command();
+    command.build();
+    let mut commands = String::new();
+    for (heading, names) in GROUPS {
+        let _ = writeln!(commands, "{heading}:");
+        for name in names {
+            let about = command.find_subcommand(name).and_then(clap::Command::get_about);
+            let about = about.map(ToString::to_string).unwrap_or_default();
+            let _ = writeln!(commands, "  {name:<13}{about}");
+        }
+        commands.push('\n');
+    }
+    Arguments::command().help_template(format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{commands}Options:\n{{options}}{{after-help}}"
+    ))
+}
+
+/// Parses the command line. Errors are reported here, in the usual error format.
 pub(crate) fn parse() -> Result<Parsed, ExitCode> {
     if let Some(topic) = topics::asked_for(std::env::args()) {
         return Err(shown(topic.text));
     }
-    let parsed = Arguments::command().try_get_matches().and_then(|matches| {
+    let parsed = command().try_get_matches().and_then(|matches| {
         let name = name_of(&matches);
         Ok(Parsed { arguments: Arguments::from_arg_matches(&matches)?, name })
     });
@@ -134,7 +153,8 @@ fn refuse(error: &clap::Error) -> ExitCode {
         }
         _ => {
             let said = error.render().to_string();
-            Failure::from(Fault::Usage { reason: first_paragraph(&said) })
+            let (reason, command) = (first_paragraph(&said), command_in(&said));
+            Failure::from(Fault::Arguments { reason, command })
                 .report("the command line", Mode::asked_for(std::env::args()))
         }
     }
@@ -145,13 +165,20 @@ fn shown(help: &str) -> ExitCode {
     shown.map_or_else(|failure| failure.report("help", Mode::Table), |()| ExitCode::SUCCESS)
 }
 
-/// What is wrong, in one line; the rest of what clap says is the usage.
+/// The error of clap on one line, without the usage.
 fn first_paragraph(said: &str) -> String {
     let said = said.strip_prefix("error: ").unwrap_or(said);
     let lines = said.lines().map(str::trim);
     let before_usage = lines.take_while(|line| !line.starts_with("Usage:"));
     let kept = before_usage.filter(|line| !line.is_empty() && !line.starts_with("For more"));
     kept.collect::<Vec<_>>().join(" ")
+}
+
+/// The command in the usage line of clap: `state set` in `Usage: baton state set <KEY>`.
+fn command_in(said: &str) -> String {
+    let usage = said.lines().find_map(|line| line.trim().strip_prefix("Usage: baton "));
+    let is_name = |word: &&str| word.bytes().all(|byte| byte.is_ascii_lowercase());
+    usage.unwrap_or_default().split(' ').take_while(is_name).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -164,7 +191,18 @@ mod tests {
     }
 
     #[test]
-    fn what_clap_says_becomes_one_line() {
+    fn every_command_is_in_one_group() {
+        let mut command = Arguments::command();
+        command.build();
+        let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
+        let mut names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+        grouped.sort_unstable();
+        names.sort_unstable();
+        assert_eq!(grouped, names);
+    }
+
+    #[test]
+    fn the_error_of_clap_becomes_one_line() {
         let said = "error: unexpected argument '--x' found\n\n  tip: try '--y'\n\nUsage: baton\n";
         assert_eq!(first_paragraph(said), "unexpected argument '--x' found tip: try '--y'");
     }

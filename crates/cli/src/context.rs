@@ -1,4 +1,4 @@
-//! What a command needs to reach the server.
+//! The settings of a command and its connection to the server.
 
 use std::path::Path;
 
@@ -11,10 +11,10 @@ use crate::arguments::Globals;
 use crate::failure::Failure;
 use crate::settings::{Settings, Sources};
 
-/// Where one works who did not say where.
+/// The default workspace.
 const WORKSPACE: &str = "default";
 
-/// The settings, and the way to the server they lead to.
+/// The settings, and connections to the server they select.
 pub(crate) struct Context {
     settings: Settings,
     globals: Globals,
@@ -30,29 +30,29 @@ impl Context {
         &self.settings
     }
 
-    /// Where settings come from, for those who have more options.
+    /// The sources of settings, for commands with more options.
     pub(crate) fn sources(&self) -> Sources {
         self.settings.sources.clone()
     }
 
-    /// The settings once more, with what is wrong with them as a failure.
+    /// Resolves the settings again, and fails if they are invalid.
     pub(crate) fn settings_again(&self) -> Result<Settings, Failure> {
         Settings::of(&self.globals)
     }
 
-    /// What the settings would be with this file.
+    /// Resolves the settings with this configuration file.
     pub(crate) fn settings_of(&self, file: &Path) -> Result<Settings, Failure> {
         Settings::with_file(&self.globals, file)
     }
 
-    /// A connection of its own.
+    /// Opens a new connection.
     pub(crate) async fn connect(&self, options: Options) -> Result<Client, Failure> {
         let Settings { url, token, ca_file, .. } = &self.settings;
         let (token, ca_file) = (token.clone(), ca_file.clone());
         Ok(connect_with(url, Options { token, ca_file, ..options }).await?)
     }
 
-    /// Asks something of the server itself.
+    /// Sends a request to the administrative API of the server.
     pub(crate) async fn administer<T: DeserializeOwned>(
         &self,
         method: Method,
@@ -63,44 +63,45 @@ impl Context {
         Ok(client.administer(method, path, said).await?)
     }
 
-    /// The workspace that is meant, with the agent that is meant, for as many changes as it takes.
+    /// The selected workspace and agent, without the idempotency key and fencing token: for
+    /// commands that make several changes.
     pub(crate) async fn workplace(&self) -> Result<Workspace, Failure> {
         self.workspace_or(WORKSPACE).await
     }
 
-    /// The same; this workspace if nobody said which.
+    /// The same, with this default workspace.
     pub(crate) async fn workspace_or(&self, name: &str) -> Result<Workspace, Failure> {
         self.workspace_named(self.workspace_said().unwrap_or(name)).await
     }
 
-    /// Who acts.
+    /// The acting agent.
     pub(crate) fn agent(&self) -> &str {
         &self.settings.agent
     }
 
-    /// The workspace that is meant, if anybody said so.
+    /// The selected workspace, if any.
     pub(crate) fn workspace_said(&self) -> Option<&str> {
         self.settings.workspace.as_deref()
     }
 
-    /// The workspace that is meant.
+    /// The selected workspace, or the default.
     pub(crate) fn workspace_name(&self) -> &str {
         self.workspace_said().unwrap_or(WORKSPACE)
     }
 
-    /// What a program that is run needs in its environment to mean the same.
-    pub(crate) fn around(&self) -> Vec<(&'static str, &str)> {
+    /// The environment variables that give a child process the same settings.
+    pub(crate) fn environment(&self) -> Vec<(&'static str, &str)> {
         let Settings { url, agent, token, ca_file, .. } = &self.settings;
         let workspace = self.workspace_name();
-        let mut around: Vec<(&str, &str)> =
+        let mut environment: Vec<(&str, &str)> =
             vec![("BATON_URL", url), ("BATON_WORKSPACE", workspace), ("BATON_AGENT", agent)];
-        around.extend(token.as_deref().map(|token| ("BATON_TOKEN", token)));
+        environment.extend(token.as_deref().map(|token| ("BATON_TOKEN", token)));
         let ca_file = ca_file.as_deref().and_then(Path::to_str);
-        around.extend(ca_file.map(|file| ("BATON_CA_FILE", file)));
-        around
+        environment.extend(ca_file.map(|file| ("BATON_CA_FILE", file)));
+        environment
     }
 
-    /// The same, for the one change that may be named by the user.
+    /// The selected workspace and agent, for a command that makes at most one change.
     pub(crate) async fn workspace(&self) -> Result<Workspace, Failure> {
         let workspace = self.workplace().await?;
         let workspace = match self.globals.fence {
@@ -113,13 +114,13 @@ impl Context {
         }
     }
 
-    /// Another workspace, with the agent that is meant.
+    /// Another workspace, as the selected agent.
     pub(crate) async fn workspace_named(&self, name: &str) -> Result<Workspace, Failure> {
         let client = self.connect(Options::default()).await?;
         Ok(client.workspace(name)?.as_agent(&self.settings.agent)?)
     }
 
-    /// The same, with another agent if one is named.
+    /// The selected workspace, as another agent if one is given.
     pub(crate) async fn workspace_as(&self, agent: Option<&str>) -> Result<Workspace, Failure> {
         let workspace = self.workspace().await?;
         match agent {

@@ -1,7 +1,6 @@
-//! Nothing that is shown is made up: every example in the help of every command, and every command
-//! that a document mentions in passing, is one that the program understands.
+//! Every example in the help, and every command mentioned in a document, must be valid.
 //!
-//! What stands in blocks for a shell is run besides, by `tests/documents.rs`.
+//! Shell blocks are also run, by `tests/documents.rs`.
 
 use std::fs;
 use std::path::Path;
@@ -12,24 +11,24 @@ use clap::{Command, CommandFactory};
 use crate::arguments::Arguments;
 use crate::topics::TOPICS;
 
-/// Where the command ends and a shell goes on.
+/// Tokens that end the command.
 const ENDS: [&str; 8] = ["|", ">", "<", "&&", ";", "#", "or:", "2>&1"];
 
-/// The words of the first command of a line; none if it is not one of ours.
+/// The words of the first command of a line; none if it is not `baton`.
 fn words(line: &str) -> Option<Vec<String>> {
     let line = line.replace(['[', ']'], "");
     let line = if line.contains('\'') { line } else { line.replace("\\|", "|") };
     let mut words = shlex::split(&line)?;
     let end = words.iter().position(|word| ENDS.contains(&&**word));
     words.truncate(end.unwrap_or(words.len()));
-    // What is left out stands for anything, and a variable for a number.
+    // An ellipsis stands for anything, and a variable for a number.
     words.retain(|word| word != "…");
     let is_variable = |word: &&mut String| word.starts_with('$');
     words.iter_mut().filter(is_variable).for_each(|word| *word = "7".to_owned());
     (words.first()? == "baton").then_some(words)
 }
 
-/// What is wrong with it, if anything. A command that is only named need not have its arguments.
+/// The error in a command, if any. Required arguments may be missing.
 fn fault(line: &str) -> Option<String> {
     let words = words(line)?;
     if let [_, help, topic] = &words[..]
@@ -41,7 +40,7 @@ fn fault(line: &str) -> Option<String> {
     let is_pattern = words.iter().skip(1).any(|word| {
         word.len() > 1 && word.chars().all(|sign| sign.is_ascii_uppercase() || sign == '|')
     });
-    // Artifacts in a bucket are a feature that not every build has.
+    // S3 is an optional build feature.
     if !cfg!(feature = "s3")
         && words.iter().any(|word| word == "--artifacts")
         && words[1] == "serve"
@@ -64,11 +63,11 @@ fn fault(line: &str) -> Option<String> {
     }
 }
 
-/// The examples of a command and of those below it.
+/// The examples of a command and its subcommands.
 fn examples(command: &Command, found: &mut Vec<String>) {
     let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
     for line in help.lines().filter_map(|line| line.strip_prefix("  ")) {
-        // What it does stands behind it, after some blanks.
+        // A description follows after at least two spaces.
         let mut is_quoted = false;
         let end = line.char_indices().find(|(place, sign)| {
             is_quoted ^= *sign == '\'';
@@ -82,7 +81,7 @@ fn examples(command: &Command, found: &mut Vec<String>) {
 }
 
 #[test]
-fn every_example_in_the_help_is_understood() {
+fn every_example_in_the_help_is_valid() {
     let mut found = Vec::new();
     examples(&Arguments::command(), &mut found);
     let ours = found.iter().filter(|line| words(line).is_some()).count();
@@ -92,7 +91,7 @@ fn every_example_in_the_help_is_understood() {
 }
 
 #[test]
-fn every_command_that_a_document_mentions_is_understood() {
+fn every_command_in_a_document_is_valid() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut paths = vec![root.join("README.md"), root.join("llms.txt")];
     let documents = fs::read_dir(root.join("docs")).unwrap();
@@ -113,7 +112,7 @@ fn every_command_that_a_document_mentions_is_understood() {
 }
 
 #[test]
-fn what_is_made_up_is_found() {
+fn invalid_commands_are_found() {
     for line in
         ["baton task fly", "baton state get plan --colour red", "baton bench --seconds soon"]
     {

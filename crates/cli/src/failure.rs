@@ -1,15 +1,16 @@
-//! Why a command failed, in three lines, and the exit code that says so to scripts.
+//! Errors of the command line: three lines for people, and an exit code for scripts.
 //!
 //! ```text
 //! error: state set: conflict (state.version_conflict)                          what
 //!   why: entry `plan` in `shared` is at version 2, not 1; it is {"step":2} …   why
-//!    do: read it again, then decide                                            what to do
+//!    do: read it again, then retry                                             what to do
 //! ```
 //!
-//! 1. The exit code follows from the kind alone, except that an unknown outcome has its own.
-//! 2. In the JSON modes the same is one object on one line: `{"error":{…}}`, as on the wire.
-//! 3. A reader of stdout that has gone is no failure: it has what it wanted.
+//! 1. The exit code depends only on the kind of the error, except for an unknown outcome.
+//! 2. In the JSON formats an error is one object on one line: `{"error":{…}}`, as on the wire.
+//! 3. A closed stdout pipe is not an error: the reader has what it wanted.
 
+use std::borrow::Cow;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -28,65 +29,70 @@ const EXIT_UNKNOWN_OUTCOME: u8 = 9;
 const EXIT_NOTHING_IN_TIME: u8 = 10;
 const EXIT_INTERRUPTED: u8 = 130;
 
-/// Facts longer than this are cut, so that the reason stays a line.
+/// Longer values are truncated, so that the reason fits on a line.
 const FACT_CHARACTERS_MAX: usize = 160;
 
 /// Why a command ended early.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// Something is wrong, and this is what.
+    /// An error to report.
     Problem { problem: Box<Problem>, exit: u8 },
-    /// A program that was run has ended so, and has said itself what there is to say.
+    /// Exit with this code; everything has been reported already.
     Ended { exit: u8 },
-    /// Somebody pressed ctrl-c.
+    /// Interrupted by ctrl-c.
     Interrupted,
-    /// Nobody reads what is printed any more.
+    /// The reader of stdout has closed the pipe.
     ClosedPipe,
 }
 
-/// What can be wrong on this side of the connection.
+/// Errors on the client side.
 #[derive(Debug, Error)]
 pub(crate) enum Fault {
     #[error("{reason}")]
     Usage { reason: String },
-    #[error("{given} is not JSON: {reason}")]
-    NotJson { given: String, reason: JsonError },
-    #[error("{given} does not have the required form: {reason}")]
+    /// Rejected by the argument parser; `command` is the part that was recognised.
+    #[error("{reason}")]
+    Arguments { reason: String, command: String },
+    #[error("{given} is not valid JSON: {reason}")]
+    NotJson { given: String, reason: JsonError, has_string_option: bool },
+    #[error("{given} does not have the expected structure: {reason}")]
     Misshapen { given: String, reason: JsonError },
-    #[error("{given} cannot be read: {reason}")]
+    #[error("cannot read {given}: {reason}")]
     Unreadable { given: String, reason: String },
-    #[error("{given} has more than {bytes_max} bytes")]
+    #[error("cannot write {given}: {reason}")]
+    Unwritable { given: String, reason: String },
+    #[error("{given} is larger than {bytes_max} bytes")]
     TooLong { given: String, bytes_max: u64 },
-    #[error("the settings in `{}` cannot be used: {reason}", path.display())]
+    #[error("invalid configuration in `{}`: {reason}", path.display())]
     Settings { path: PathBuf, reason: String },
-    #[error("{what}, and that cannot be undone")]
+    #[error("{what}, and this cannot be undone")]
     Unconfirmed { what: String },
     #[error("the value of `{key}` is not a string")]
     NotString { key: String },
-    #[error("{what}; timed out")]
+    #[error("{what}")]
     NothingInTime { what: String },
-    #[error("{count} keys that agents depend on are broken")]
+    #[error("{count} of the keys that others depend on are broken")]
     Broken { count: usize },
     #[error("{count} checks failed")]
     Unwell { count: usize },
-    #[error("{what} is lost: {reason}")]
+    #[error("lost {what}: {reason}")]
     Lost { what: String, reason: String },
-    #[error("`{program}` cannot be run: {reason}")]
+    #[error("cannot run `{program}`: {reason}")]
     NoProgram { program: String, reason: String },
     #[cfg(not(feature = "otel"))]
-    #[error("this program was built without {what}: the feature `{feature}` is not in it")]
+    #[error("this build does not include {what} (feature `{feature}`)")]
     NotBuilt { what: &'static str, feature: &'static str },
-    #[error("the system refused: {reason}")]
+    #[error("system error: {reason}")]
     System { reason: String },
 }
 
 impl Fault {
     fn code(&self) -> &'static str {
         match self {
-            Self::Usage { .. } => "cli.usage",
+            Self::Usage { .. } | Self::Arguments { .. } => "cli.usage",
             Self::NotJson { .. } => "cli.not_json",
             Self::Misshapen { .. } => "cli.misshapen",
-            Self::Unreadable { .. } => "cli.unreadable",
+            Self::Unreadable { .. } | Self::Unwritable { .. } => "cli.unreadable",
             Self::TooLong { .. } => "cli.too_long",
             Self::Settings { .. } => "cli.settings",
             Self::Unconfirmed { .. } => "cli.unconfirmed",
@@ -105,9 +111,11 @@ impl Fault {
     fn kind(&self) -> Kind {
         match self {
             Self::Usage { .. }
+            | Self::Arguments { .. }
             | Self::NotJson { .. }
             | Self::Misshapen { .. }
             | Self::Unreadable { .. }
+            | Self::Unwritable { .. }
             | Self::Settings { .. }
             | Self::Unconfirmed { .. }
             | Self::NotString { .. }
@@ -123,28 +131,48 @@ impl Fault {
         }
     }
 
-    fn hint(&self) -> &'static str {
-        match self {
-            Self::Usage { .. } => "see `baton help`, or `--help` after the command",
-            Self::NotJson { .. } => "quote text as '\"text\"', or use --string to pass plain text",
-            Self::Misshapen { .. } => "correct it as the reason says",
-            Self::Unreadable { .. } => "name an existing text file",
+    fn hint(&self) -> Cow<'static, str> {
+        Cow::Borrowed(match self {
+            Self::Arguments { reason, command } => return usage_hint(reason, command).into(),
+            Self::Usage { .. } => "see `baton help`, or use `--help` after the command",
+            Self::NotJson { has_string_option: true, .. } => {
+                "write text as a JSON string, '\"text\"', or use --string"
+            }
+            Self::NotJson { .. } => "write text as a JSON string: '\"text\"'",
+            Self::Misshapen { .. } => "correct the value; `baton openapi` describes the structures",
+            Self::Unreadable { .. } => "check that the file exists and is readable",
+            Self::Unwritable { .. } => "check that the folder exists and is writable",
             Self::TooLong { .. } => "split it into several requests",
-            Self::Settings { .. } => "correct the file; `baton help` lists the settings",
-            Self::Unconfirmed { .. } => "if that is what you want, repeat with --yes",
-            Self::NotString { .. } => "omit --string to get it as JSON",
-            Self::NothingInTime { .. } => "wait longer with --wait, or see who holds it",
-            Self::Broken { .. } => "restore the keys, or inform the agents that depend on them",
-            Self::Unwell { .. } => "follow the advice for each failed check",
-            Self::Lost { .. } => "the work is not finished: check it, then start again",
+            Self::Settings { .. } => "correct the file, then run `baton config check`",
+            Self::Unconfirmed { .. } => "to proceed, repeat the command with --yes",
+            Self::NotString { .. } => "omit --string to print the value as JSON",
+            Self::NothingInTime { .. } => "try again later, or wait longer with --wait",
+            Self::Broken { .. } => "restore the keys, or update the agents that depend on them",
+            Self::Unwell { .. } => "follow the suggestion after each failed check",
+            Self::Lost { .. } => "the work is unfinished: check its state, then start again",
             #[cfg(not(feature = "otel"))]
             Self::NotBuilt { .. } => {
                 "build it with `cargo build --release -p baton-cli --features otel`"
             }
-            Self::NoProgram { .. } => "name an existing, executable program",
-            Self::System { .. } => "check what it says, then retry",
-        }
+            Self::NoProgram { .. } => "check that the program exists and is executable",
+            Self::System { .. } => "resolve the reported problem, then retry",
+        })
     }
+}
+
+/// Where to find the usage. Arguments that look like parts of JSON were not quoted.
+fn usage_hint(reason: &str, command: &str) -> String {
+    let quoted = reason.split('\'').nth(1).unwrap_or_default();
+    let looks_like_json = quoted.contains(['{', '}', '[', ']', '"', ':']);
+    let quotes = if reason.starts_with("unexpected argument") && looks_like_json {
+        "put JSON in single quotes; "
+    } else {
+        ""
+    };
+    if command.is_empty() {
+        return format!("{quotes}see `baton help`, or use `--help` after the command");
+    }
+    format!("{quotes}see `baton help {command}`")
 }
 
 impl Failure {
@@ -158,7 +186,7 @@ impl Failure {
         Self::Problem { problem: Box::new(problem), exit }
     }
 
-    /// What a program worked under is lost, and the program was ended.
+    /// The lock, permit or lease was lost, and the program was terminated.
     pub(crate) fn lost(what: &str, lost: Lost<baton_client::Error>) -> Self {
         match lost {
             Lost::Refused(error) => error.into(),
@@ -169,12 +197,12 @@ impl Failure {
         }
     }
 
-    /// The server answered something else than was asked.
+    /// The server sent an unexpected reply.
     pub(crate) fn odd(reply: &Reply) -> Self {
         <baton_client::Error as baton_handle::Failure>::odd(reply).into()
     }
 
-    /// Tells the user, and gives the exit code. `name` is the command that failed.
+    /// Reports the error and returns the exit code. `name` is the command that failed.
     pub(crate) fn report(self, name: &str, mode: Mode) -> ExitCode {
         match self {
             Self::ClosedPipe => ExitCode::SUCCESS,
@@ -209,14 +237,14 @@ fn exit_code(kind: Kind) -> u8 {
 
 fn what(kind: Kind) -> &'static str {
     match kind {
-        Kind::Invalid => "not valid",
+        Kind::Invalid => "invalid",
         Kind::NotFound => "not found",
         Kind::Conflict => "conflict",
         Kind::Stale => "stale",
-        Kind::Denied => "not allowed",
+        Kind::Denied => "not permitted",
         Kind::TooLarge => "too large",
-        Kind::Exhausted => "a limit is reached",
-        Kind::Unavailable => "not available",
+        Kind::Exhausted => "limit reached",
+        Kind::Unavailable => "unavailable",
     }
 }
 
@@ -224,12 +252,12 @@ fn lines(name: &str, problem: &Problem) -> String {
     let Problem { code, kind, detail, hint, facts } = problem;
     let what = what(*kind);
     let name = if name.is_empty() { "baton" } else { name };
-    let (detail, facts, hint) = (output::plain(detail), winner(facts), in_our_words(hint));
+    let (detail, facts, hint) = (output::plain(detail), current_entry(facts), as_commands(hint));
     format!("error: {name}: {what} ({code})\n  why: {detail}{facts}\n   do: {hint}")
 }
 
-/// The entry that won, which the detail does not show. It says the rest itself.
-fn winner(facts: &[(String, Json)]) -> String {
+/// The current entry in a version conflict, which the detail does not include.
+fn current_entry(facts: &[(String, Json)]) -> String {
     let Some(entry) = facts.iter().find_map(|(_, fact)| fact.to::<Entry>().ok()) else {
         return String::new();
     };
@@ -238,8 +266,8 @@ fn winner(facts: &[(String, Json)]) -> String {
     format!("; it is {value}, version {version}, by `{agent}` at {time}")
 }
 
-/// The hint in the words of the command line: `state.list` is `baton state ls` here.
-fn in_our_words(hint: &str) -> String {
+/// Translates operation names in a hint to commands: `state.list` becomes `baton state ls`.
+fn as_commands(hint: &str) -> String {
     let mut hint = output::plain(hint);
     for operation in OPERATIONS {
         let (noun, verb) = operation.name.split_once('.').unwrap_or_default();
@@ -258,15 +286,15 @@ fn short(text: &str) -> String {
 }
 
 fn problem(fault: &Fault) -> Problem {
-    Problem::new(fault.code(), fault.kind(), fault, fault.hint(), &json!({}))
+    Problem::new(fault.code(), fault.kind(), fault, &fault.hint(), &json!({}))
 }
 
 impl Failure {
-    /// What is wrong, in one line.
+    /// The error on one line.
     pub(crate) fn detail(&self) -> String {
         match self {
             Self::Problem { problem, .. } => problem.detail.clone(),
-            Self::Ended { .. } | Self::Interrupted | Self::ClosedPipe => "it was ended".to_owned(),
+            Self::Ended { .. } | Self::Interrupted | Self::ClosedPipe => "interrupted".to_owned(),
         }
     }
 }
@@ -282,7 +310,7 @@ impl From<Fault> for Failure {
     }
 }
 
-/// The system did not let us.
+/// An error of the operating system.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
@@ -364,7 +392,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_is_three_lines_with_the_winner() {
+    fn an_error_is_three_lines_with_the_current_entry() {
         let facts = json!({"entry": {
             "namespace": "shared", "key": "plan", "value": {"step": 2}, "version": 2,
             "revision": 2, "updated_at": "2026-01-01T00:00:00.000Z", "updated_by": "bob",
@@ -384,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_from_elsewhere_cannot_break_the_lines() {
+    fn foreign_text_cannot_break_the_lines() {
         let problem = Problem::new("x.y", Kind::Invalid, &"a\nb\u{1b}[2J", "c\nd", &json!({}));
         let text = lines("state get", &problem);
         assert_eq!(text.lines().count(), 3);
@@ -400,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_left_is_no_failure() {
+    fn a_closed_pipe_is_not_an_error() {
         let error = io::Error::from(io::ErrorKind::BrokenPipe);
         assert!(matches!(Failure::from(error), Failure::ClosedPipe));
         let error = io::Error::from(io::ErrorKind::StorageFull);

@@ -1,4 +1,4 @@
-//! What is given to a command: values, files, stdin, and how long things last.
+//! Command-line values: JSON and text from arguments, files and stdin; durations; words.
 
 use std::convert::Infallible;
 use std::fs::File;
@@ -11,10 +11,10 @@ use serde::de::DeserializeOwned;
 
 use crate::failure::{Failure, Fault};
 
-/// Whoever pipes more into a command has made a mistake; no request may be so large.
+/// More input than this is a mistake: no request may be so large.
 const BYTES_MAX: u64 = 64 << 20;
 
-/// Where a value comes from: the command line, stdin for `-`, a file for `@file`.
+/// The source of a value: the command line, stdin for `-`, or a file for `@FILE`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     Here(String),
@@ -35,7 +35,7 @@ impl FromStr for Source {
 }
 
 impl Source {
-    /// The bytes, whatever they are.
+    /// Reads the raw bytes.
     pub(crate) fn read(&self) -> Result<Vec<u8>, Failure> {
         match self {
             Self::Here(text) => Ok(text.clone().into_bytes()),
@@ -60,28 +60,39 @@ impl Source {
         Fault::Unreadable { given: self.to_string(), reason: error.to_string() }.into()
     }
 
-    /// One JSON value.
+    /// Parses a JSON value.
     pub(crate) fn json(&self) -> Result<Json, Failure> {
-        let refuse = |reason| Fault::NotJson { given: self.to_string(), reason };
+        self.parsed(false)
+    }
+
+    /// A JSON value, or text if the `--string` option of the command says so.
+    pub(crate) fn json_or_string(&self, is_string: bool) -> Result<Json, Failure> {
+        if is_string { self.string() } else { self.parsed(true) }
+    }
+
+    fn parsed(&self, has_string_option: bool) -> Result<Json, Failure> {
+        let given = self.to_string();
+        let refuse = |reason| Fault::NotJson { given, reason, has_string_option };
         Ok(Json::parse(self.read()?).map_err(refuse)?)
     }
 
-    /// The text as a JSON string.
+    /// The text, as a JSON string.
     pub(crate) fn string(&self) -> Result<Json, Failure> {
         let text = String::from_utf8(self.read()?).map_err(|error| Fault::Unreadable {
             given: self.to_string(),
             reason: error.to_string(),
         })?;
-        let refuse = |reason| Fault::NotJson { given: self.to_string(), reason };
+        let given = self.to_string();
+        let refuse = |reason| Fault::NotJson { given, reason, has_string_option: false };
         Ok(Json::of(&text).map_err(refuse)?)
     }
 
-    /// A JSON value of a certain form.
+    /// Parses a JSON value of a given type.
     pub(crate) fn to<T: DeserializeOwned>(&self) -> Result<T, Failure> {
         self.form(&self.json()?)
     }
 
-    /// The value that came from here, in a certain form.
+    /// Converts a value from this source to a given type.
     pub(crate) fn form<T: DeserializeOwned>(&self, json: &Json) -> Result<T, Failure> {
         let refuse = |reason| Fault::Misshapen { given: self.to_string(), reason };
         Ok(json.to().map_err(refuse)?)
@@ -96,15 +107,16 @@ impl std::fmt::Display for Source {
                 let cut = if shown.len() < text.len() { "…" } else { "" };
                 write!(formatter, "`{}{cut}`", shown.escape_debug())
             }
-            Self::Stdin => formatter.write_str("what came on stdin"),
+            Self::Stdin => formatter.write_str("stdin"),
             Self::File(path) => write!(formatter, "`{}`", path.display()),
         }
     }
 }
 
-/// Reads a duration such as `250ms`, `30s` or `1h30m` as milliseconds.
+/// Parses a duration such as `250ms`, `30s` or `1h30m`, in milliseconds.
 pub(crate) fn milliseconds(text: &str) -> Result<u64, String> {
-    let form = || "give a number and a unit: ms, s, m, h or d, such as 30s or 1h30m".to_owned();
+    let form =
+        || "expected a number and a unit (ms, s, m, h or d), such as 30s or 1h30m".to_owned();
     let mut rest = text;
     let mut sum: u64 = 0;
     while !rest.is_empty() {
@@ -121,11 +133,17 @@ pub(crate) fn milliseconds(text: &str) -> Result<u64, String> {
             _ => return Err(form()),
         };
         let number: u64 = number.parse().map_err(|_| form())?;
-        let part = number.checked_mul(unit_ms).ok_or_else(|| "it is too long".to_owned())?;
-        sum = sum.checked_add(part).ok_or_else(|| "it is too long".to_owned())?;
+        let part =
+            number.checked_mul(unit_ms).ok_or_else(|| "the duration is too long".to_owned())?;
+        sum = sum.checked_add(part).ok_or_else(|| "the duration is too long".to_owned())?;
         rest = after;
     }
     if text.is_empty() { Err(form()) } else { Ok(sum) }
+}
+
+/// Parses a word of an enumeration by its name on the wire, such as a status.
+pub(crate) fn word<T: DeserializeOwned>(word: &str) -> Result<T, String> {
+    serde_json::from_value(word.into()).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]
@@ -141,15 +159,15 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_is_no_duration() {
+    fn everything_else_is_rejected() {
         for text in ["", "30", "s", "-1s", "1.5s", "1 s", "1y", "99999999999999999999s", "1sm"] {
             assert!(milliseconds(text).is_err(), "{text:?}");
         }
-        assert_eq!(milliseconds("213503982335d"), Err("it is too long".to_owned()));
+        assert_eq!(milliseconds("213503982335d"), Err("the duration is too long".to_owned()));
     }
 
     #[test]
-    fn a_source_is_told_by_its_first_sign() {
+    fn a_source_is_recognised_by_its_first_character() {
         let source = |text: &str| text.parse::<Source>().unwrap_or_else(|never| match never {});
         assert_eq!(source("-"), Source::Stdin);
         assert_eq!(source("-5"), Source::Here("-5".to_owned()));

@@ -1,4 +1,4 @@
-//! `baton`: the server, and everything it can do, from a shell.
+//! `baton`: the server and its command-line client.
 //!
 //! ```text
 //!   arguments ──▶ Settings ──▶ a command ──▶ Context ──▶ baton_client ──▶ the server
@@ -9,28 +9,28 @@
 //! ```
 //!
 //! 1. Data goes to stdout and everything else to stderr, so that a pipe gets data alone.
-//! 2. The exit code follows from the kind of the error, the same for every command.
-//! 3. Nothing is decided here: a command asks the server and shows the answer.
-//! 4. A command is one file in `commands`, and runs itself.
+//! 2. The exit code depends only on the kind of the error, for every command.
+//! 3. Nothing is decided here: a command sends a request to the server and prints the response.
+//! 4. Each command is one file in `commands` and has its own `run`.
 //!
-//! Deliberately absent: colour without a terminal, questions to the user, and state between calls.
+//! Deliberately absent: colour without a terminal, interactive prompts, and state between calls.
 
 mod arguments;
+mod atomic_file;
 mod commands;
-mod completing;
+mod completion;
 mod context;
 #[cfg(test)]
 mod examples;
 mod failure;
+mod handler_program;
 mod input;
 mod output;
-mod program;
 mod progress;
-mod runs;
 mod settings;
+mod supervised;
 mod topics;
 mod trace;
-mod whole;
 
 use std::process::ExitCode;
 
@@ -44,16 +44,16 @@ use crate::settings::Settings;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    completing::if_asked();
+    completion::run_if_requested();
     let Parsed { arguments, name } = match arguments::parse() {
         Ok(parsed) => parsed,
         Err(code) => return code,
     };
     let settings = match Settings::of(&arguments.globals) {
         Ok(settings) => Ok(settings),
-        // What is wrong with them is what is asked.
+        // These commands report what is wrong with the settings.
         Err(failure) if arguments.command.is_about_settings() => {
-            Settings::despite(&arguments.globals, failure.detail())
+            Settings::without_file(&arguments.globals, failure.detail())
         }
         Err(failure) => Err(failure),
     };
@@ -68,30 +68,30 @@ fn main() -> ExitCode {
     }
 }
 
-/// One thread is enough: a command waits for one server, and the server is one thread itself.
+/// One thread is enough: a command waits for one server, which is single-threaded too.
 fn run(arguments: Arguments, settings: Settings) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut output = Output::to_stdout(settings.mode, settings.quiet);
     let context = Context::new(settings, arguments.globals.clone());
-    let ends_itself = arguments.command.ends_itself();
+    let handles_signals = arguments.command.handles_signals();
     runtime.block_on(async {
         tokio::select! {
             result = arguments.command.run(&context, &mut output) => result,
-            failure = interrupted(ends_itself) => Err(failure),
+            failure = interrupted(handles_signals) => Err(failure),
         }
     })
 }
 
-/// Ends when somebody presses ctrl-c, unless the command sees to that itself.
-async fn interrupted(ends_itself: bool) -> Failure {
-    if ends_itself || tokio::signal::ctrl_c().await.is_err() {
+/// Resolves on ctrl-c, unless the command handles signals itself.
+async fn interrupted(handles_signals: bool) -> Failure {
+    if handles_signals || tokio::signal::ctrl_c().await.is_err() {
         std::future::pending::<()>().await;
     }
     Failure::Interrupted
 }
 
 impl arguments::Globals {
-    /// How errors are shown as long as the settings are not known.
+    /// The output format of errors before the settings are known.
     fn mode(&self) -> Mode {
         self.output.unwrap_or_else(Mode::usual)
     }

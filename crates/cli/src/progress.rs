@@ -1,37 +1,37 @@
-//! How far something long has come, for whoever waits for it at a terminal.
+//! A progress bar for long operations.
 //!
 //! ```text
 //!   restoring  ████████████████░░░░░░░░░░░░░░  52 %  1.6 of 3.1 GiB  112.0 MiB/s  14 s left
-//!   saving  3.1 GiB  112.0 MiB/s                 as long as nobody knows how much there is
+//!   backing up  3.1 GiB  112.0 MiB/s             if the total is unknown
 //! ```
 //!
-//! 1. It is drawn on stderr, and only if that is a terminal, tables are what is printed, and nobody
-//!    asked for quiet: no pipe, no file and no program ever sees any of it.
-//! 2. What is over soon is not announced.
-//! 3. When it is over, well or not, the line is as if nothing had been there.
-//! 4. Whoever reads and writes is only counted: nothing waits for what is drawn.
+//! 1. It is drawn on stderr, only if stderr is a terminal, the output format is a table, and --quiet
+//!    is not given: it never reaches a pipe, a file or a program.
+//! 2. Short operations show no progress bar.
+//! 3. When the operation ends, successfully or not, the line is erased.
+//! 4. Readers and writers are only counted; drawing never delays them.
 //!
-//! Deliberately absent: several at a time. One thing is done after the other.
+//! Deliberately absent: several bars at a time. Operations run one after the other.
 
 use std::io::{self, IsTerminal, Read, Write};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// What is over sooner is not worth a line.
+/// Shorter operations show no progress bar.
 const PATIENCE: Duration = Duration::from_millis(300);
-/// How often it is drawn at most.
+/// Minimum interval between redraws.
 const PAUSE: Duration = Duration::from_millis(100);
-/// How long the bar is.
+/// Width of the bar.
 const CELLS: u64 = 30;
 
-/// What is counted.
+/// The unit of progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     Bytes,
     Milliseconds,
 }
 
-/// How far it has come.
+/// The current progress.
 #[derive(Clone, Copy)]
 struct State {
     done: u64,
@@ -47,12 +47,12 @@ struct Line {
     state: Mutex<State>,
 }
 
-/// One line for something that takes its time; nothing at all if nobody looks.
+/// The progress bar of one operation; none if it is not wanted.
 #[derive(Clone)]
 pub(crate) struct Progress(Option<Arc<Line>>);
 
 impl Progress {
-    /// Begins it. `is_wanted` says whether people read what is printed.
+    /// Starts a progress bar. `is_wanted` is whether the output is for people.
     pub(crate) fn begin(
         is_wanted: bool,
         what: &'static str,
@@ -69,7 +69,7 @@ impl Progress {
         Self(Some(Arc::new(Line { what, unit, total, begun_at: now(), columns, state })))
     }
 
-    /// So much more is done.
+    /// Adds to the progress.
     pub(crate) fn advance(&self, by: u64) {
         let Some(line) = &self.0 else { return };
         let mut state = line.state.lock().expect("nobody panics while drawing");
@@ -84,7 +84,7 @@ impl Progress {
         }
     }
 
-    /// The same bytes, counted.
+    /// Wraps a reader or writer so that its bytes count as progress.
     pub(crate) fn counting<T>(&self, inner: T) -> Counted<T> {
         Counted { inner, progress: self.clone() }
     }
@@ -98,7 +98,7 @@ impl Drop for Line {
     }
 }
 
-/// Something that is read or written, while somebody looks how far it is.
+/// A reader or writer whose bytes count as progress.
 pub(crate) struct Counted<T> {
     inner: T,
     progress: Progress,
@@ -124,13 +124,13 @@ impl<W: Write> Write for Counted<W> {
     }
 }
 
-/// Whether anyone looks is not our business.
+/// Errors are ignored: progress is not important enough to fail.
 fn draw(text: &str) {
     let mut stderr = io::stderr().lock();
     let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
 }
 
-#[expect(clippy::disallowed_methods, reason = "how long something takes is what is shown")]
+#[expect(clippy::disallowed_methods, reason = "the elapsed time is displayed")]
 fn now() -> Instant {
     Instant::now()
 }
@@ -169,7 +169,7 @@ fn amount(unit: Unit, count: u64) -> String {
     }
 }
 
-/// Bytes for people.
+/// Bytes in a readable unit.
 fn bytes(count: u64) -> String {
     let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     match units.into_iter().find(|(size, _)| count >= *size) {
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_known_is_told() {
+    fn the_line_shows_what_is_known() {
         let second = Duration::from_secs(1);
         let half = text("restoring", Unit::Bytes, 5 << 20, Some(10 << 20), second);
         let bar = format!("{}{}", "█".repeat(15), "░".repeat(15));
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_divided_by_nothing_and_more_than_all_is_all() {
+    fn zero_totals_and_overshoot_are_handled() {
         for (done, total) in [(0, Some(0)), (0, None), (7, Some(0)), (0, Some(9)), (20, Some(9))] {
             let text = text("reading", Unit::Bytes, done, total, Duration::ZERO);
             assert!(text.starts_with("reading  "), "{text}");
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_counted_reads_and_writes_the_same() {
+    fn counting_does_not_change_the_bytes() {
         let progress = Progress::begin(false, "reading", Unit::Bytes, None);
         let mut read = Vec::new();
         progress.counting(&b"all of it"[..]).read_to_end(&mut read).unwrap();

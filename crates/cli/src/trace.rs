@@ -1,22 +1,22 @@
-//! Which trace a command line is a part of.
+//! The trace context of a command.
 
 use baton_core::Traceparent;
 use clap::Args;
 
-/// The variable in which programs hand on what trace they are a part of.
+/// The environment variable that carries the trace context.
 pub(crate) const VARIABLE: &str = "TRACEPARENT";
 
-/// The trace that something is a part of.
+/// The trace context option.
 #[derive(Args)]
 pub(crate) struct Trace {
-    /// The trace it is a part of, as W3C Trace Context writes it [env: TRACEPARENT]
+    /// Trace context (W3C traceparent) [env: TRACEPARENT]
     #[arg(long, value_name = "TRACE")]
     traceparent: Option<String>,
 }
 
 impl Trace {
-    /// What was said, or what whoever started the program is a part of. Nobody chose that for
-    /// Baton, so that it is left out if it makes no sense.
+    /// The option, or the environment variable. The variable was not set for Baton in particular,
+    /// so an invalid one is ignored.
     pub(crate) fn given(self) -> Option<String> {
         let inherited = || {
             let text = std::env::var(VARIABLE).ok()?;

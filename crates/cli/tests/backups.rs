@@ -1,4 +1,4 @@
-//! The whole server as one file, taken while it works, and a folder made of it.
+//! Backups of a running server, and restoring them.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -20,7 +20,7 @@ fn a_backup_is_taken_verified_restored_and_served() {
     assert_eq!(taken["workspaces"][0], json!({"workspace": "default", "revision": 1}));
     let file = server.home.path().join("all.backup");
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
-    // What comes later is not in it.
+    // Later writes are not in the backup.
     assert_eq!(server.run("state set plan 2").code, 0);
     assert_eq!(server.run("restore all.backup --check").json(), taken);
     assert_eq!(server.run("restore all.backup --data new/data").code, 8, "its parent is missing");
@@ -47,7 +47,7 @@ fn a_backup_into_a_folder_is_named_by_its_time_and_needs_no_server() {
     assert_eq!(server.run("backup --to backups --data data").code, 0);
     let unreachable = server.run("backup --to backups");
     assert_eq!(unreachable.code, 8);
-    assert_eq!(count(&folder), 2, "two that are whole, and nothing of those that are not");
+    assert_eq!(count(&folder), 2, "two complete files, and no partial ones");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What is acted out for newcomers happens as it is told.
+//! `baton demo`.
 
 use tempfile::TempDir;
 
@@ -13,11 +13,11 @@ fn a_task_goes_from_hand_to_hand_and_survives_the_server() {
     assert_eq!((code, stderr.as_str()), (0, ""), "{stdout}");
     let told = [
         "writer  rejects it",
-        "researcher  is late: token",
-        "the server is killed (SIGKILL)",
-        "reviewer  cannot take it yet",
-        "editor  approves exactly this",
-        "reviewer  takes it up and completes it",
+        "researcher  writes too late: token",
+        "the server is killed with SIGKILL",
+        "reviewer  cannot accept it yet",
+        "editor  approves this exact offer",
+        "reviewer  claims it and completes it",
         "rejected by `writer` (which sources?)",
     ];
     let mut rest = stdout.as_str();
@@ -33,16 +33,16 @@ fn a_fleet_survives_what_goes_wrong_and_loses_nothing() {
     let server = Server::start();
     let Ran { code, stdout, stderr } = server.run("demo --rounds 4 --pace fast --seed 7");
     assert_eq!((code, stderr.as_str()), (0, ""), "{stdout}");
-    // In four rounds every misfortune comes once.
+    // In four rounds every failure happens once.
     let told = [
-        "writes articles in the workspace demo: 4 articles, seed 7",
+        "is writing articles in the workspace demo: 4 articles, seed 7",
         "joins as researcher",
-        "the archive does not answer; it is tried again",
-        "has been silent for too long",
-        "goes on with",
+        "the archive is not responding; it will be retried",
+        "is lost: no heartbeat",
+        "resumes",
         "it needs a title",
-        " over from ",
-        "lost: the server has all 12 tasks as completed",
+        "kim   ⇒ accepts ",
+        "lost: all 12 tasks are completed on the server",
     ];
     for part in told {
         assert!(stdout.contains(part), "`{part}` is not in {stdout}");
@@ -56,10 +56,10 @@ fn a_fleet_survives_what_goes_wrong_and_loses_nothing() {
     let handoffs = server.run("handoff stats --workspace demo").json();
     assert_eq!((&handoffs["completed"], &handoffs["open"]), (&4.into(), &0.into()), "{handoffs}");
     assert!(handoffs["rejected"].as_u64() >= Some(1), "{handoffs}");
-    // It works beside what others do, and again where it was.
+    // Other workspaces are untouched, and the demo can run again in the same one.
     assert_eq!(server.run("task stats").json()["tasks"]["completed"], 0);
     let again = server.run("demo --rounds 1 --pace fast --agents 4");
-    assert!(again.stdout.contains("the server has all 3 tasks as completed"), "{again:?}");
+    assert!(again.stdout.contains("all 3 tasks are completed on the server"), "{again:?}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What commonly is wrong is seen, and told with what to do.
+//! `baton doctor` finds common problems and suggests fixes.
 
 use std::fs;
 use std::net::TcpListener;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::process::{Ran, Server, baton};
 
-/// Looks at this data; what was found of each, and the exit code.
+/// Runs the checks on this data; the findings and the exit code.
 fn looked(server: &Server, words: &[&str]) -> (Value, i32) {
     let mut command = baton(server.home.path());
     command.args(["-o", "json", "doctor"]).args(words);
@@ -18,7 +18,7 @@ fn looked(server: &Server, words: &[&str]) -> (Value, i32) {
 fn state<'a>(findings: &'a Value, check: &str) -> &'a str {
     let found = findings.as_array().unwrap().iter().find(|found| found["check"] == check);
     let found = found.unwrap_or_else(|| panic!("no {check}: {findings}"));
-    // Whatever is not good says what to do.
+    // Everything that is not good has a suggestion.
     assert_eq!(found["state"] == "good", found.get("do").is_none(), "{found}");
     found["state"].as_str().unwrap()
 }
@@ -48,7 +48,7 @@ fn sound_data_without_a_server_is_read_to_its_end() {
     for check in ["folder", "log", "files", "clock"] {
         assert_eq!(state(&found, check), "good", "{found}");
     }
-    // Nobody has said that there should be a server.
+    // No server is configured explicitly.
     assert_eq!((state(&found, "server"), code), ("fair", 0), "{found}");
     let (found, code) = looked(&server, &["--data", "data", "--url", "http://127.0.0.1:1"]);
     assert_eq!((state(&found, "server"), code), ("bad", 8), "{found}");

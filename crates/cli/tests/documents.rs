@@ -1,18 +1,18 @@
-//! The documents, line by line: what they show works, and what they say is refused is refused.
+//! Runs the shell commands in the documents and help topics.
 //!
 //! | fence | means |
 //! |---|---|
 //! | `sh` | run here, in order, in one shell for the whole document, against a fresh server |
-//! | `console`, lines beginning with `$` | not run: it needs root, another machine or minutes |
-//! | anything else | not for a shell |
+//! | `console`, lines beginning with `$` | not run: needs root, another machine, or minutes |
+//! | anything else | not a shell command |
 //!
 //! | at the end of a line | means |
 //! |---|---|
-//! | `# refused: CODE` | it fails, and says this code |
-//! | `# ctrl-c ends it` | it goes on by itself; it is interrupted when it has said something |
+//! | `# refused: CODE` | must fail with this code |
+//! | `# ctrl-c ends it` | runs until interrupted, which happens after its first output |
 //!
-//! `localhost:4747` stands for the server. What a reader is supposed to have already, such as a
-//! file that is sent, stands in the table here.
+//! `localhost:4747` is replaced by the server. Prerequisites of a document, such as a file that is
+//! uploaded, are in the table below.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -21,12 +21,12 @@ use std::process::{Command, Stdio};
 
 use crate::process::{Ran, Server, baton};
 
-/// How a line says that it is meant to be refused.
+/// Marks a command that must be rejected.
 const REFUSED: &str = "# refused: ";
-/// How a line says that it does not end by itself.
+/// Marks a command that runs until interrupted.
 const ENDLESS: &str = "# ctrl-c ends it";
 
-/// Documents with lines for a shell, and what their readers have done before.
+/// Documents with shell commands, and their prerequisites.
 const DOCUMENTS: &[(&str, &str)] = &[
     ("README.md", ""),
     ("docs/access.md", "export BATON_WORKSPACE=team-one"),
@@ -68,7 +68,7 @@ endless() {
 }
 "#;
 
-/// A command of a document, which may go over several lines.
+/// A command of a document, which may span several lines.
 #[derive(Debug, PartialEq, Eq)]
 struct Step {
     line: usize,
@@ -85,7 +85,7 @@ impl Step {
     }
 }
 
-/// The commands of all blocks for a shell.
+/// The commands of all shell blocks.
 fn steps_of(text: &str) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut begun: Option<Step> = None;
@@ -109,12 +109,12 @@ fn steps_of(text: &str) -> Vec<Step> {
     steps
 }
 
-/// Nothing but blanks and comments.
+/// Whether a line has only spaces and comments.
 fn is_idle(text: &str) -> bool {
     text.lines().all(|line| line.is_empty() || line.starts_with('#'))
 }
 
-/// Whether a shell would not ask for another line.
+/// Whether a command is complete.
 fn is_whole(text: &str) -> bool {
     let mut quote = None;
     let (mut is_escaped, mut is_comment) = (false, false);
@@ -138,7 +138,7 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Everything that is still running in a session that was begun for a document.
+/// The processes that still run in the session of a document.
 fn end_session(leader: u32) {
     for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
         let Ok(stat) = fs::read_to_string(process.path().join("stat")) else { continue };
@@ -153,7 +153,7 @@ fn end_session(leader: u32) {
     }
 }
 
-/// A shell in a home of its own, with nothing of this machine's settings around.
+/// A shell with its own home folder, isolated from the settings of the machine.
 fn shell(server: &Server, script: &str) -> Command {
     let home = server.home.path();
     let mut shell = Command::new("setsid");
@@ -172,7 +172,7 @@ fn shell(server: &Server, script: &str) -> Command {
     shell
 }
 
-/// Runs all of it; what was not as it says.
+/// Runs all commands, and returns what differed from the document.
 fn run(name: &str, before: &str, steps: &[Step]) -> Vec<String> {
     let server = Server::start();
     let folder = server.home.path().join("steps");
@@ -228,7 +228,7 @@ fn assert_as_said(name: &str, before: &str, steps: &[Step]) {
     );
 }
 
-/// A test for each, so that they run beside each other.
+/// One test per document, so that they run in parallel.
 macro_rules! documents {
     ($($test:ident: $name:literal, $least:literal;)*) => {
         $(
@@ -266,7 +266,7 @@ macro_rules! documents {
     };
 }
 
-/// What is not run looks it: every command in such a block has a prompt.
+/// Every command in a block that is not run has a prompt.
 fn assert_console(name: &str, text: &str) {
     let mut fence = "";
     for line in text.lines() {
@@ -296,7 +296,7 @@ documents! {
     the_wire_is_as_it_says: "docs/wire.md", 1;
 }
 
-/// The pages of `baton help TOPIC` in the sources, which are what the program shows.
+/// The pages of `baton help TOPIC`.
 fn pages() -> Vec<(String, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/topics");
     let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
@@ -317,7 +317,7 @@ fn the_pages_of_help_do_what_they_say() {
         let mut command = baton(home.path());
         command.args(["help", &name]);
         assert_eq!(Ran::of(command, "").stdout, text, "{name}");
-        // What is not for a shell becomes an empty line, and all of it one block.
+        // Other lines become empty, so that the page is one block.
         let lines = text.lines().map(|line| line.strip_prefix("    ").unwrap_or_default());
         let block = format!("```sh\n{}\n```\n", lines.collect::<Vec<_>>().join("\n"));
         assert_as_said(&format!("baton help {name}"), "", &steps_of(&block));

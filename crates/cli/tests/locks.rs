@@ -1,4 +1,4 @@
-//! `baton lock run`: a program runs while a lock is held, and no longer.
+//! `baton lock run`: a program runs only while a lock is held.
 
 use std::process::{Command, Stdio};
 
@@ -12,13 +12,13 @@ fn under_lock(server: &Server, options: &[&str], script: &str) -> Command {
     command
 }
 
-/// With something to read from that is open until it is closed here.
+/// With a stdin that stays open until it is closed here.
 fn piped(mut command: Command) -> Command {
     command.stdin(Stdio::piped());
     command
 }
 
-/// Looks at the lock until it is so.
+/// Polls the lock until the condition is true.
 fn eventually(server: &Server, so: impl Fn(&serde_json::Value) -> bool) {
     while !so(&server.run("lock get door").json()) {}
 }
@@ -40,7 +40,7 @@ fn a_program_runs_under_the_lock_and_its_exit_code_is_ours() {
 #[test]
 fn one_at_a_time_and_the_others_wait_in_line() {
     let server = Server::start();
-    // It goes on when what it reads from is closed.
+    // The program continues when its stdin is closed.
     let command = under_lock(&server, &[], "echo begun; read line; echo ended");
     let mut first = Running::of(piped(command));
     assert_eq!(first.line(), "begun\n");
@@ -63,7 +63,7 @@ fn a_hold_is_renewed_for_as_long_as_the_program_runs() {
     let mut running = Running::of(piped(command));
     assert_eq!(running.line(), "begun\n");
     let first = server.run("lock get door").json()["hold"].clone();
-    // Renewals are seen by their effect: without them the hold would be gone before it is longer.
+    // Renewals are visible by their effect: without them the lock would have expired.
     eventually(&server, |lock| {
         assert_eq!(lock["hold"]["token"], first["token"], "{lock}");
         lock["hold"]["expires_at"].as_str() > first["expires_at"].as_str()
@@ -75,7 +75,7 @@ fn a_hold_is_renewed_for_as_long_as_the_program_runs() {
 #[test]
 fn a_program_is_ended_when_the_lock_is_lost() {
     let mut server = Server::start();
-    // Lost because somebody let go of it.
+    // Lost because it was released.
     let script = "trap 'echo asked to end; exit 3' TERM; echo begun; while :; do sleep 0.01; done";
     let mut running = Running::of(under_lock(&server, &["--ttl", "300ms"], script));
     assert_eq!(running.line(), "begun\n");
@@ -84,7 +84,7 @@ fn a_program_is_ended_when_the_lock_is_lost() {
     assert_eq!(running.line(), "asked to end\n");
     let (code, said) = running.ended();
     assert!(code == 5 && said.contains("lock.stale_token"), "{code}: {said}");
-    // Lost because there is no server.
+    // Lost because the server is gone.
     let mut running = Running::of(under_lock(&server, &["--ttl", "300ms"], script));
     assert_eq!(running.line(), "begun\n");
     server.kill();
@@ -105,7 +105,7 @@ fn whoever_asks_us_to_end_asks_the_program() {
         assert_eq!(running.ended().0, 3);
         assert_eq!(server.run("lock get door").json()["status"], "free");
     }
-    // While it waits, there is no program yet.
+    // While it waits, the program has not started.
     assert_eq!(server.run("lock acquire door").code, 0);
     let mut waiting = Running::of(under_lock(&server, &["--wait", "1h"], "echo never"));
     eventually(&server, |lock| lock["waiters"].as_array().unwrap().len() == 1);
@@ -149,7 +149,7 @@ fn those_who_wait_for_each_other_are_marked() {
         told = server.run("lock ls -o table").stdout;
     }
     let last = told.lines().last().unwrap();
-    let circle = "ada waits for right, which bob holds; bob waits for left, which ada holds";
-    assert_eq!(last, format!("deadlock: {circle}"), "{told}");
+    let cycle = "ada waits for right, held by bob; bob waits for left, held by ada";
+    assert_eq!(last, format!("deadlock: {cycle}"), "{told}");
     assert_eq!(server.run("lock ls").json()["deadlocks"][0][0]["agent"], "ada");
 }

@@ -1,4 +1,4 @@
-//! `baton log` on sound and damaged data.
+//! `baton log` on valid and damaged data.
 
 use std::fs;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ fn log(server: &Server, words: &[&str]) -> Ran {
     Ran::of(command, "")
 }
 
-/// Damages the first record, so that sound ones follow.
+/// Damages the first record, so that valid ones follow.
 fn damage(server: &Server) -> PathBuf {
     let segment = server.data().join("log/00000000000000000000.segment");
     let mut bytes = fs::read(&segment).unwrap();
@@ -79,7 +79,7 @@ fn damaged_data_is_named_refused_and_repaired_only_on_request() {
     assert_eq!(repaired["kept"].as_array().unwrap().len(), 1);
     assert_eq!(log(&server, &["verify"]).code, 0);
     server.restart();
-    assert_eq!(server.run("state get key/0").code, 3, "what was cut off is gone");
+    assert_eq!(server.run("state get key/0").code, 3, "the truncated part is gone");
 }
 
 #[test]

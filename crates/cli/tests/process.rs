@@ -1,4 +1,4 @@
-//! The program, started as a user would.
+//! Starts the program as a user would.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -8,7 +8,7 @@ use std::process::{Child, ChildStderr, Command, Stdio};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-/// The program with nothing of the machine's own settings around it.
+/// The program, isolated from the settings of the machine.
 pub(crate) fn baton(home: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_baton"));
     for name in [
@@ -33,7 +33,7 @@ pub(crate) fn baton(home: &Path) -> Command {
     command
 }
 
-/// How a command ended and what it said.
+/// The exit code and output of a command.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: i32,
@@ -44,7 +44,7 @@ pub(crate) struct Ran {
 impl Ran {
     pub(crate) fn of(mut command: Command, stdin: &str) -> Self {
         let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
-        // Whoever does not read it has ended already, and how is told below.
+        // A program that does not read its stdin has exited; its exit code is checked below.
         let _ = child.stdin.take().unwrap().write_all(stdin.as_bytes());
         let output = child.wait_with_output().unwrap();
         Self {
@@ -54,26 +54,26 @@ impl Ran {
         }
     }
 
-    /// What a program would read.
+    /// Its output as JSON.
     pub(crate) fn json(&self) -> serde_json::Value {
         assert_eq!(self.code, 0, "{self:?}");
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// The error as a program would read it.
+    /// Its error as JSON.
     pub(crate) fn error(&self) -> serde_json::Value {
         assert_eq!((self.stdout.as_str(), self.stderr.lines().count()), ("", 1), "{self:?}");
         serde_json::from_str::<serde_json::Value>(&self.stderr).unwrap()["error"].take()
     }
 }
 
-/// A server of its own, with a folder of its own. It is killed when the test is over.
+/// A separate server with its own folder. It is killed at the end of the test.
 pub(crate) struct Server {
     pub(crate) home: TempDir,
     pub(crate) url: String,
     pub(crate) child: Child,
     stderr: BufReader<ChildStderr>,
-    /// What it said before it was ready.
+    /// Its output before it was ready.
     pub(crate) banner: String,
 }
 
@@ -82,7 +82,7 @@ impl Server {
         Self::in_home(tempfile::tempdir().unwrap(), &[])
     }
 
-    /// In a folder where something may be already, with more options.
+    /// In an existing folder, with more options.
     pub(crate) fn in_home(home: TempDir, more: &[&str]) -> Self {
         let (child, stderr, banner, url) = serve(home.path(), "127.0.0.1:0", more).unwrap();
         Self { home, url, child, stderr, banner }
@@ -104,7 +104,7 @@ impl Server {
         Ran::of(self.command(line.split(' ')), "")
     }
 
-    /// The next line that it says.
+    /// The next line of its stderr.
     pub(crate) fn says(&mut self) -> String {
         let mut line = String::new();
         self.stderr.read_line(&mut line).unwrap();
@@ -117,10 +117,10 @@ impl Server {
         self.child.wait().unwrap();
     }
 
-    /// Starts again where it was, with the data that is there.
+    /// Restarts it with the same address and data.
     pub(crate) fn restart(&mut self) {
         let address = self.url.strip_prefix("http://").unwrap().to_owned();
-        // The port may serve as the other end of somebody's connection for a moment.
+        // The port may be in use as a client port for a moment.
         let is_taken = |said: &String| said.contains("server.address_taken");
         let begun = std::iter::repeat_with(|| serve(self.home.path(), &address, &[]));
         let mut begun = begun.take(100).skip_while(|begun| begun.as_ref().is_err_and(is_taken));
@@ -130,7 +130,7 @@ impl Server {
         (self.child, self.stderr, self.banner) = (child, stderr, banner);
     }
 
-    /// Asks it to end; answers with its exit code and what it said last.
+    /// Stops it, and returns its exit code and last output.
     pub(crate) fn end(mut self, signal: Signal) -> (i32, String) {
         send(&self.child, signal);
         let mut last = String::new();
@@ -152,14 +152,14 @@ pub(crate) fn send(child: &Child, signal: Signal) {
 
 type Begun = (Child, BufReader<ChildStderr>, String, String);
 
-/// Starts a server and waits until it is ready; otherwise answers with what it said.
+/// Starts a server and waits until it is ready; otherwise returns its output.
 fn serve(home: &Path, listen: &str, more: &[&str]) -> Result<Begun, String> {
     let mut command = baton(home);
     command.args(["serve", "--data", "data", "--listen", listen]).args(more).stdout(Stdio::null());
     let mut child = command.spawn().unwrap();
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
     let mut banner = String::new();
-    while !banner.contains("Stop with ctrl-c.\n") {
+    while !banner.contains("Press ctrl-c to stop.\n") {
         if stderr.read_line(&mut banner).unwrap() == 0 {
             child.wait().unwrap();
             return Err(banner);
@@ -169,7 +169,7 @@ fn serve(home: &Path, listen: &str, more: &[&str]) -> Result<Begun, String> {
     Ok((child, stderr, banner, url))
 }
 
-/// A command that goes on by itself, such as a watch. It is killed when the test is over.
+/// A long-running command, such as a watch. It is killed at the end of the test.
 pub(crate) struct Running {
     pub(crate) child: Child,
     lines: Option<BufReader<std::process::ChildStdout>>,
@@ -188,19 +188,19 @@ impl Running {
         line.unwrap_or_else(|| panic!("it ended: {:?}", self.child.wait()))
     }
 
-    /// The next line of its stdout, if there is one before its end.
+    /// The next line of its stdout; none at its end.
     pub(crate) fn try_line(&mut self) -> Option<String> {
         let mut line = String::new();
         let read = self.lines.as_mut().unwrap().read_line(&mut line).unwrap();
         (read > 0).then_some(line)
     }
 
-    /// Nobody reads any more.
+    /// Closes the pipe that reads its stdout.
     pub(crate) fn close(&mut self) {
         self.lines = None;
     }
 
-    /// Waits for its end: its exit code and what it said on stderr.
+    /// Waits for its end; returns its exit code and stderr.
     pub(crate) fn ended(&mut self) -> (i32, String) {
         let mut said = String::new();
         self.child.stderr.take().unwrap().read_to_string(&mut said).unwrap();

@@ -1,10 +1,10 @@
-//! What can go wrong: an exit code for its kind, three lines for people, one object for programs.
+//! Errors: the exit code, three lines for people, one JSON object for programs.
 
 use rustix::process::Signal;
 
 use crate::process::{Ran, Running, Server, baton, send};
 
-/// Runs the words both ways and checks all that is promised about an error.
+/// Runs a command in both formats and checks its error.
 fn refused(server: &Server, words: &[&str], code: &str, exit: i32) {
     let mut for_people = server.command(words);
     for_people.args(["-o", "table"]);
@@ -50,7 +50,7 @@ fn every_kind_has_its_exit_code() {
 #[test]
 fn a_server_that_is_not_there_is_not_available() {
     let mut server = Server::start();
-    // No system gives the first port away by itself, so nobody listens there.
+    // Port 1 is never assigned automatically, so nothing listens on it.
     server.url = "http://127.0.0.1:1".to_owned();
     refused(&server, &["state", "ls"], "client.unreachable", 8);
     refused(&server, &["watch"], "client.unreachable", 8);
@@ -58,14 +58,15 @@ fn a_server_that_is_not_there_is_not_available() {
 }
 
 #[test]
-fn a_bad_value_is_told_before_anyone_is_called() {
+fn a_bad_value_is_reported_before_connecting() {
     let home = tempfile::tempdir().unwrap();
     let mut command = baton(home.path());
     command.args(["--url", "http://127.0.0.1:1", "-o", "table", "state", "set", "plan", "it's"]);
     let ran = Ran::of(command, "");
     assert_eq!(ran.code, 2);
     assert!(
-        ran.stderr.contains("`it\\'s` is not JSON") || ran.stderr.contains("`it's` is not JSON"),
+        ran.stderr.contains("`it\\'s` is not valid JSON")
+            || ran.stderr.contains("`it's` is not valid JSON"),
         "{ran:?}"
     );
     assert!(ran.stderr.contains("--string"), "{ran:?}");

@@ -1,4 +1,4 @@
-//! TLS as an operator meets it: bad files, good files, a certificate that is renewed.
+//! TLS: invalid files, valid files, and a reloaded certificate.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use crate::process::{Ran, Running, Server, baton, send};
 
 const SERVE: [&str; 4] = ["--tls-cert", "chain.pem", "--tls-key", "key.pem"];
 
-/// Writes a certificate for this machine and its key.
+/// Writes a certificate for this machine, and its key.
 fn papers(folder: &Path) {
     let names = ["localhost", "127.0.0.1"].map(str::to_owned);
     let made = rcgen::generate_simple_self_signed(names).unwrap();
@@ -17,7 +17,7 @@ fn papers(folder: &Path) {
     fs::write(folder.join("key.pem"), made.signing_key.serialize_pem()).unwrap();
 }
 
-/// Runs words without a server.
+/// Runs a command without a server.
 fn run(home: &Path, words: &[&str]) -> Ran {
     let mut command = baton(home);
     command.args(words);
@@ -47,12 +47,12 @@ fn a_server_with_a_certificate_is_spoken_to_over_tls_only() {
     fs::copy(server.home.path().join("chain.pem"), server.home.path().join("old.pem")).unwrap();
     papers(server.home.path());
     send(&server.child, Signal::HUP);
-    assert_eq!(server.says().trim(), "the certificate was read again");
+    assert_eq!(server.says().trim(), "TLS certificate reloaded");
     assert_eq!(server.run("--ca-file chain.pem state get plan").code, 0);
     assert_eq!(server.run("--ca-file old.pem state get plan").code, 6);
     fs::write(server.home.path().join("key.pem"), "").unwrap();
     send(&server.child, Signal::HUP);
-    assert!(server.says().starts_with("the certificate stays as it was: `key.pem`"));
+    assert!(server.says().starts_with("TLS certificate not reloaded: `key.pem`"));
     assert_eq!(server.run("--ca-file chain.pem state get plan").code, 0);
 }
 
@@ -91,7 +91,7 @@ fn a_webhook_believes_those_whom_the_settings_name() {
     let home = tempfile::tempdir().unwrap();
     papers(home.path());
     let ca_file = home.path().join("chain.pem").display().to_string();
-    // It is called, and has nothing at that address.
+    // The endpoint is reached, but has nothing at that path.
     let called = Server::in_home(home, &SERVE);
     let stranger = tempfile::tempdir().unwrap();
     papers(stranger.path());

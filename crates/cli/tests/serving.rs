@@ -1,4 +1,4 @@
-//! Starting, refusing to start, and ending.
+//! Startup, startup errors and shutdown.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -12,7 +12,7 @@ fn it_ends_when_told_and_says_so() {
     for signal in [Signal::TERM, Signal::INT] {
         let (code, last) = Server::start().end(signal);
         assert_eq!(code, 0);
-        assert_eq!(last.trim(), "baton has ended; everything acknowledged is durable");
+        assert_eq!(last.trim(), "baton has stopped; all acknowledged writes are durable");
     }
 }
 
@@ -20,7 +20,7 @@ fn it_ends_when_told_and_says_so() {
 fn what_the_banner_says_works_when_pasted() {
     let server = Server::start();
     assert!(server.banner.contains("  data     file log in data, "), "{}", server.banner);
-    let after = server.banner.split("Try, in another terminal:\n").nth(1).unwrap();
+    let after = server.banner.split("Try this in another terminal:\n").nth(1).unwrap();
     let lines: Vec<&str> = after.lines().filter_map(|line| line.strip_prefix("  ")).collect();
     let [export, set, watch, curl] = lines[..] else { panic!("{lines:?}") };
     let shell = |script: String| {
@@ -31,7 +31,7 @@ fn what_the_banner_says_works_when_pasted() {
     };
     let ran = Ran::of(shell(format!("{export}\n{set}")), "");
     assert_eq!(ran.json()["value"]["step"], 1);
-    // The shell becomes the watch, so that it ends with the test.
+    // The shell execs the watch, so that it ends with the test.
     let mut watching = Running::of(shell(format!("{export}\nexec {watch}")));
     assert!(watching.line().contains("\"state/shared/plan\""));
     if Command::new("curl").arg("--version").stdout(Stdio::null()).status().is_ok() {

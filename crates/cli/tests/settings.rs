@@ -1,10 +1,10 @@
-//! Option before environment before file before default.
+//! The precedence of option, environment, file and default.
 
 use std::fs;
 
 use crate::process::{Ran, Server};
 
-/// Who wrote, with these words and this environment.
+/// The author of a write with these options and this environment.
 fn author(server: &Server, words: &[&str], environment: &[(&str, &str)]) -> String {
     let mut command = server.command(["state", "set", "who", "1"]);
     command.args(words).envs(environment.iter().copied());
@@ -58,7 +58,7 @@ fn a_file_that_cannot_be_used_is_refused() {
         assert!(ran.stderr.contains("(cli.settings)"), "{ran:?}");
         ran.stderr
     };
-    assert!(refused("\nurll = 'x'").contains("line 2: unknown key `urll`; is `url` meant?"));
+    assert!(refused("\nurll = 'x'").contains("line 2: unknown key `urll`; did you mean `url`?"));
     assert!(refused("url = 7").contains("line 1: "));
     assert!(refused("url = ").contains("line 1: "));
     assert!(refused("output = 'xml'").contains("xml"));
@@ -71,7 +71,7 @@ fn a_server_takes_its_settings_from_a_file() {
     let home = tempfile::tempdir().unwrap();
     let text = "[serve]\nlisten = '127.0.0.1:1'\ndata = 'elsewhere'\nhosts = ['baton.test']\n";
     fs::write(home.path().join("mine.toml"), text).unwrap();
-    // The helper says where to listen and where the data is: options are stronger.
+    // The helper passes the address and the data folder as options, which take precedence.
     let server = Server::in_home(home, &["--config", "mine.toml"]);
     assert!(server.data().is_dir() && !server.home.path().join("elsewhere").exists());
     assert_eq!(server.run("state set plan 1").code, 0);
@@ -97,13 +97,15 @@ fn everything_that_is_wrong_with_a_file_is_said_at_once() {
     let error = ran.error();
     assert_eq!((ran.code, error["code"].as_str()), (2, Some("cli.settings")));
     let detail = error["detail"].as_str().unwrap();
-    for part in ["line 1: `agent` must", "is `serve.listen` meant?", "line 4: `serve.connections"] {
+    for part in
+        ["line 1: `agent` must", "did you mean `serve.listen`?", "line 4: `serve.connections"]
+    {
         assert!(detail.contains(part), "{detail}");
     }
     assert_eq!(server.run("--config mine.toml serve").code, 2);
     fs::write(server.home.path().join("mine.toml"), "agent = 'ada'\n").unwrap();
     assert_eq!(server.run("config check mine.toml").code, 0);
-    // What is wrong in the environment is said with its name.
+    // An error in a variable names the variable.
     let mut command = server.command(["config", "show"]);
     let ran = Ran::of(
         {
@@ -113,7 +115,7 @@ fn everything_that_is_wrong_with_a_file_is_said_at_once() {
         "",
     );
     assert_eq!(ran.code, 2);
-    assert!(ran.stderr.contains("BATON_LISTEN: `nowhere` is no address"), "{ran:?}");
+    assert!(ran.stderr.contains("BATON_LISTEN: `nowhere` is not an address"), "{ran:?}");
 }
 
 #[test]

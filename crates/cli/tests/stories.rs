@@ -1,12 +1,12 @@
-//! Every command, told twice: as people see it and as programs do. The golden files are what is
-//! promised; only times differ from run to run.
+//! Every command in two formats, as a table and as JSON lines. The golden files are the contract;
+//! only times differ from run to run.
 
 use std::fmt::Write;
 
 use crate::process::{Ran, Running, Server, baton};
 
-/// Runs command lines one after the other and writes down what a user would see. Words are
-/// separated by spaces, unless they are in single quotes.
+/// Runs commands in order and records their output. Words are separated by spaces, unless they are
+/// in single quotes.
 fn told(server: &Server, form: &str, lines: &[&str]) -> String {
     let mut told = String::new();
     for line in lines {
@@ -38,7 +38,7 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// Every digit of a time becomes a zero.
+/// Replaces every digit of a time by zero.
 fn timeless(text: &str) -> String {
     let shape = b"0000-00-00T00:00:00.000Z";
     let mut bytes = text.as_bytes().to_vec();
@@ -54,7 +54,7 @@ fn timeless(text: &str) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-/// The same story for people and for programs, each on a server of its own.
+/// The same commands in both formats, each on its own server.
 fn story(name: &str, lines: &[&str]) {
     for form in ["table", "jsonl"] {
         let told = told(&Server::start(), form, lines);

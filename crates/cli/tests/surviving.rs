@@ -1,4 +1,4 @@
-//! A watch outlives `kill -9` and restart of the server, without gap or duplicate.
+//! A watch survives `kill -9` and a restart of the server, without gaps or duplicates.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::process::{Running, Server};
 const WRITES: u64 = 240;
 const KILLS: u64 = 4;
 
-/// A change as all see it: its revision, its key and its value.
+/// A change: its revision, key and value.
 type Seen = (u64, String, String);
 
 fn set(key: &str, value: u64) -> Command {
@@ -34,7 +34,7 @@ async fn write(workspace: Workspace, told: tokio::sync::watch::Sender<u64>) {
     }
 }
 
-/// What a watch of the library sees, up to the last change.
+/// The changes that a watch of the client library reports.
 async fn see(mut watch: Watch) -> Vec<Seen> {
     let mut seen = Vec::new();
     while let Some(item) = watch.next().await {
@@ -48,7 +48,7 @@ async fn see(mut watch: Watch) -> Vec<Seen> {
     seen
 }
 
-/// What `baton watch` prints, up to the last change.
+/// The changes that `baton watch` prints.
 fn read(mut watch: Running) -> Vec<Seen> {
     let mut seen: Vec<Seen> = Vec::new();
     while seen.last().is_none_or(|(_, key, _)| key != "end") {
@@ -62,7 +62,7 @@ fn change(event: &Value) -> Seen {
     (revision, event["key"].as_str().unwrap().to_owned(), event["value"].to_string())
 }
 
-/// What the server says has happened, oldest first.
+/// The history according to the server, oldest first.
 async fn history(workspace: &Workspace) -> Vec<Seen> {
     let mut changes = Vec::new();
     let mut query = History::default();
@@ -84,7 +84,7 @@ async fn history(workspace: &Workspace) -> Vec<Seen> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_watch_survives_kill_9_without_gap_or_duplicate() {
     let mut server = Server::start();
-    // Long enough for the slowest machine to start a server.
+    // Long enough to start a server on a slow machine.
     let options = Options { request_timeout: Duration::from_mins(5), ..Options::default() };
     let client = connect_with(&server.url, options).await.unwrap();
     let workspace = client.workspace("default").unwrap().as_agent("ada").unwrap();
@@ -107,7 +107,7 @@ async fn a_watch_survives_kill_9_without_gap_or_duplicate() {
     workspace.state("shared").set("end", 0).await.unwrap();
 
     let history = history(&workspace).await;
-    // Nothing was written twice although it was sent again: one commit for each write, and the end.
+    // Repeated writes had no second effect: one commit per write, and one for the end.
     assert_eq!(workspace.revision().await.unwrap().0, WRITES + 1);
     assert_eq!(history.len() as u64, WRITES + WRITES / 3 + 1);
     assert_eq!(seeing.await.unwrap(), history, "the library's watch");

@@ -1,4 +1,4 @@
-//! `baton task work`: a program for each task, for as long as its lease is kept.
+//! `baton task work`: a program runs for each task while its lease is kept.
 
 use std::io::{BufRead, BufReader};
 use std::process::Command;
@@ -18,7 +18,7 @@ fn task(server: &Server, id: &str) -> Value {
     server.run(&format!("task get {id}")).json()
 }
 
-/// Looks at a task until it is so.
+/// Polls a task until it has this status.
 fn eventually(server: &Server, id: &str, status: &str) -> Value {
     loop {
         let found = task(server, id);
@@ -52,7 +52,7 @@ fn a_program_is_given_the_task_and_what_it_prints_is_the_result() {
     assert_eq!(eventually(&server, "text", "completed")["result"], "some words");
     assert_eq!(eventually(&server, "empty", "completed")["result"], Value::Null);
     assert_eq!(eventually(&server, "around", "completed")["result"], "around worker default");
-    // A task that comes while it waits is done as well.
+    // A task that is created while the worker waits is processed too.
     add(&server, &["words", "--id", "later"]);
     eventually(&server, "later", "completed");
     send(&running.child, Signal::TERM);
@@ -78,7 +78,7 @@ fn a_program_goes_on_with_the_trace_of_its_task() {
     let bad = server.run("task add trace --traceparent whatever");
     assert_eq!(bad.code, 2, "{bad:?}");
     let mut working = work(&server, &[], r#"printf '"%s"' "$TRACEPARENT""#);
-    // What the worker itself is a part of is another story.
+    // The trace of the worker itself is not inherited.
     working.env("TRACEPARENT", inherited);
     let mut running = Running::of(working);
     assert_eq!(eventually(&server, "said", "completed")["result"], given);
@@ -122,7 +122,7 @@ fn a_program_is_killed_with_all_it_started_when_the_lease_is_lost() {
     said.read_line(&mut line).unwrap();
     assert_eq!(line, "begun\n");
     assert_eq!(server.run("task cancel endless").code, 0);
-    // Ends when nobody is left who could write into it.
+    // Ends when no process holds the write end.
     let mut rest = String::new();
     std::io::Read::read_to_string(&mut said, &mut rest).unwrap();
     assert_eq!(rest, "");
@@ -137,14 +137,14 @@ fn asked_once_it_finishes_what_was_begun_asked_twice_it_ends() {
     add(&server, &["slow", "--id", "never"]);
     let go_on = server.home.path().join("go-on");
     let script = format!("while [ ! -e {} ]; do sleep 0.01; done; echo 7", go_on.display());
-    // As a table people are told that it has heard; only then the program may end.
+    // In the table format the signal is acknowledged; only then may the program end.
     let mut running = Running::of(work(&server, &["-o", "table"], &script));
     eventually(&server, "slow", "in_progress");
     send(&running.child, Signal::TERM);
     let mut said = BufReader::new(running.child.stderr.take().unwrap());
     let mut heard = String::new();
     said.read_line(&mut heard).unwrap();
-    assert!(heard.contains("what was begun is finished first"), "{heard}");
+    assert!(heard.contains("finishing tasks in progress"), "{heard}");
     running.child.stderr = Some(said.into_inner());
     std::fs::write(&go_on, "").unwrap();
     assert_eq!(running.ended().0, 0);
@@ -154,7 +154,7 @@ fn asked_once_it_finishes_what_was_begun_asked_twice_it_ends() {
     std::fs::remove_file(&go_on).unwrap();
     let mut running = Running::of(work(&server, &[], &script));
     eventually(&server, "never", "in_progress");
-    // The first one may still be on its way when the second comes; whichever is heard counts.
+    // The second signal may arrive while the first is being delivered; either counts.
     while running.child.try_wait().unwrap().is_none() {
         send(&running.child, Signal::TERM);
         std::thread::yield_now();

@@ -1,8 +1,8 @@
-//! Tokens, from the first admin to the last refusal.
+//! Access tokens and JWTs.
 
 use crate::process::{Ran, Server, baton};
 
-/// Runs a line with a token.
+/// Runs a command with a token.
 fn run(server: &Server, token: &str, line: &str) -> Ran {
     let mut command = server.command(line.split(' '));
     command.env("BATON_TOKEN", token);
@@ -58,7 +58,7 @@ fn whoever_owns_the_data_makes_a_token_without_a_server() {
     assert_eq!(run(&server, token, "state ls").code, 0);
     let refused = run(&server, token, "state set plan 1");
     assert_eq!(refused.error()["code"], "access.role");
-    // While a server runs, the data is its own.
+    // A running server has exclusive access to the data.
     let mut second = baton(server.home.path());
     second.args(["token", "ls", "--data", "data"]);
     assert_eq!(Ran::of(second, "").error()["code"], "log.in_use");

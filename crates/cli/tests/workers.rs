@@ -1,16 +1,16 @@
-//! Tasks in the hands of processes that are stopped, killed, and served by a server that is killed.
+//! Tasks held by processes that are stopped or killed, on a server that is killed too.
 //!
 //! ```text
 //!   test ──▶ server (baton serve)
-//!     └────▶ workers: this program again, told line by line what to do, telling what came of it
+//!     └────▶ workers: this program again, with commands on stdin and outcomes on stdout
 //! ```
 //!
-//! A worker that was stopped does not know it: when it goes on, its lease is over, another has the
-//! task, and everything that it still does under its old token is refused. Whoever is killed is
-//! replaced. And whatever happens to the server, tokens go on growing and every task is done once.
+//! A stopped worker does not know it: when it continues, its lease has expired, another worker has
+//! the task, and every write with the old token is rejected. A killed worker is replaced. Whatever
+//! happens to the server, tokens keep growing and every task is completed once.
 //!
-//! Leases are short only where a story is about their end, and then the story waits for that end
-//! however long it takes.
+//! Leases are short only where a test is about their expiry, and then the test waits for it without
+//! a time limit.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Write};
@@ -29,15 +29,15 @@ use crate::process::{Server, send};
 
 const URL: &str = "BATON_WORKER_URL";
 const NAME: &str = "BATON_WORKER_NAME";
-/// What a worker says begins so; the rest of its output is the test harness talking.
+/// The prefix of a worker's lines; the rest of its output is from the test harness.
 const SAYS: &str = "worker: ";
-/// Short enough to wait for its end.
+/// Short enough to wait for its expiry.
 const SHORT_LEASE_MS: u64 = 1_000;
 /// Longer than any test.
 const LONG_LEASE_MS: u64 = 3_600_000;
 
 async fn connected(url: &str) -> Client {
-    // Long enough for the slowest machine to start a server.
+    // Long enough to start a server on a slow machine.
     let options = Options { request_timeout: Duration::from_mins(5), ..Options::default() };
     connect_with(url, options).await.unwrap()
 }
@@ -87,7 +87,7 @@ fn say_what_came(of: Result<(), Error>) {
     }
 }
 
-/// The worker. It is no test: it does what the lines on its stdin say, until there are no more.
+/// The worker, which is not a test: it executes the commands on its stdin.
 #[test]
 fn worker() {
     let (Ok(url), Ok(name)) = (std::env::var(URL), std::env::var(NAME)) else { return };
@@ -127,10 +127,10 @@ fn worker() {
     }
 }
 
-/// Works until all tasks are completed, by whomever.
+/// Works until all tasks are completed, by any worker.
 async fn work(agent: &Workspace, all: u64) {
     while statistics(agent).await.tasks.completed < all {
-        // The last ones are in the hands of others; whoever waits for more looks again.
+        // Other workers hold the last tasks; check again.
         let Some(task) = claim(agent, LONG_LEASE_MS, Some(200)).await else { continue };
         let token = task.lease.as_ref().unwrap().token;
         say(&format!("claimed {} {token}", task.id));
@@ -142,7 +142,7 @@ async fn work(agent: &Workspace, all: u64) {
     say("finished");
 }
 
-/// A worker process. It is killed when the test is over.
+/// A worker process. It is killed at the end of the test.
 struct Worker {
     child: Child,
     stdin: ChildStdin,
@@ -165,7 +165,7 @@ impl Worker {
         writeln!(self.stdin, "{line}").unwrap();
     }
 
-    /// What it says next; none if it has ended.
+    /// Its next line; none if it has exited.
     fn hear_any(&mut self) -> Option<String> {
         let mut line = String::new();
         loop {
@@ -173,7 +173,7 @@ impl Worker {
             if self.stdout.read_line(&mut line).unwrap() == 0 {
                 return None;
             }
-            // The harness does not end its own line before a test's first words.
+            // The harness does not end its line before the first output of a test.
             if let Some((_, words)) = line.trim_end().split_once(SAYS) {
                 return Some(words.to_owned());
             }
@@ -189,7 +189,7 @@ impl Worker {
         self.hear()
     }
 
-    /// The token of a task that it says to have claimed.
+    /// The token of a task that it has claimed.
     fn claimed(&mut self, lease_ms: u64, name: &str) -> u64 {
         let said = self.ask(&format!("claim {lease_ms} {LONG_LEASE_MS}"));
         let token = said.strip_prefix(&format!("claimed {name} "));
@@ -211,7 +211,7 @@ async fn stage() -> (Server, Workspace) {
     (server, workspace)
 }
 
-/// Stops a process, and waits until it has stopped: it runs on for a moment after the signal.
+/// Stops a process, and waits until it has stopped: it may run for a moment after the signal.
 fn stop(child: &Child) {
     send(child, Signal::STOP);
     let stopped = waitpid(Some(Pid::from_child(child)), WaitOptions::UNTRACED).unwrap();
@@ -226,7 +226,7 @@ async fn a_worker_that_was_stopped_for_too_long_is_refused() {
     let old = tokio::task::block_in_place(|| {
         let old = stopped.claimed(SHORT_LEASE_MS, "job");
         stop(&stopped.child);
-        // It will go on with this as if nothing had happened.
+        // It will continue with this command when it is resumed.
         stopped.tell("complete");
         stopped.tell("write stale");
         let new = other.claimed(LONG_LEASE_MS, "job");
@@ -263,7 +263,7 @@ async fn the_task_of_a_worker_that_was_killed_is_taken_over() {
     assert_eq!(task(&ada, "job").await.status, Status::Completed);
 }
 
-/// What three workers said: who claimed what under which token, and who completed what.
+/// The reports of three workers: claims with their tokens, and completions.
 #[derive(Default)]
 struct Said {
     tokens: BTreeSet<u64>,
@@ -324,7 +324,7 @@ async fn every_task_is_done_once_although_the_server_is_killed() {
     });
     assert_eq!(said.completed.len() as u64, TASKS, "no task is lost");
     assert!(said.completed.values().all(|times| *times == 1), "{:?}", said.completed);
-    assert_eq!(said.tokens.len() as u64, TASKS, "nothing was claimed in vain");
+    assert_eq!(said.tokens.len() as u64, TASKS, "every claim was completed");
     for number in 0..TASKS {
         let name = format!("job-{number:02}");
         let job = task(&ada, &name).await;

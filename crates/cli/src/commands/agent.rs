@@ -1,4 +1,4 @@
-//! `baton agent`: who takes part.
+//! `baton agent`: agents and their sessions.
 
 use baton_core::agent::{Command, Register, Reply as AgentReply, Status};
 use baton_core::{Answer, Reply, Token, agent};
@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::input::{Source, milliseconds};
+use crate::input::{Source, milliseconds, word};
 use crate::output::Output;
 
 const AFTER_HELP: &str = "\
@@ -16,10 +16,10 @@ Examples:
   baton agent ls --status active
   baton agent leave ada
 
-Without a name the agent is the one that acts: --agent, BATON_AGENT, or cli. A session that is
-silent for longer than its time to live is called lost.";
+AGENT defaults to the acting agent: --agent, BATON_AGENT, or `cli`. A session without a heartbeat
+for longer than its TTL ends, and the agent is reported as lost.";
 
-/// Register agents and see who takes part
+/// Register agents and keep their sessions alive
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Agent {
@@ -29,83 +29,79 @@ pub(crate) struct Agent {
 
 #[derive(Subcommand)]
 enum Verb {
-    Register(Registering),
-    /// Say that it is alive
+    Register(RegisterAgent),
+    /// Send a heartbeat to keep a session alive
     Heartbeat(Session),
-    /// End its session; what it held is let go
+    /// End a session and release everything it holds
     Leave(Session),
-    /// Show one
+    /// Show an agent
     Get {
-        /// Its id
+        /// Agent ID
         #[arg(value_name = "AGENT")]
         id: String,
     },
-    Ls(Listing),
+    Ls(ListAgents),
 }
 
-/// Begin a session and print its token
+/// Start a session and print its token
 #[derive(Args)]
-struct Registering {
-    /// Its id
+struct RegisterAgent {
+    /// Agent ID [default: the acting agent]
     #[arg(value_name = "AGENT")]
     id: Option<String>,
-    /// Something it can do; may be given several times
+    /// Capability of the agent; repeatable
     #[arg(long, value_name = "NAME")]
     capability: Vec<String>,
-    /// Whatever else is worth knowing: JSON, - for stdin, or @file
+    /// Additional metadata: JSON, @FILE, or - for stdin
     #[arg(long, value_name = "JSON")]
     metadata: Option<Source>,
-    /// How long it may be silent, such as 30s
+    /// Time to live of the session without a heartbeat, such as 30s [default: 60s]
     #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
     ttl: Option<u64>,
 }
 
 #[derive(Args)]
 struct Session {
-    /// Its id
+    /// Agent ID [default: the acting agent]
     #[arg(value_name = "AGENT")]
     id: Option<String>,
-    /// The session's token; without it the present session is meant
+    /// Token of the session [default: the current session]
     #[arg(long)]
     token: Option<u64>,
 }
 
-/// List them
+/// List agents
 #[derive(Args)]
-struct Listing {
-    /// Only those that can do this
+struct ListAgents {
+    /// Only agents with this capability
     #[arg(long, value_name = "NAME")]
     capability: Option<String>,
-    /// Only those in this state: active, left or lost
-    #[arg(long, value_parser = status)]
+    /// Only agents with this status: active, left or lost
+    #[arg(long, value_parser = word::<Status>)]
     status: Option<Status>,
-}
-
-fn status(word: &str) -> Result<Status, String> {
-    serde_json::from_value(word.into()).map_err(|error| error.to_string())
 }
 
 impl Agent {
     pub(crate) async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
         match self.verb {
-            Verb::Register(registering) => registering.run(context, output).await,
+            Verb::Register(register) => register.run(context, output).await,
             Verb::Heartbeat(Session { id, token }) => {
                 let workspace = context.workspace_as(id.as_deref()).await?;
                 let (agent, token) = (workspace.agent().clone(), token.map(Token));
                 let answer = workspace.execute(Command::Heartbeat { agent, token }).await?;
-                told(output, &answer, "is alive")
+                report(output, &answer, "is active")
             }
             Verb::Leave(Session { id, token }) => {
                 let workspace = context.workspace_as(id.as_deref()).await?;
                 let (agent, token) = (workspace.agent().clone(), token.map(Token));
                 let answer = workspace.execute(Command::Leave { agent, token }).await?;
-                told(output, &answer, "has left")
+                report(output, &answer, "has left")
             }
             Verb::Get { id } => {
                 let agents = context.workspace().await?.agents();
                 output.one(&agents.get(&id).await?)
             }
-            Verb::Ls(Listing { capability, status }) => {
+            Verb::Ls(ListAgents { capability, status }) => {
                 let agents = context.workspace().await?.agents();
                 let found = agents.list(capability.as_deref(), status).await?;
                 output.many(&found, &["id", "status", "token", "last_seen_at", "capabilities"])
@@ -114,7 +110,7 @@ impl Agent {
     }
 }
 
-impl Registering {
+impl RegisterAgent {
     async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
         let metadata = self.metadata.map(|source| source.json()).transpose()?;
         let workspace = context.workspace_as(self.id.as_deref()).await?;
@@ -125,11 +121,11 @@ impl Registering {
             ttl_ms: self.ttl,
         };
         let answer = workspace.execute(Command::Register(register)).await?;
-        told(output, &answer, "has a session")
+        report(output, &answer, "registered")
     }
 }
 
-fn told(output: &mut Output, answer: &Answer, done: &str) -> Result<(), Failure> {
+fn report(output: &mut Output, answer: &Answer, done: &str) -> Result<(), Failure> {
     let Reply::Agent(AgentReply::Agent(agent)) = &answer.reply else {
         return Err(Failure::odd(&answer.reply));
     };

@@ -1,4 +1,4 @@
-//! `baton artifact`: files that work makes, found by what is in them.
+//! `baton artifact`: files, addressed by their content.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -7,30 +7,30 @@ use std::path::PathBuf;
 use baton_client::Artifacts;
 use clap::{Args, Subcommand};
 
+use crate::atomic_file::{unreadable, unwritable};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::input::milliseconds;
 use crate::output::Output;
 use crate::progress::Unit;
-use crate::whole::unreadable;
 
 const AFTER_HELP: &str = "\
 Examples:
-  baton artifact put report.pdf                     its id is the SHA-256 of its bytes
-  ./build.sh | baton artifact put - --name out.tar  from stdin
-  baton artifact put model.bin --keep 7d            kept so long while nobody names it
-  baton state set report '{\"artifact\": \"sha256:…\"}'  an entry that names it keeps it
+  baton artifact put report.pdf                     store a file; its ID is its SHA-256
+  ./build.sh | baton artifact put - --name out.tar  store stdin
+  baton artifact put model.bin --keep 7d            keep it for 7 days without references
+  baton state set report '{\"artifact\": \"sha256:…\"}'  an entry that refers to it keeps it
   baton task done t-7 --artifacts '[\"sha256:…\"]'     so does a task
   baton artifact get sha256:… --to report.pdf
-  baton artifact show sha256:…                      what is known of it, and who names it
-  baton artifact ls --free                          what goes by itself unless it is named
+  baton artifact show sha256:…                      show its metadata and references
+  baton artifact ls --free                          list artifacts without references
   baton artifact rm sha256:…
 
-Bytes are sent and received as they are, a piece at a time. The same content is the same artifact.";
+Content is streamed in both directions. Identical content is stored as the same artifact.";
 
 const COLUMNS: [&str; 6] = ["artifact", "name", "media_type", "bytes", "references", "expires_at"];
 
-/// Keep files that work makes, and get them back
+/// Store and fetch files
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Artifact {
@@ -47,54 +47,54 @@ enum Verb {
     Rm(Rm),
 }
 
-/// Put a file
+/// Store a file
 #[derive(Args)]
 struct Put {
-    /// Which file; - for stdin
+    /// File, or - for stdin
     file: PathBuf,
-    /// What it is called; the file's name unless given
+    /// Name [default: the name of the file]
     #[arg(long)]
     name: Option<String>,
-    /// What kind of content it is, as HTTP says it
+    /// Media type, such as application/pdf
     #[arg(long, value_name = "TYPE")]
     media_type: Option<String>,
-    /// How long it is kept while nobody names it
+    /// How long to keep it while nothing refers to it
     #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
     keep: Option<u64>,
-    /// What it must turn out to be
+    /// Fail unless the artifact has this ID
     #[arg(long, value_name = "ARTIFACT")]
     expect: Option<String>,
 }
 
-/// Get the bytes of one
+/// Fetch the content of an artifact
 #[derive(Args)]
 struct Get {
-    /// Which artifact
+    /// Artifact
     artifact: String,
-    /// Where to put them; stdout unless given
+    /// Write to this file [default: stdout]
     #[arg(long, value_name = "FILE")]
     to: Option<PathBuf>,
 }
 
-/// Show what is known of one, and who names it
+/// Show the metadata and references of an artifact
 #[derive(Args)]
 struct Show {
-    /// Which artifact
+    /// Artifact
     artifact: String,
 }
 
-/// List them
+/// List artifacts
 #[derive(Args)]
 struct Ls {
-    /// Only those that nobody names
+    /// Only artifacts that nothing refers to
     #[arg(long)]
     free: bool,
 }
 
-/// Remove one that nobody names, before its time
+/// Delete an artifact that nothing refers to
 #[derive(Args)]
 struct Rm {
-    /// Which artifact
+    /// Artifact
     artifact: String,
 }
 
@@ -112,7 +112,7 @@ impl Artifact {
             }
             Verb::Rm(rm) => {
                 let gone = artifacts.delete(&rm.artifact).await?;
-                output.said(&gone, &format!("{} is gone", gone.artifact))
+                output.said(&gone, &format!("{} deleted", gone.artifact))
             }
         }
     }
@@ -125,7 +125,7 @@ impl Put {
             Box::new(std::io::stdin())
         } else {
             let file = File::open(&self.file).map_err(|error| unreadable(&self.file, error))?;
-            Box::new(output.reading("sending", file))
+            Box::new(output.reading("uploading", file))
         };
         let own_name = self.file.file_name().filter(|_| !is_stdin);
         let own_name = own_name.map(|name| name.to_string_lossy().into_owned());
@@ -156,13 +156,13 @@ impl Get {
             }
             return Ok(());
         };
-        // Under another name until it is whole, so that nobody takes a part for it.
+        // Written under a temporary name, so that a partial file is never mistaken for the whole.
         let mut partial = path.clone().into_os_string();
         partial.push(".partial");
         let partial = PathBuf::from(partial);
-        let failed = |error: std::io::Error| unreadable(&path, error);
+        let failed = |error: std::io::Error| unwritable(&path, error);
         let bytes = artifacts.get(&self.artifact).await?.bytes;
-        let progress = output.progress("receiving", Unit::Bytes, Some(bytes));
+        let progress = output.progress("downloading", Unit::Bytes, Some(bytes));
         let mut file = progress.counting(File::create(&partial).map_err(failed)?);
         drop(progress);
         let received = async {

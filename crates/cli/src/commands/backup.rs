@@ -1,4 +1,4 @@
-//! `baton backup` and `baton restore`: the whole server as one file.
+//! `baton backup` and `baton restore`: the whole server as a file.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -9,55 +9,55 @@ use baton::clock::{Clock, SystemClock};
 use baton_client::Options;
 use clap::Args;
 
+use crate::atomic_file::{AtomicFile, unreadable};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::progress::Unit;
-use crate::whole::{Partial, unreadable};
 
-/// Only for whoever took it: there are secrets in it.
+/// Readable by the owner only: a backup contains secrets.
 const MODE: u32 = 0o600;
 
 const BACKUP_HELP: &str = "\
 Examples:
-  baton backup --to /var/backups                   a file named after the moment, from the server
-  baton backup --to today.backup                   a file of this name, in place of any before
-  baton backup --to today.backup --data ./.baton   without a server, as whoever owns the data
+  baton backup --to /var/backups                   write a file named after the current time
+  baton backup --to today.backup                   write this file, replacing an existing one
+  baton backup --to today.backup --data ./.baton   back up a data folder without a server
 
-It has every workspace at one revision, with its past, its artifacts, the tokens of those who may
-come in, and the values of secrets: the file is readable for its owner alone, keep it so. Work goes
-on meanwhile. The server asks for the token of an admin of everything.";
+A backup contains every workspace at one revision, with history, artifacts, access tokens and the
+values of secrets. The file is readable by its owner only; keep it that way. The server continues to
+serve requests meanwhile. If it requires tokens, you need an unrestricted admin token.";
 
 const RESTORE_HELP: &str = "\
 Examples:
-  baton restore today.backup --data ./restored     make a folder of it, then: baton serve --data …
-  baton restore today.backup --check               read it to its end, restore nothing
+  baton restore today.backup --data ./restored     restore, then run: baton serve --data …
+  baton restore today.backup --check               verify the file without restoring it
 
-All of it is verified before the folder appears. Stop the server whose data it was: two servers
-that go on from the same backup do not know of each other.";
+The backup is verified completely before the folder is created. Stop the original server first: two
+servers that continue from the same backup diverge.";
 
-/// Back up the whole server into one file, while it works
+/// Back up a running server to a single file
 #[derive(Args)]
 #[command(after_help = BACKUP_HELP)]
 pub(crate) struct Backup {
-    /// Where to: a file, or a folder that is there
+    /// File to write, or an existing folder
     #[arg(long, value_name = "FILE|FOLDER")]
     to: PathBuf,
-    /// Back up the data in this folder, while no server does
+    /// Back up this data folder directly; no server may be running on it
     #[arg(long, value_name = "FOLDER")]
     data: Option<PathBuf>,
 }
 
-/// Make a data folder of a backup
+/// Restore a data folder from a backup
 #[derive(Args)]
 #[command(after_help = RESTORE_HELP)]
 pub(crate) struct Restore {
-    /// Which backup
+    /// Backup file
     file: PathBuf,
-    /// The new folder: empty, or not there yet
+    /// Folder to restore to; must be empty or not exist
     #[arg(long, value_name = "FOLDER", required_unless_present = "check")]
     data: Option<PathBuf>,
-    /// Only read it to its end, and say what is in it
+    /// Verify the backup and show what it contains
     #[arg(long, conflicts_with = "data")]
     check: bool,
 }
@@ -65,8 +65,8 @@ pub(crate) struct Restore {
 impl Backup {
     pub(crate) async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
         let path = if self.to.is_dir() { self.to.join(name_of_now()) } else { self.to };
-        let (partial, file) = Partial::create(&path, MODE)?;
-        let progress = output.progress("saving", Unit::Bytes, None);
+        let (partial, file) = AtomicFile::create(&path, MODE)?;
+        let progress = output.progress("backing up", Unit::Bytes, None);
         let file = BufWriter::new(progress.counting(file));
         drop(progress);
         match self.data {
@@ -80,7 +80,7 @@ impl Backup {
         }
         let verify = |file| backup::verify(output.reading("verifying", file));
         let summary = partial.finish(verify)?;
-        said(output, &summary, &format!("are in {}", path.display()))
+        said(output, &summary, &format!("saved to {}", path.display()))
     }
 }
 
@@ -90,18 +90,18 @@ impl Restore {
         match self.data {
             None => {
                 let summary = backup::verify(output.reading("verifying", file))?;
-                said(output, &summary, "are in it, and it is whole")
+                said(output, &summary, "verified")
             }
             Some(folder) => {
                 let summary = backup::restore_to(output.reading("restoring", file), &folder)?;
-                said(output, &summary, &format!("are in {}", shown(&folder)))
+                said(output, &summary, &format!("restored to {}", next_step(&folder)))
             }
         }
     }
 }
 
-fn shown(folder: &Path) -> String {
-    format!("{0}; go on with: baton serve --data {0}", folder.display())
+fn next_step(folder: &Path) -> String {
+    format!("{0}; start the server with: baton serve --data {0}", folder.display())
 }
 
 fn said(output: &mut Output, summary: &Summary, end: &str) -> Result<(), Failure> {
@@ -110,7 +110,7 @@ fn said(output: &mut Output, summary: &Summary, end: &str) -> Result<(), Failure
     output.said(summary, &format!("{count} {noun} as of {} {end}", summary.time))
 }
 
-/// A name that sorts by time.
+/// A file name that sorts by time.
 fn name_of_now() -> String {
     let now = SystemClock::default().now().to_string();
     format!("baton-{}.backup", now.replace(':', "-"))

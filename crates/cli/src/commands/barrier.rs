@@ -1,4 +1,4 @@
-//! `baton barrier`: nobody goes on before so many have arrived.
+//! `baton barrier`: wait until a number of agents have arrived.
 
 use baton_core::barrier::Arrival;
 use clap::{Args, Subcommand};
@@ -12,10 +12,10 @@ const AFTER_HELP: &str = "\
 Examples:
   baton barrier arrive start --count 3 --wait 10m && ./go.sh
 
-Every agent arrives once, so each must act under a name of its own: --agent. The exit code of
-`arrive` is 10 if the others were not there in time; whoever waits in vain has not arrived.";
+Each agent arrives once, so every participant needs its own name: --agent. `arrive` exits with 10 if
+the wait times out; the arrival is then withdrawn.";
 
-/// Wait until so many have arrived
+/// Wait until a number of agents have arrived
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Barrier {
@@ -26,27 +26,27 @@ pub(crate) struct Barrier {
 #[derive(Subcommand)]
 enum Verb {
     Arrive(Arrive),
-    /// Whoever has arrived has not
+    /// Discard all arrivals and start a new generation
     Reset {
-        /// Which barrier
+        /// Barrier
         name: String,
     },
-    /// Show one
+    /// Show a barrier
     Get {
-        /// Which barrier
+        /// Barrier
         name: String,
     },
 }
 
-/// Arrive, and wait for the others
+/// Arrive, and optionally wait for the others
 #[derive(Args)]
 struct Arrive {
-    /// Which barrier
+    /// Barrier
     name: String,
-    /// How many it takes
+    /// Number of agents that must arrive
     #[arg(long)]
     count: u64,
-    /// How long to wait for the others, such as 30s; not at all unless given
+    /// How long to wait for the others, such as 30s [default: do not wait]
     #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
     wait: Option<u64>,
 }
@@ -60,7 +60,7 @@ impl Barrier {
                 let arrival = arriving.await?;
                 let Arrival { arrived, opened, .. } = arrival;
                 if !opened && wait.is_some() {
-                    let what = format!("`{name}` did not open");
+                    let what = format!("the barrier `{name}` did not open");
                     return Err(Fault::NothingInTime { what }.into());
                 }
                 let how = if opened { "is open" } else { "is closed" };

@@ -1,8 +1,8 @@
-//! `baton bench`: what a running server does on this machine, measured from here.
+//! `baton bench`: measure a running server from this machine.
 //!
-//! Every worker has a connection of its own and one request in flight. The numbers include this
-//! program, which shares the machine with the server: they are what a program of this kind sees,
-//! not the most that the server can do.
+//! Every worker has its own connection and one request in flight. The results include the cost of
+//! this program, which may share the machine with the server: they show what a client sees, not the
+//! maximum of the server.
 
 use std::convert::Infallible;
 use std::io;
@@ -23,29 +23,29 @@ Examples:
   baton bench
   baton bench --seconds 10 --concurrency 64
 
-It writes values of 200 bytes into the workspace `baton-bench`, one key for each connection, and
-removes them at the end. Each connection has one request under way. Every write is durable before
-it counts. The load comes from this one program, beside the server.";
+The benchmark writes 200-byte values to the workspace `baton-bench`, one key per connection, and
+deletes them at the end. Each connection has one request in flight. A write counts when it is
+durable. All load comes from this one process.";
 
-/// Where the load goes, so that nothing of anyone is touched.
+/// A separate workspace, so that no other data is touched.
 const WORKSPACE: &str = "baton-bench";
 const VALUE_BYTES: usize = 200;
-/// Often enough to look alive, and rarely enough not to be measured.
+/// Update interval of the progress bar: frequent enough to look alive, rare enough not to matter.
 const TICK: Duration = Duration::from_millis(200);
 
-/// Measure a running server: writes and reads, their rate and how long they take
+/// Measure the throughput and latency of a server
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Bench {
-    /// How long, half of it writing and half of it reading
+    /// Duration in seconds: half writes, half reads
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..=3600))]
     seconds: u64,
-    /// How many connections
+    /// Number of connections
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1024))]
     concurrency: u16,
 }
 
-/// What one load came to.
+/// The result of one load.
 #[derive(Serialize)]
 struct Measured {
     load: &'static str,
@@ -75,7 +75,7 @@ impl Load {
 impl Bench {
     pub(crate) async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
         let mut workers = Vec::new();
-        // A key for each write would cost the server a kept answer, and nothing here is repeated.
+        // Idempotency keys would make the server store each response, and nothing is retried here.
         let options = Options { automatic_keys: false, ..Options::default() };
         for number in 0..self.concurrency {
             let client = context.connect(options.clone()).await?;
@@ -126,12 +126,12 @@ impl Bench {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "how long things take is what is asked for")]
+#[expect(clippy::disallowed_methods, reason = "measuring durations is the purpose")]
 fn now() -> Instant {
     Instant::now()
 }
 
-/// How long everything took that all of them did.
+/// The latencies of all workers.
 async fn all(
     jobs: Vec<JoinHandle<Result<Vec<Duration>, Failure>>>,
 ) -> Result<Vec<Duration>, Failure> {
@@ -143,13 +143,13 @@ async fn all(
     Ok(times)
 }
 
-/// Tells how much of the time is over.
+/// Advances the progress bar with time.
 async fn tick(progress: &Progress) -> Infallible {
-    let mut told_at = now();
+    let mut updated_at = now();
     loop {
         tokio::time::sleep(TICK).await;
-        let passed = told_at.elapsed();
-        told_at += passed;
+        let passed = updated_at.elapsed();
+        updated_at += passed;
         progress.advance(u64::try_from(passed.as_millis()).unwrap_or(u64::MAX));
     }
 }
@@ -168,10 +168,10 @@ impl Worker {
         Ok(Self { state, key, value })
     }
 
-    /// Does it until the time is over, and answers with how long each took.
+    /// Sends requests until the time is over, and returns their latencies.
     async fn run(self, load: Load, until: Instant) -> Result<Vec<Duration>, Failure> {
         let mut times = Vec::new();
-        // Once in any case, so that there is something to read.
+        // At least once, so that there is something to read.
         loop {
             let begun = now();
             match load {

@@ -1,4 +1,4 @@
-//! `baton checkpoint`: the states of a piece of work, to go on from.
+//! `baton checkpoint`: saved states of a task to resume from.
 
 use baton_client::{Checkpoints, Workspace};
 use baton_core::checkpoint::{Checkpoint as Record, List, Prune, Retain};
@@ -14,25 +14,25 @@ use crate::output::Output;
 
 const AFTER_HELP: &str = "\
 Examples:
-  baton checkpoint save t-7 '{\"step\": 3}' --token 42       of a task, under its lease
-  ./step.sh | baton checkpoint save thread-9               of any other thread of work
-  baton checkpoint latest t-7 --state | ./continue.sh      what to go on from
+  baton checkpoint save t-7 '{\"step\": 3}' --token 42       save the state of a claimed task
+  ./step.sh | baton checkpoint save thread-9               save the state of any other thread
+  baton checkpoint latest t-7 --state | ./continue.sh      resume from the latest state
   baton checkpoint ls t-7 --metadata '{\"node\": \"plan\"}'
-  baton checkpoint restore c-0000000003 --token 42         go back to it
-  baton checkpoint fork c-0000000003 t-8                   try something else from there
-  baton checkpoint label c-0000000003 'before the review'  what has a label stays
+  baton checkpoint restore c-0000000003 --token 42         go back to a checkpoint
+  baton checkpoint fork c-0000000003 t-8                   start another task from it
+  baton checkpoint label c-0000000003 'before the review'  labelled checkpoints are not pruned
   baton checkpoint prune t-7 --keep 10
   baton checkpoint retain --task 't-*' --keep 20 --max-age 7d
 
-A state is kept byte for byte. What states have in common is kept once. The token is also taken from
-BATON_TASK_TOKEN, which `task work` sets for the programs it runs. `latest` ends with 3 if there is
+States are stored byte for byte, and content that they share is stored once. The token defaults to
+BATON_TASK_TOKEN, which `task work` sets for the programs it runs. `latest` exits with 3 if there is
 no checkpoint.";
 
-/// As many as fit onto a screen.
+/// Rows shown in a table by default.
 const SHOWN: usize = 50;
 const COLUMNS: [&str; 7] = ["id", "task", "number", "label", "description", "bytes", "saved_at"];
 
-/// Save the state of work, and go on from it
+/// Save and restore the state of tasks
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Checkpoint {
@@ -49,136 +49,136 @@ enum Verb {
     Restore(Restore),
     Fork(Fork),
     Label(Label),
-    Prune(Pruning),
-    Retain(Retaining),
-    /// Show how many are kept, and for how long
+    Prune(PruneCheckpoints),
+    Retain(SetRetention),
+    /// Show the retention rules
     Retention,
 }
 
-/// Save a state
+/// Save a checkpoint
 #[derive(Args)]
 struct Save {
-    /// Of which task, or other thread of work
+    /// Task, or the name of another thread of work
     task: String,
-    /// The state: JSON, - for stdin, or @file
+    /// State: JSON, @FILE, or - for stdin
     #[arg(default_value = "-", allow_negative_numbers = true)]
     state: Source,
-    /// What it is, in words
+    /// Description
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
-    /// The one it goes on from; the last that was saved or restored unless given
+    /// Parent checkpoint [default: the last one saved or restored]
     #[arg(long, value_name = "CHECKPOINT")]
     parent: Option<String>,
-    /// A name by which it is found, and kept
+    /// Label; labelled checkpoints are not pruned
     #[arg(long)]
     label: Option<String>,
-    /// What to note about it: an object; JSON, - for stdin, or @file
+    /// Additional metadata: a JSON object, @FILE, or - for stdin
     #[arg(long, value_name = "JSON")]
     metadata: Option<Source>,
-    /// Of the lease, if it is about a task
+    /// Token of the lease, for a claimed task [env: BATON_TASK_TOKEN]
     #[arg(long, env = "BATON_TASK_TOKEN", hide_env = true)]
     token: Option<u64>,
 }
 
-/// Show the one that a task goes on from
+/// Show the checkpoint that a task resumes from
 #[derive(Args)]
 struct Latest {
-    /// Of which task
+    /// Task
     task: String,
-    /// Print only the state, exactly as it was saved
+    /// Print only the state, byte for byte as saved
     #[arg(long)]
     state: bool,
 }
 
-/// Show one
+/// Show a checkpoint
 #[derive(Args)]
 struct Get {
-    /// Which checkpoint
+    /// Checkpoint
     checkpoint: String,
-    /// Print only the state, exactly as it was saved
+    /// Print only the state, byte for byte as saved
     #[arg(long)]
     state: bool,
 }
 
-/// List them, the newest first
+/// List checkpoints, newest first
 #[derive(Args)]
 struct Ls {
-    /// Of which task; of all unless given
+    /// Only checkpoints of this task
     task: Option<String>,
-    /// With this label
+    /// Only checkpoints with this label
     #[arg(long)]
     label: Option<String>,
-    /// Whose metadata contains this
+    /// Only checkpoints whose metadata contains this: JSON, @FILE, or - for stdin
     #[arg(long, value_name = "JSON")]
     metadata: Option<Source>,
-    /// Older than this one
+    /// Only checkpoints older than this one
     #[arg(long, value_name = "CHECKPOINT")]
     before: Option<String>,
-    /// How many at most
+    /// Maximum number of checkpoints [default: 50 in a table, otherwise all]
     #[arg(long, value_name = "COUNT")]
     limit: Option<usize>,
 }
 
-/// Go back to one: its task goes on from there
+/// Restore a checkpoint: its task resumes from there
 #[derive(Args)]
 struct Restore {
-    /// Which checkpoint
+    /// Checkpoint
     checkpoint: String,
-    /// Print only the state, exactly as it was saved
+    /// Print only the state, byte for byte as saved
     #[arg(long)]
     state: bool,
-    /// Of the lease, if its task is worked on
+    /// Token of the lease, if the task is claimed [env: BATON_TASK_TOKEN]
     #[arg(long, env = "BATON_TASK_TOKEN", hide_env = true)]
     token: Option<u64>,
 }
 
-/// Begin another task with the content of one
+/// Start another task or thread from a checkpoint
 #[derive(Args)]
 struct Fork {
-    /// Which checkpoint
+    /// Checkpoint
     checkpoint: String,
-    /// The task, or other thread of work, that goes on from it
+    /// Task, or the name of another thread of work, to start
     task: String,
-    /// Of the lease, if that task is worked on
+    /// Token of the lease, if that task is claimed [env: BATON_TASK_TOKEN]
     #[arg(long, env = "BATON_TASK_TOKEN", hide_env = true)]
     token: Option<u64>,
 }
 
-/// Call one by a name, which keeps it
+/// Set or remove the label of a checkpoint
 #[derive(Args)]
 struct Label {
-    /// Which checkpoint
+    /// Checkpoint
     checkpoint: String,
-    /// What it is called from now on; nothing unless given
+    /// New label [default: remove the label]
     label: Option<String>,
 }
 
-/// Remove those that are beyond every bound that is given
+/// Delete checkpoints that exceed all given limits
 #[derive(Args)]
-struct Pruning {
-    /// Of which task
+struct PruneCheckpoints {
+    /// Task
     task: String,
-    /// How many stay, the newest
+    /// Keep this many of the newest
     #[arg(long, value_name = "COUNT")]
     keep: Option<u64>,
-    /// How old one must be to go
+    /// Delete only checkpoints older than this
     #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
     older_than: Option<u64>,
-    /// Those with a label, and the one to go on from, go too
+    /// Also delete labelled checkpoints and the one to resume from
     #[arg(long)]
     all: bool,
 }
 
-/// Say how many are kept, and for how long; without bounds the rule is removed
+/// Set a retention rule, or remove it if no limits are given
 #[derive(Args)]
-struct Retaining {
-    /// Of which tasks
+struct SetRetention {
+    /// Tasks that match this pattern [default: all]
     #[arg(long, value_name = "PATTERN")]
     task: Option<String>,
-    /// How many of each, the newest
+    /// Keep this many of the newest for each task
     #[arg(long, value_name = "COUNT")]
     keep: Option<u64>,
-    /// For how long
+    /// Maximum age
     #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
     max_age: Option<u64>,
 }
@@ -199,15 +199,15 @@ impl Checkpoint {
             }
             Verb::Fork(Fork { checkpoint, task, token }) => {
                 let forked = under(&workspace, token).fork(&checkpoint, &task).await?;
-                output.said(&forked, &format!("{} begins {task} like {checkpoint}", forked.id))
+                output.said(&forked, &format!("{} starts {task} from {checkpoint}", forked.id))
             }
             Verb::Label(Label { checkpoint, label }) => {
                 let labelled = workspace.checkpoints().label(&checkpoint, label.as_deref()).await?;
-                let label = label.map_or("nothing".to_owned(), |label| format!("`{label}`"));
-                output.said(&labelled, &format!("{checkpoint} is called {label}"))
+                let label = label.map_or("removed".to_owned(), |label| format!("set to `{label}`"));
+                output.said(&labelled, &format!("label of {checkpoint} {label}"))
             }
-            Verb::Prune(pruning) => pruning.run(&workspace.checkpoints(), output).await,
-            Verb::Retain(retaining) => retaining.run(&workspace.checkpoints(), output).await,
+            Verb::Prune(prune) => prune.run(&workspace.checkpoints(), output).await,
+            Verb::Retain(retain) => retain.run(&workspace.checkpoints(), output).await,
             Verb::Retention => {
                 let rules = workspace.checkpoints().retention().await?;
                 output.many(&rules, &["task", "keep", "max_age_ms"])
@@ -223,7 +223,7 @@ fn under(workspace: &Workspace, token: Option<u64>) -> Checkpoints {
     }
 }
 
-/// A checkpoint, or its state alone.
+/// Prints a checkpoint, or only its state.
 fn show(output: &mut Output, checkpoint: &Record, state_alone: bool) -> Result<(), Failure> {
     match &checkpoint.state {
         Some(state) if state_alone => output.bytes(&[state.as_bytes(), b"\n"].concat()),
@@ -248,7 +248,7 @@ impl Save {
         }
         let saved = saving.await?;
         let Record { id, task, number, bytes, .. } = &saved;
-        output.said(&saved, &format!("{id} is checkpoint {number} of {task}, {bytes} bytes"))
+        output.said(&saved, &format!("{id} saved: checkpoint {number} of {task}, {bytes} bytes"))
     }
 }
 
@@ -292,24 +292,24 @@ impl Ls {
         }
         if found.len() > most {
             found.truncate(most);
-            output.note("there are more, see --limit");
+            output.note("there are more checkpoints; use --limit to see them");
         }
         output.many(&found, &COLUMNS)
     }
 }
 
-impl Pruning {
+impl PruneCheckpoints {
     async fn run(self, checkpoints: &Checkpoints, output: &mut Output) -> Result<(), Failure> {
         let Self { task, keep, older_than, all } = self;
         let task = TaskId::parse(&task).map_err(Rejection::from)?;
         let prune = Prune { task, keep, older_than_ms: older_than, all };
         let (pruned, bytes) = checkpoints.prune(prune).await?;
-        let told = json!({ "pruned": pruned, "bytes": bytes });
-        output.said(&told, &format!("{pruned} are gone, and {bytes} bytes that were in no other"))
+        let summary = json!({ "pruned": pruned, "bytes": bytes });
+        output.said(&summary, &format!("checkpoints deleted: {pruned} ({bytes} bytes freed)"))
     }
 }
 
-impl Retaining {
+impl SetRetention {
     async fn run(self, checkpoints: &Checkpoints, output: &mut Output) -> Result<(), Failure> {
         let task = self.task.map(|text| Pattern::parse(&text)).transpose();
         let task = task.map_err(Rejection::from)?;

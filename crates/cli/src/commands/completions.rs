@@ -1,4 +1,4 @@
-//! `baton completions`: what a shell needs to complete commands.
+//! `baton completions`: shell completion scripts.
 
 use clap::Args;
 use clap_complete::Shell;
@@ -9,24 +9,24 @@ use crate::output::Output;
 
 const AFTER_HELP: &str = "\
 Examples:
-  source <(baton completions bash)                             for this bash
-  echo 'source <(baton completions bash)' >> ~/.bashrc         for every bash
-  baton completions zsh > ~/.zfunc/_baton                      for every zsh
+  source <(baton completions bash)                             for the current bash session
+  echo 'source <(baton completions bash)' >> ~/.bashrc         for all bash sessions
+  baton completions zsh > ~/.zfunc/_baton                      for all zsh sessions
   baton completions fish > ~/.config/fish/completions/baton.fish
 
-Commands and options are completed, and so are the names of what there is on the server that the
-settings lead to: workspaces, keys, tasks, agents, locks, hand-offs and so on. A server that does
-not answer at once offers nothing; BATON_COMPLETION_MS says how long it has (700).";
+Completes commands, options, and live names from the configured server: workspaces, keys, tasks,
+agents, locks, hand-offs and more. If the server does not respond within BATON_COMPLETION_MS
+milliseconds (700 by default), no names are offered.";
 
-/// Print what a shell needs to complete commands
+/// Print a shell completion script
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Completions {
-    /// Which shell
+    /// Shell
     shell: Shell,
 }
 
-/// In bash a colon ends a word unless this is said, and names such as `agent:ada` have one.
+/// By default a colon ends a word in bash, but names such as `agent:ada` contain one.
 const COLONS: &str = "COMP_WORDBREAKS=${COMP_WORDBREAKS//:}\n";
 
 impl Completions {

@@ -1,4 +1,4 @@
-//! `baton config`: what the settings are, and who said so.
+//! `baton config`: the effective settings and their sources.
 
 use std::path::PathBuf;
 
@@ -8,23 +8,23 @@ use clap::{Args, Subcommand};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::settings::{Serving, ServingOptions, Settings};
+use crate::settings::{ServerOptions, ServerSettings, Settings};
 
 const AFTER_HELP: &str = "\
 Examples:
-  baton config check                    the usual file, or the one of --config or BATON_CONFIG
-  baton config check /etc/baton.toml    another one, before a server is started with it
-  baton config show                     every setting, what it is and who said so
+  baton config check                    check the default file, or --config or BATON_CONFIG
+  baton config check /etc/baton.toml    check another file before starting a server with it
+  baton config show                     show every setting and its source
   baton --config /etc/baton.toml config show -o json
 
-Strongest first: option, environment, file, default. The settings of `baton serve` stand in the
-file under [serve]. A key that is not known, a value of the wrong type and one that is out of range
-are refused, all at once, each with its line. `check` also reads the files
-that are named: of TLS, and keys of an issuer.";
+Order of precedence: option, environment variable, file, default. The settings of `baton serve` are
+in the [serve] table of the file. Unknown keys, values of the wrong type and values out of range are
+all reported, with their line numbers. `check` also reads the files that the settings refer to, such
+as TLS certificates and JWT keys.";
 
 const COLUMNS: [&str; 3] = ["key", "value", "from"];
 
-/// Check the file of settings, and see where each setting comes from
+/// Check the configuration file and show effective settings
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Config {
@@ -34,12 +34,12 @@ pub(crate) struct Config {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Say everything that is wrong with a file; show what is in force if nothing is
+    /// Report all errors in a configuration file, or show the effective settings if there are none
     Check {
-        /// Which file [default: the one that is used]
+        /// Configuration file [default: the one in use]
         file: Option<PathBuf>,
     },
-    /// Show every setting, what it is and who said so
+    /// Show every effective setting and its source
     Show,
 }
 
@@ -53,9 +53,9 @@ impl Config {
     }
 }
 
-/// What the settings name is looked at as well.
+/// Also checks the files that the settings refer to.
 fn check(mut settings: Settings, output: &mut Output) -> Result<(), Failure> {
-    let serving = Serving::of(&ServingOptions::default(), &mut settings.sources)?;
+    let serving = ServerSettings::of(&ServerOptions::default(), &mut settings.sources)?;
     serving.identity()?;
     serving.issuer()?;
     if let Some(file) = &settings.ca_file {
@@ -65,10 +65,10 @@ fn check(mut settings: Settings, output: &mut Output) -> Result<(), Failure> {
 }
 
 fn show(mut settings: Settings, output: &mut Output) -> Result<(), Failure> {
-    Serving::of(&ServingOptions::default(), &mut settings.sources)?;
+    ServerSettings::of(&ServerOptions::default(), &mut settings.sources)?;
     match settings.sources.file() {
-        Some(path) => output.note(&format!("{} is in order", path.display())),
-        None => output.note("there is no file of settings, and none is needed"),
+        Some(path) => output.note(&format!("{} is valid", path.display())),
+        None => output.note("no configuration file (optional)"),
     }
     output.many(settings.sources.chosen(), &COLUMNS)
 }

@@ -1,4 +1,4 @@
-//! `baton context`: what an agent should know, as one text for a model.
+//! `baton context`: the context of a task or workspace, as one text for a model.
 
 use clap::Args;
 
@@ -8,21 +8,21 @@ use crate::output::{Output, plain};
 
 const AFTER_HELP: &str = "\
 Examples:
-  baton context t-0000000007 --agent bob           ready to be put into a prompt
-  baton context t-0000000007 --tokens 2000         with so many tokens at most
-  baton context --agent bob                        about the workspace, without a task
+  baton context t-0000000007 --agent bob           text that is ready for a prompt
+  baton context t-0000000007 --tokens 2000         limit the size
+  baton context --agent bob                        context of the workspace, without a task
   baton context t-0000000007 -o json               with its sections, and what was left out
 
-Tokens are counted as bytes divided by four. Whatever agents wrote stands between fences, as data.
-What did not fit is told on stderr.";
+Tokens are estimated as bytes divided by four. Text written by agents is fenced as data. Sections
+that do not fit are listed on stderr.";
 
-/// Build what an agent should know, as one text for a model
+/// Build the context of a task as text for a model
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Context {
-    /// For which task
+    /// Task
     task: Option<String>,
-    /// How many tokens it may have
+    /// Maximum number of tokens
     #[arg(long, value_name = "COUNT")]
     tokens: Option<u64>,
 }
@@ -41,7 +41,7 @@ impl Context {
             let what = serde_json::to_string(&left_out.why).unwrap_or_default();
             output.note(&format!("left out: {} ({})", left_out.what, what.trim_matches('"')));
         }
-        // What agents wrote cannot drive the terminal.
+        // Text from agents must not control the terminal.
         let shown = |text: &str| text.lines().map(|line| plain(line) + "\n").collect::<String>();
         output.show(&context, |_| shown(&context.text))
     }

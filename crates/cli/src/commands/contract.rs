@@ -1,4 +1,4 @@
-//! `baton contract`: keys that one writes and another reads are an interface.
+//! `baton contract`: dependencies between the agents that write keys and those that read them.
 
 use clap::{Args, Subcommand};
 
@@ -14,10 +14,10 @@ Examples:
   baton contract check
   baton contract check --namespace shared --schema @next.schema.json
 
-Who depends on what is known from receipts of hand-offs, required keys of rules, and what stages of
-pipelines say they read and write. The exit code of `check` is 4 if something is wrong.";
+Dependencies come from the receipts of hand-offs, the required keys of rules, and the keys that
+pipeline stages declare. `check` exits with 4 if it finds a problem.";
 
-/// See who depends on which keys, and what would break
+/// Show and check which agents depend on which keys
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Contract {
@@ -27,17 +27,17 @@ pub(crate) struct Contract {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Who writes and who reads which keys
+    /// List the writers and readers of keys
     Show {
-        /// Only keys that match, as namespace/key with * and **
+        /// Only keys that match this pattern, as NAMESPACE/KEY with * and **
         pattern: Option<String>,
     },
-    /// What somebody depends on and is gone, renamed or of another kind
+    /// Report keys that others depend on and that are missing, renamed or of another type
     Check {
-        /// Only keys of this namespace
+        /// Only keys in this namespace
         #[arg(long, value_name = "NAME")]
         namespace: Option<String>,
-        /// A schema that the namespace shall have, what would break: JSON, - for stdin, or @file
+        /// Report what would break if the namespace had this schema: JSON, @FILE, or - for stdin
         #[arg(long, value_name = "JSON", requires = "namespace")]
         schema: Option<Source>,
     },
@@ -45,7 +45,7 @@ enum Verb {
 
 impl Contract {
     pub(crate) async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
-        // Read before anyone is called, so that a bad file is told even without a server.
+        // Read first, so that a bad file is reported even without a server.
         let schema = match &self.verb {
             Verb::Check { schema, .. } => schema.as_ref().map(Source::json).transpose()?,
             Verb::Show { .. } => None,

@@ -1,24 +1,24 @@
-//! `baton doctor`: what commonly is wrong, and what to do about it.
+//! `baton doctor`: checks for common problems.
 //!
-//! | check | is bad when |
+//! | check | fails if |
 //! |---|---|
-//! | settings | the file of settings cannot be used |
-//! | folder | it is no folder, or nothing can be written into it |
-//! | space | less is free than a server keeps free |
+//! | settings | the configuration file is invalid |
+//! | folder | it is not a folder, or is not writable |
+//! | space | less space is free than the server reserves |
 //! | log | a record is damaged or missing |
-//! | files | a snapshot or an archive cannot be read to its end |
-//! | clock | it shows a time before that of the newest change |
-//! | open files | fewer may be open than there may be connections |
-//! | certificate | it cannot be read, or its key is of another |
-//! | issuer | its keys cannot be read |
-//! | address | another program listens there |
-//! | server | it does not answer, or cannot write |
-//! | version | the server is of another version than this program: worth a look |
-//! | access | commands are not let in |
+//! | files | a snapshot or an archive is not readable to its end |
+//! | clock | it is behind the newest change |
+//! | open files | the limit is lower than the number of connections (a warning) |
+//! | certificate | it is not readable, or does not match its key |
+//! | issuer | the JWT keys are not readable |
+//! | address | another program is listening on it |
+//! | server | it does not respond, or cannot write |
+//! | version | the server has another version than this program (a warning) |
+//! | access | the server denies access |
 //!
-//! 1. Nothing is changed, but for what a crash has torn off the end of the log.
-//! 2. What a running server has open is not read: the server itself is asked instead.
-//! 3. The exit code is 0 if nothing is bad; worth a look is not bad.
+//! 1. Nothing is changed, except that a torn write at the end of the log is removed.
+//! 2. Data that a running server has open is not read; the server is asked instead.
+//! 3. The exit code is 0 if no check fails; warnings do not count.
 
 mod checks;
 mod server;
@@ -32,46 +32,46 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::failure::{Failure, Fault};
 use crate::output::{Colour, Output};
-use crate::settings::{Serving, ServingOptions};
+use crate::settings::{ServerOptions, ServerSettings};
 
 const AFTER_HELP: &str = "\
 Examples:
-  baton doctor                          the server and the data that the settings say
-  baton doctor --data /var/lib/baton    this data
-  baton doctor --alive                  only whether the server answers, as containers ask
-  baton doctor -o json                  for programs; the exit code says it, too
+  baton doctor                          check the configured server and data folder
+  baton doctor --data /var/lib/baton    check another data folder
+  baton doctor --alive                  check only that the server responds (health checks)
+  baton doctor -o json                  print the findings as JSON
 
-Exit codes: 0 nothing is bad; 8 something is, and the table says what to do.";
+Exit codes: 0 if all checks pass (warnings allowed), 8 if a check fails.";
 
-/// Look at what commonly is wrong, and say what to do
+/// Check for common problems and suggest fixes
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Doctor {
-    /// Where the data is [default: as for `baton serve`]
+    /// Data folder [default: as for `baton serve`]
     #[arg(long, value_name = "FOLDER")]
     data: Option<PathBuf>,
-    /// Only ask whether the server is alive, as containers do
+    /// Only check that the server responds, for container health checks
     #[arg(long, conflicts_with = "data")]
     alive: bool,
 }
 
-/// How something is.
+/// The outcome of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum State {
     Good,
-    /// Worth a look.
+    /// A warning.
     Fair,
     Bad,
 }
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 struct Finding {
     check: &'static str,
     state: State,
     found: String,
-    /// What to do about it, if anything.
+    /// The suggested fix, if any.
     #[serde(rename = "do", skip_serializing_if = "Option::is_none")]
     remedy: Option<String>,
 }
@@ -97,11 +97,11 @@ impl Doctor {
         }
         let mut findings = vec![checks::settings(context)];
         let data = self.data.map(|data| data.display().to_string());
-        let options = ServingOptions { data, ..ServingOptions::default() };
-        let serving = Serving::of(&options, &mut context.sources());
+        let options = ServerOptions { data, ..ServerOptions::default() };
+        let serving = ServerSettings::of(&options, &mut context.sources());
         match serving {
             Err(failure) => {
-                let remedy = "correct it; `baton config check` says where it is";
+                let remedy = "fix the setting; `baton config check` shows where it is";
                 findings.push(Finding::bad("settings", failure.detail(), remedy));
             }
             Ok(serving) => {
@@ -112,7 +112,7 @@ impl Doctor {
                 findings.extend(checks::issuer(&serving));
             }
         }
-        server::look(context, &mut findings).await;
+        server::check(context, &mut findings).await;
         report(&findings, output)
     }
 }
@@ -130,8 +130,8 @@ fn table(findings: &[Finding], output: &Output) -> String {
     for Finding { check, state, found, remedy } in findings {
         let (sign, colour) = match state {
             State::Good => ("ok", Colour::Green),
-            State::Fair => ("look", Colour::Yellow),
-            State::Bad => ("bad", Colour::Red),
+            State::Fair => ("warn", Colour::Yellow),
+            State::Bad => ("fail", Colour::Red),
         };
         let sign = output.coloured(colour, &format!("{sign:<4}"));
         let found = crate::output::plain(found);

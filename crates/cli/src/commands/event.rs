@@ -1,4 +1,4 @@
-//! `baton event`: what has happened.
+//! `baton event`: the event log.
 
 use std::sync::Arc;
 
@@ -21,10 +21,10 @@ Examples:
   baton event history --subject 'state/shared/plan' --oldest-first
   baton event watch --type 'deploy.*'
 
-A type is words with dots between them; those that begin with what Baton itself speaks of, such as
-task or state, cannot be emitted. History speaks of everything that happened, whoever caused it.";
+An event type is a dotted name. Prefixes that Baton uses itself, such as `task.` or `state.`, cannot
+be emitted. The history contains all events of the workspace.";
 
-/// Say what has happened, and see what did
+/// Emit, list and watch events
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Event {
@@ -34,40 +34,40 @@ pub(crate) struct Event {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Say that something has happened
+    /// Emit an event
     Emit {
-        /// What, such as deploy.finished
+        /// Event type, such as deploy.finished
         kind: String,
-        /// What there is to say about it: JSON, - for stdin, or @file
+        /// Payload: JSON, @FILE, or - for stdin
         payload: Option<Source>,
     },
-    /// Show what happened, newest first
+    /// List past events, newest first
     History(History),
-    /// See everything as it happens
+    /// Stream events as they happen
     Watch(Watch),
 }
 
 #[derive(Args)]
 struct History {
-    /// Only of types that match, such as 'task.*'
+    /// Only event types that match this pattern, such as 'task.*'
     #[arg(long = "type", value_name = "PATTERN")]
     kind: Option<String>,
-    /// Only what this agent did
+    /// Only events caused by this agent
     #[arg(long, value_name = "AGENT")]
     source: Option<String>,
-    /// Only about subjects that match, such as 'tasks/**'
+    /// Only subjects that match this pattern, such as 'tasks/**'
     #[arg(long, value_name = "PATTERN")]
     subject: Option<String>,
-    /// From this revision or moment on
+    /// Only events since this revision or time
     #[arg(long, value_name = "REVISION|TIME")]
     from: Option<Point>,
-    /// Up to this revision or moment
+    /// Only events up to this revision or time
     #[arg(long, value_name = "REVISION|TIME")]
     to: Option<Point>,
-    /// The oldest first
+    /// List the oldest first
     #[arg(long)]
     oldest_first: bool,
-    /// How many at most
+    /// Maximum number of events
     #[arg(long, default_value_t = 100)]
     limit: u64,
 }
@@ -81,7 +81,7 @@ impl Event {
                 let events = context.workspace().await?.events();
                 let revision = events.emit(&kind, &payload).await?;
                 let said = serde_json::json!({"type": kind, "revision": revision});
-                output.said(&said, &format!("{kind} happened (revision {revision})"))
+                output.said(&said, &format!("{kind} emitted (revision {revision})"))
             }
             Verb::History(history) => history.run(context, output).await,
         }
@@ -89,7 +89,7 @@ impl Event {
 }
 
 impl History {
-    /// Asks page after page, since one that had to look at much may end early.
+    /// Requests page after page: the server may end a page early after scanning many events.
     async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
         let events = context.workspace().await?.events();
         let mut cursor: Option<String> = None;
@@ -131,7 +131,7 @@ impl History {
     }
 }
 
-/// How many events are asked for at a time.
+/// Events per request.
 const PAGE: u64 = 1_000;
 
 fn shown(notice: &Arc<Notice>, output: &mut Output) -> Result<(), Failure> {

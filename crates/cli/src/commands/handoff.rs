@@ -1,4 +1,4 @@
-//! `baton handoff`: work that changes hands.
+//! `baton handoff`: hand work over to another agent.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -14,26 +14,27 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::{Failure, Fault};
-use crate::input::{Source, milliseconds};
+use crate::input::{Source, milliseconds, word};
 use crate::output::{Output, plain};
 use crate::trace::Trace;
 
 const AFTER_HELP: &str = "\
 Examples:
-  baton handoff offer bob --task t-7 --token 12 --reason 'the sources are in' --key agent:ada/plan
+  baton handoff offer bob --task t-7 --token 12 --reason 'the sources are collected' --key agent:ada/plan
   baton handoff offer --capability edit --state tone='\"dry\"' --approval
   baton handoff receive --wait 1m && baton handoff accept h-9
   baton handoff approve h-9          or: baton handoff reject h-9 --reason 'not like this'
   baton handoff execute bob --task t-7 --token 12 --key agent:ada/plan
-  baton handoff story t-7            what happened to a task, hand by hand
+  baton handoff story t-7            show the hand-offs of a task
   baton handoff stats
 
-Whoever accepts has the task from then on; the token of whoever gave it is stale.";
+When a hand-off is accepted, the task moves to the receiver under a new token, and the token of the
+giver becomes stale.";
 
-/// As many as fit onto a screen.
+/// Rows shown in a table by default.
 const SHOWN: usize = 100;
 
-/// Hand work over, and take it
+/// Hand work over to other agents and accept it
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Handoff {
@@ -43,126 +44,126 @@ pub(crate) struct Handoff {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Offer something to an agent, or to whoever can do something
+    /// Offer work to an agent, or to any agent with a capability
     Offer(Offer),
-    /// Hand a task over without asking, keys and task in one commit
+    /// Hand work over without asking: task and keys move in one commit
     Execute(Offer),
-    /// Ask the rules about an offer without making it
+    /// Check an offer against the rules without making it
     Validate(Offer),
-    /// Offer here what came from elsewhere, as a `transfer_context` document
+    /// Offer work from another system, as a `transfer_context` document
     Import {
-        /// To whom
+        /// Receiving agent
         to: String,
-        /// The document: a file, or `-`
+        /// Document: JSON, @FILE, or - for stdin
         #[arg(default_value = "-")]
         file: Source,
     },
-    /// Get the next one that is for you
+    /// Receive the next offer for the acting agent
     Receive {
-        /// How long to wait for one
+        /// How long to wait for an offer, such as 30s
         #[arg(long, value_name = "DURATION", value_parser = milliseconds, default_value = "0ms")]
         wait: u64,
     },
-    /// Take one
+    /// Accept an offer
     Accept {
-        /// Which hand-off
+        /// Hand-off
         handoff: String,
-        /// How long your lease of the task is
+        /// Duration of the new lease [default: that of the giver]
         #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
         lease: Option<u64>,
-        /// Replace keys that you have already
+        /// Overwrite keys that the receiver already has
         #[arg(long)]
         overwrite: bool,
     },
-    /// Say no to one
+    /// Reject an offer
     Reject(Answer),
-    /// Withdraw one
+    /// Withdraw an offer
     Cancel(Answer),
-    /// Let one pass
+    /// Approve an offer
     Approve {
-        /// Which hand-off
+        /// Hand-off
         handoff: String,
-        /// The digest of what you have looked at
+        /// Approve only if the offer still has this digest
         #[arg(long, value_name = "HEX")]
         digest: Option<String>,
     },
-    /// Say that it is done, and its task with it
+    /// Complete a hand-off and its task
     Complete {
-        /// Which hand-off
+        /// Hand-off
         handoff: String,
-        /// What came of it, as JSON, `@file` or `-`
+        /// Result: JSON, @FILE, or - for stdin
         #[arg(long, value_name = "JSON")]
         result: Option<Source>,
     },
-    /// Show one
+    /// Show a hand-off
     Get {
-        /// Which hand-off
+        /// Hand-off
         handoff: String,
     },
     Ls(Ls),
-    /// Tell how a task went from hand to hand
+    /// Show the hand-offs of a task
     #[command(visible_alias = "history")]
     Story {
-        /// Which task
+        /// Task
         task: String,
     },
-    /// Write one down as other systems read it
+    /// Export a hand-off as a `transfer_context` document
     Export {
-        /// Which hand-off
+        /// Hand-off
         handoff: String,
     },
-    /// Count them: how they ended, how long they took
+    /// Show counts by outcome, and durations
     Stats,
 }
 
 #[derive(Args)]
 struct Answer {
-    /// Which hand-off
+    /// Hand-off
     handoff: String,
-    /// Why
+    /// Reason
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
 }
 
 #[derive(Args)]
 struct Offer {
-    /// To which agent
+    /// Receiving agent
     #[arg(required_unless_present = "capability", conflicts_with = "capability")]
     to: Option<String>,
-    /// To whoever can do this
+    /// Offer to any agent with this capability
     #[arg(long, value_name = "NAME")]
     capability: Option<String>,
-    /// The task that changes hands
+    /// Task to hand over
     #[arg(long, value_name = "TASK", requires = "token")]
     task: Option<String>,
-    /// The token of your lease of that task
+    /// Token of the lease of that task [env: BATON_TASK_TOKEN]
     #[arg(long, env = "BATON_TASK_TOKEN", hide_env = true)]
     token: Option<u64>,
-    /// Why
+    /// Reason
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
-    /// What has been done, as JSON, `@file` or `-`
+    /// What has been done: JSON, @FILE, or - for stdin
     #[arg(long, value_name = "JSON")]
     done: Option<Source>,
-    /// What is left to do, as JSON, `@file` or `-`
+    /// What remains to be done: JSON, @FILE, or - for stdin
     #[arg(long, value_name = "JSON")]
     remaining: Option<Source>,
-    /// What else the receiver should know, as JSON, `@file` or `-`
+    /// Notes for the receiver: JSON, @FILE, or - for stdin
     #[arg(long, value_name = "JSON")]
     notes: Option<Source>,
-    /// A value the receiver needs, as NAME=JSON; may be given several times
+    /// State for the receiver, as NAME=JSON; repeatable
     #[arg(long, value_name = "NAME=JSON", value_parser = named)]
     state: Vec<(String, Source)>,
-    /// A key that goes along, as NAMESPACE/KEY; may be given several times
+    /// Key to move to the receiver, as NAMESPACE/KEY; repeatable
     #[arg(long, value_name = "NAMESPACE/KEY", value_parser = Selected::parse)]
     key: Vec<Selected>,
-    /// How long the receiver has to accept it
+    /// How long the offer stays open [default: 1h]
     #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
     deadline: Option<u64>,
-    /// Somebody must approve it first
+    /// Require approval by any agent
     #[arg(long)]
     approval: bool,
-    /// Who must approve it first; may be given several times
+    /// Require approval by this agent; repeatable
     #[arg(long, value_name = "AGENT")]
     approver: Vec<String>,
     #[command(flatten)]
@@ -170,44 +171,40 @@ struct Offer {
 }
 
 fn named(text: &str) -> Result<(String, Source), String> {
-    let (name, value) = text.split_once('=').ok_or("it must be NAME=JSON")?;
+    let (name, value) = text.split_once('=').ok_or("expected NAME=JSON")?;
     let Ok(value) = value.parse();
     Ok((name.to_owned(), value))
 }
 
-/// List them, the oldest first
+/// List hand-offs, oldest first
 #[derive(Args)]
 struct Ls {
-    /// Only those that this agent may accept, or has
+    /// Only hand-offs that this agent may accept or has accepted
     #[arg(long, value_name = "AGENT", value_parser = AgentId::parse)]
     to: Option<AgentId>,
-    /// Only those of this giver
+    /// Only hand-offs from this agent
     #[arg(long, value_name = "AGENT", value_parser = AgentId::parse)]
     from: Option<AgentId>,
-    /// Only those of this task
+    /// Only hand-offs of this task
     #[arg(long, value_name = "TASK", value_parser = TaskId::parse)]
     task: Option<TaskId>,
-    /// Only those: offered, approved, delivered, accepted, rejected, expired, cancelled, completed
-    /// or failed
-    #[arg(long, value_parser = status)]
+    /// Only hand-offs with this status: offered, approved, delivered, accepted, rejected, expired,
+    /// cancelled, completed or failed
+    #[arg(long, value_parser = word::<Status>)]
     status: Option<Status>,
-    /// How many at most [default: 100 for people, all for programs]
+    /// Maximum number of hand-offs [default: 100 in a table, otherwise all]
     #[arg(long, value_name = "COUNT")]
     limit: Option<u64>,
-}
-
-fn status(word: &str) -> Result<Status, String> {
-    serde_json::from_value(word.into()).map_err(|error| error.to_string())
 }
 
 impl Handoff {
     pub(crate) async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
         let handoffs = context.workspace().await?.handoffs();
         match self.verb {
-            Verb::Offer(offer) => turned(output, &offer.described(&handoffs)?.await?),
+            Verb::Offer(offer) => report(output, &offer.described(&handoffs)?.await?),
             Verb::Execute(offer) => {
                 let handoff = offer.described(&handoffs)?.execute().await?;
-                turned(output, &handoff)
+                report(output, &handoff)
             }
             Verb::Validate(offer) => {
                 let judgement = offer.described(&handoffs)?.validate().await?;
@@ -215,12 +212,12 @@ impl Handoff {
             }
             Verb::Import { to, file } => {
                 let context: TransferContext = file.to()?;
-                turned(output, &handoffs.import(context, &to).await?)
+                report(output, &handoffs.import(context, &to).await?)
             }
             Verb::Receive { wait } => match handoffs.receive(wait).await? {
                 Some(handoff) => output.one(&handoff),
                 None => {
-                    let what = "nobody has handed anything to you".to_owned();
+                    let what = "no hand-off was offered to you".to_owned();
                     Err(Fault::NothingInTime { what }.into())
                 }
             },
@@ -230,19 +227,19 @@ impl Handoff {
                 accepted(output, &handoffs, accept).await
             }
             Verb::Reject(Answer { handoff, reason }) => {
-                turned(output, &handoffs.reject(&handoff, reason.as_deref()).await?)
+                report(output, &handoffs.reject(&handoff, reason.as_deref()).await?)
             }
             Verb::Cancel(Answer { handoff, reason }) => {
-                turned(output, &handoffs.cancel(&handoff, reason.as_deref()).await?)
+                report(output, &handoffs.cancel(&handoff, reason.as_deref()).await?)
             }
             Verb::Approve { handoff, digest } => {
-                turned(output, &handoffs.approve(&handoff, digest.as_deref()).await?)
+                report(output, &handoffs.approve(&handoff, digest.as_deref()).await?)
             }
             Verb::Complete { handoff, result } => {
                 let result = result.map(|result| result.json()).transpose()?;
                 let handoff = HandoffId::parse(&handoff)?;
                 let complete = Complete { handoff, result, changes: BTreeMap::new() };
-                turned(output, &handoffs.complete_as(complete).await?)
+                report(output, &handoffs.complete_as(complete).await?)
             }
             Verb::Get { handoff } => output.one(&handoffs.get(&handoff).await?),
             Verb::Ls(ls) => ls.run(&handoffs, output).await,
@@ -256,7 +253,7 @@ impl Handoff {
     }
 }
 
-fn turned(output: &mut Output, handoff: &Record) -> Result<(), Failure> {
+fn report(output: &mut Output, handoff: &Record) -> Result<(), Failure> {
     let Record { id, from, to, status, .. } = handoff;
     let mut sentence = format!("hand-off {id} from `{from}` to {to} is {}", status.word());
     if let Some(step) = handoff.steps.last().filter(|step| step.status == StepStatus::Failed) {
@@ -272,19 +269,20 @@ fn turned(output: &mut Output, handoff: &Record) -> Result<(), Failure> {
 async fn accepted(output: &mut Output, handoffs: &Handoffs, accept: Accept) -> Result<(), Failure> {
     let accepted = handoffs.accept_as(accept).await?;
     let (handoff, task) = (&accepted.handoff, &accepted.task);
-    let mut sentence = format!("hand-off {} from `{}` is yours", handoff.id, handoff.from);
+    let mut sentence = format!("accepted hand-off {} from `{}`", handoff.id, handoff.from);
     let lease = task.as_ref().and_then(|task| Some((&task.id, task.lease.as_ref()?)));
     if let Some((task, lease)) = lease {
-        write!(sentence, "; task {task} under token {}", lease.token).expect("texts take text");
+        write!(sentence, "; you hold task {task} (token {})", lease.token)
+            .expect("texts take text");
     }
     output.said(&accepted, &sentence)
 }
 
-/// What happened, hand by hand.
+/// The hand-offs of a task and their steps, as text.
 pub(super) fn story(task: &str, handoffs: &[Record]) -> String {
     let mut text = String::new();
     if handoffs.is_empty() {
-        return format!("nobody has handed over task {}\n", plain(task));
+        return format!("task {} has no hand-offs\n", plain(task));
     }
     for handoff in handoffs {
         let Record { id, from, to, status, .. } = handoff;
@@ -309,9 +307,9 @@ async fn stats(output: &mut Output, handoffs: &Handoffs) -> Result<(), Failure> 
         let rate = stats.success_rate * 100.0;
         let mut text = format!(
             "{} hand-offs: {} open, {} accepted, {} completed, {} failed, {} rejected, {} expired, \
-             {} cancelled\n{rate:.0} % of those that ended were completed; rules stopped {}\n\
-             from offer to end: average {:.0} ms, shortest {} ms, p50 {} ms, p95 {} ms, p99 {} ms, \
-             longest {} ms\n",
+             {} cancelled\nsuccess rate {rate:.0} %; rejected by rules: {}\n\
+             time from offer to end: average {:.0} ms, min {} ms, p50 {} ms, p95 {} ms, p99 {} ms, \
+             max {} ms\n",
             stats.count,
             stats.open,
             stats.accepted,
@@ -373,7 +371,7 @@ impl Offer {
     }
 }
 
-/// What people see of a hand-off in a list.
+/// A hand-off as a table row.
 #[derive(Serialize)]
 struct Row<'a> {
     id: &'a HandoffId,
@@ -415,7 +413,7 @@ impl Ls {
         let columns = ["id", "status", "from", "to", "task", "reason"];
         output.many_as(&found, |output| output.table(&rows, &columns))?;
         if self.limit.is_none() && found.len() == enough {
-            output.note(&format!("these are the first {enough}; --limit shows more"));
+            output.note(&format!("showing the first {enough} hand-offs; use --limit for more"));
         }
         Ok(())
     }

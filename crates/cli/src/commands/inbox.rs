@@ -1,4 +1,4 @@
-//! `baton inbox`: the agent's own mail.
+//! `baton inbox`: the messages of an agent.
 
 use baton_core::message::{List, Message, Status};
 use baton_core::{AgentId, MessageId};
@@ -6,20 +6,21 @@ use clap::{Args, Subcommand};
 
 use crate::context::Context;
 use crate::failure::{Failure, Fault};
-use crate::input::milliseconds;
+use crate::input::{milliseconds, word};
 use crate::output::Output;
 
 const AFTER_HELP: &str = "\
 Examples:
-  baton --agent bob inbox ls                         what is there
-  baton --agent bob inbox receive --wait 1m --ack    take the oldest, and be done with it
-  baton --agent bob inbox receive --limit 10         take ten, to be acknowledged
-  baton --agent bob inbox ack m-0000000007
-  baton --agent bob inbox ls --status dead           what was given up; requeue tries it again
+  baton --agent bob inbox ls                         list the messages
+  baton --agent bob inbox receive --wait 1m --ack    receive and acknowledge the oldest message
+  baton --agent bob inbox receive --limit 10         receive ten, to acknowledge later
+  baton --agent bob inbox ack m-0000000007           acknowledge a message
+  baton --agent bob inbox ls --status dead           list undeliverable messages
 
-What is received and not acknowledged comes again after a while, and is given up after ten times.";
+A message that is received but not acknowledged is delivered again later. After ten deliveries it is
+marked dead; `requeue` delivers it again.";
 
-/// Receive what others sent
+/// Receive and acknowledge messages
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Inbox {
@@ -29,55 +30,51 @@ pub(crate) struct Inbox {
 
 #[derive(Subcommand)]
 enum Verb {
-    Ls(Listing),
+    Ls(ListMessages),
     Receive(Receive),
-    /// Acknowledge messages: they never come again
+    /// Acknowledge messages, so that they are not delivered again
     Ack {
-        /// Which
+        /// Message ID
         #[arg(required = true, value_name = "MESSAGE")]
         messages: Vec<String>,
     },
-    /// Let a dead message come again
+    /// Deliver a dead message again
     Requeue {
-        /// Which
+        /// Message ID
         message: String,
     },
 }
 
 /// List messages
 #[derive(Args)]
-struct Listing {
-    /// Whose, if not the agent's own
+struct ListMessages {
+    /// Inbox of this agent [default: the acting agent]
     #[arg(long, value_name = "AGENT")]
     of: Option<String>,
-    /// Only those in this state, such as waiting, delivered or dead
-    #[arg(long, value_parser = status)]
+    /// Only messages with this status, such as waiting, delivered or dead
+    #[arg(long, value_parser = word::<Status>)]
     status: Option<Status>,
-    /// Only those of the conversation that began with this message
+    /// Only messages of the thread that started with this message
     #[arg(long, value_name = "MESSAGE")]
     thread: Option<String>,
-    /// How many at most
+    /// Maximum number of messages
     #[arg(long, value_name = "COUNT")]
     limit: Option<u64>,
 }
 
-fn status(word: &str) -> Result<Status, String> {
-    serde_json::from_value(word.into()).map_err(|error| error.to_string())
-}
-
-/// Take the oldest messages
+/// Receive the oldest messages
 #[derive(Args)]
 struct Receive {
-    /// How long to wait if there is none
+    /// How long to wait for a message, such as 30s [default: do not wait]
     #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
     wait: Option<u64>,
-    /// How many at most
+    /// Maximum number of messages
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
     limit: u64,
-    /// After how long they come again unless they are acknowledged [default: 1m]
+    /// Deliver again after this time unless acknowledged [default: 1m]
     #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
     redeliver: Option<u64>,
-    /// Acknowledge them at once, but for requests, which are answered
+    /// Acknowledge the messages immediately, except requests, which need a reply
     #[arg(long)]
     ack: bool,
 }
@@ -87,7 +84,7 @@ const COLUMNS: [&str; 6] = ["id", "from", "status", "deliveries", "sent_at", "bo
 impl Inbox {
     pub(crate) async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
         match self.verb {
-            Verb::Ls(listing) => listing.run(context, output).await,
+            Verb::Ls(list) => list.run(context, output).await,
             Verb::Receive(receive) => receive.run(context, output).await,
             Verb::Ack { messages } => {
                 let ids: Result<Vec<_>, _> =
@@ -98,18 +95,18 @@ impl Inbox {
             }
             Verb::Requeue { message } => {
                 let found = context.workspace().await?.messages().requeue(&message).await?;
-                output.said(&found, &format!("message {message} waits again"))
+                output.said(&found, &format!("message {message} requeued"))
             }
         }
     }
 }
 
-impl Listing {
+impl ListMessages {
     async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
         let messages = context.workspace().await?.messages();
         let agent = self.of.as_deref().map(AgentId::parse).transpose();
         let thread = self.thread.as_deref().map(MessageId::parse).transpose();
-        let mut list = List {
+        let mut query = List {
             agent: agent.map_err(baton_client::Error::from)?,
             status: self.status,
             thread: thread.map_err(baton_client::Error::from)?,
@@ -118,12 +115,12 @@ impl Listing {
         };
         let mut found: Vec<Message> = Vec::new();
         loop {
-            let (page, cursor) = messages.page(list.clone()).await?;
+            let (page, cursor) = messages.page(query.clone()).await?;
             found.extend(page);
             if cursor.is_none() || self.limit.is_some_and(|limit| found.len() as u64 >= limit) {
                 return output.many(&found, &COLUMNS);
             }
-            list.cursor = cursor;
+            query.cursor = cursor;
         }
     }
 }
@@ -140,7 +137,7 @@ impl Receive {
         }
         let received = receiving.await?;
         if received.is_empty() && self.wait.is_some() {
-            return Err(Fault::NothingInTime { what: "there was no mail".to_owned() }.into());
+            return Err(Fault::NothingInTime { what: "no message arrived".to_owned() }.into());
         }
         output.many(&received, &COLUMNS)?;
         let mail = received.iter().filter(|message| message.request.is_none());

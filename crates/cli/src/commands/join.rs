@@ -1,4 +1,4 @@
-//! `baton join`: going on when so many tasks have finished.
+//! `baton join`: wait for a set of tasks.
 
 use baton_core::join::{Join as Record, Status};
 use clap::{Args, Subcommand};
@@ -10,17 +10,18 @@ use crate::output::Output;
 
 const AFTER_HELP: &str = "\
 Examples:
-  baton join create --group release                    all tasks of a group
-  baton join create --task t-7 --task t-8 --need 1     the first of two
+  baton join create --group release                    wait for all tasks of a group
+  baton join create --task t-7 --task t-8 --need 1     wait for the first of two tasks
   baton join wait j-9 --wait 1h && ./publish.sh
 
-`wait` prints what came of each task. Its exit code is 0 if enough have finished, 4 if enough never
-will or the join's deadline has passed, and 10 if nothing of that has happened in time.";
+`wait` prints the outcome of each task. It exits with 0 if enough tasks have finished, with 4 if
+that is no longer possible or the deadline of the join has passed, and with 10 if the wait times
+out.";
 
-/// Most that a call may wait; `wait` asks again until its own time is over.
+/// How long one long poll waits; `wait` repeats it until its own timeout.
 const WAIT_MS: u64 = 60_000;
 
-/// Wait for several tasks
+/// Wait for a set of tasks to finish
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Join {
@@ -32,39 +33,39 @@ pub(crate) struct Join {
 enum Verb {
     Create(Create),
     Wait(Wait),
-    /// Show one
+    /// Show a join
     Get {
-        /// Which join
+        /// Join
         join: String,
     },
 }
 
-/// Look after several tasks
+/// Create a join over tasks or a group
 #[derive(Args)]
 struct Create {
-    /// All tasks of this group, those that are created later too
+    /// All tasks of this group, including tasks created later
     #[arg(long, value_name = "NAME", required_unless_present = "task", conflicts_with = "task")]
     group: Option<String>,
-    /// This task; may be given several times
+    /// Task to wait for; repeatable
     #[arg(long, value_name = "TASK")]
     task: Vec<String>,
-    /// How many must be completed; if not given, all must have finished, however that was
+    /// How many tasks must be completed [default: all must finish, with any outcome]
     #[arg(long, value_name = "COUNT")]
     need: Option<u64>,
-    /// How long it waits for them at most
+    /// Deadline of the join, as a time from now
     #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
     deadline: Option<u64>,
-    /// Its id; one is made up unless given
+    /// Join ID [default: generated]
     #[arg(long)]
     id: Option<String>,
 }
 
-/// Wait until enough have finished
+/// Wait until enough tasks have finished
 #[derive(Args)]
 struct Wait {
-    /// Which join
+    /// Join
     join: String,
-    /// How long at most; for as long as it takes unless given
+    /// How long to wait, such as 30s [default: forever]
     #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
     wait: Option<u64>,
 }
@@ -97,7 +98,7 @@ impl Create {
             joining = joining.deadline_ms(deadline_ms);
         }
         let join = joining.await?;
-        let sentence = format!("join {} looks after {} tasks", join.id, join.members.len());
+        let sentence = format!("join {} created over {} tasks", join.id, join.members.len());
         output.said(&join, &sentence)
     }
 }
@@ -112,7 +113,7 @@ impl Wait {
             match joins.wait(&self.join, part_ms).await? {
                 Some(join) => break join,
                 None if left_ms == 0 => {
-                    let what = format!("the join `{}` waits", self.join);
+                    let what = format!("the join `{}` is not satisfied yet", self.join);
                     return Err(Fault::NothingInTime { what }.into());
                 }
                 None => {}
@@ -129,8 +130,8 @@ impl Wait {
 fn text(output: &Output, join: &Record) -> String {
     let columns = ["task", "status", "result", "error"];
     let status = match join.status {
-        Status::Waiting => "waits",
-        Status::Open => "is open",
+        Status::Waiting => "is waiting",
+        Status::Open => "is satisfied",
         Status::Failed => "has failed",
         Status::Expired => "has expired",
     };

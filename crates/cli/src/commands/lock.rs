@@ -1,4 +1,4 @@
-//! `baton lock`: one holder at a time.
+//! `baton lock`: exclusive locks.
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -13,24 +13,25 @@ use crate::context::Context;
 use crate::failure::{Failure, Fault};
 use crate::input::milliseconds;
 use crate::output::{Output, plain};
-use crate::program::{Asked, Held};
+use crate::supervised::{Lease, StopSignals};
 
 const AFTER_HELP: &str = "\
 Examples:
-  baton lock run deploy -- ./deploy.sh              while nobody else does
-  baton lock run deploy --wait 10m -- ./deploy.sh   wait for whoever does
-  baton lock ls                                     who holds what, who waits for whom
+  baton lock run deploy -- ./deploy.sh              run a program under the lock
+  baton lock run deploy --wait 10m -- ./deploy.sh   wait up to 10 minutes for the lock
+  baton lock ls                                     list holders, waiters and deadlocks
 
-In scripts that cannot be one program:
+In scripts that cannot use `run`:
   token=$(baton lock acquire deploy --wait 1m --ttl 10m -o json | jq .token)
   baton lock renew deploy --token $token
   baton lock release deploy --token $token
 
-A lock ends by itself after its time to live. `run` renews it for as long as the program runs, gives
-the program the token as BATON_LOCK_TOKEN, and ends the program if the lock is lost. Its exit code
-is that of the program; 10 if the lock was not to be had in time, 5 if it was lost.";
+A lock expires after its TTL unless it is renewed. `run` renews it while the program runs, passes
+its token to the program as BATON_LOCK_TOKEN, and terminates the program if the lock is lost. It
+exits with the exit code of the program, with 10 if the wait for the lock times out, and with 5 if
+the lock is lost.";
 
-/// Let one program at a time do something
+/// Run programs under a lock, one at a time
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Lock {
@@ -42,42 +43,42 @@ pub(crate) struct Lock {
 enum Verb {
     Run(Run),
     Acquire(Acquire),
-    /// Keep it for longer
+    /// Renew a lock
     Renew(Renew),
-    /// Let it go; the next in line has it at once
+    /// Release a lock; the next waiter acquires it
     Release(Release),
-    /// Show one
+    /// Show a lock
     Get {
-        /// Which lock
+        /// Lock
         name: String,
     },
-    /// List those that are held, who waits for them, and who waits in vain
+    /// List held locks, their waiters, and deadlocks
     Ls,
 }
 
 #[derive(Args)]
 struct Wanted {
-    /// Which lock
+    /// Lock
     name: String,
-    /// How long to wait for it, such as 30s; not at all unless given
+    /// How long to wait for the lock, such as 30s [default: do not wait]
     #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
     wait: Option<u64>,
-    /// How long it is held unless it is renewed [default: 5m]
+    /// Time to live of the lock unless it is renewed [default: 5m]
     #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
     ttl: Option<u64>,
 }
 
-/// Run a program while holding it
+/// Run a program while holding a lock
 #[derive(Args)]
 struct Run {
     #[command(flatten)]
     wanted: Wanted,
-    /// The program and what it is given
+    /// Program and arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     program: Vec<OsString>,
 }
 
-/// Take it and print its token
+/// Acquire a lock and print its token
 #[derive(Args)]
 struct Acquire {
     #[command(flatten)]
@@ -86,21 +87,21 @@ struct Acquire {
 
 #[derive(Args)]
 struct Renew {
-    /// Which lock
+    /// Lock
     name: String,
-    /// The token it was acquired with
+    /// Token of the lock
     #[arg(long)]
     token: u64,
-    /// How long from now on
+    /// New time to live, from now
     #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
     ttl: Option<u64>,
 }
 
 #[derive(Args)]
 struct Release {
-    /// Which lock
+    /// Lock
     name: String,
-    /// The token it was acquired with
+    /// Token of the lock
     #[arg(long)]
     token: u64,
 }
@@ -121,8 +122,8 @@ impl Lock {
                 let locks = context.workspace().await?.locks();
                 let lock = locks.release(&name, Token(token)).await?;
                 let sentence = match &lock.hold {
-                    Some(hold) => format!("lock {name} is released; {} has it now", hold.holder),
-                    None => format!("lock {name} is released"),
+                    Some(hold) => format!("lock {name} released; {} holds it now", hold.holder),
+                    None => format!("lock {name} released"),
                 };
                 output.said(&lock, &sentence)
             }
@@ -138,15 +139,15 @@ impl Lock {
         }
     }
 
-    /// Whether it sees to signals itself, because a program has to hear of them.
-    pub(crate) fn ends_itself(&self) -> bool {
+    /// Whether it handles signals itself, because they are forwarded to the program.
+    pub(crate) fn handles_signals(&self) -> bool {
         matches!(self.verb, Verb::Run(_))
     }
 }
 
 fn held(output: &mut Output, hold: &Hold) -> Result<(), Failure> {
     let Hold { name, token, expires_at, .. } = hold;
-    output.said(hold, &format!("lock {name} is held until {expires_at} (token {token})"))
+    output.said(hold, &format!("lock {name} acquired until {expires_at} (token {token})"))
 }
 
 impl Wanted {
@@ -165,25 +166,25 @@ impl Wanted {
 
 impl Run {
     async fn run(self, context: &Context, output: &Output) -> Result<(), Failure> {
-        let mut asked = Asked::listen()?;
+        let mut signals = StopSignals::listen()?;
         let locks = context.workplace().await?.locks();
         let hold = tokio::select! {
             hold = self.wanted.acquire(&locks) => hold?,
-            _ = asked.told() => return Err(Failure::Interrupted),
+            _ = signals.next() => return Err(Failure::Interrupted),
         };
         let Hold { name, token, ttl_ms, .. } = hold;
-        let held = Held {
+        let held = Lease {
             what: format!("lock `{name}`"),
             variable: ("BATON_LOCK_TOKEN", token),
             ttl: Duration::from_millis(ttl_ms),
         };
         let renew = async || locks.renew(name.as_str(), token).await.map(drop);
         let release = async || locks.release(name.as_str(), token).await.map(drop);
-        held.run(&self.program, asked, renew, release, output).await
+        held.run(&self.program, signals, renew, release, output).await
     }
 }
 
-/// What is shown of a lock.
+/// The columns of a lock.
 const COLUMNS: [&str; 6] = ["name", "status", "holder", "token", "expires_at", "waiting"];
 
 #[derive(Serialize)]
@@ -208,7 +209,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// As over HTTP, but whole.
+/// As over HTTP, but with all pages.
 #[derive(Serialize)]
 struct List {
     locks: Vec<Record>,
@@ -218,15 +219,15 @@ struct List {
 impl List {
     fn text(&self, output: &Output) -> String {
         let rows: Vec<Row<'_>> = self.locks.iter().map(Row::of).collect();
-        let circles = self.deadlocks.iter().map(|circle| told(circle));
-        std::iter::once(output.table(&rows, &COLUMNS)).chain(circles).collect()
+        let deadlocks = self.deadlocks.iter().map(|cycle| deadlock(cycle));
+        std::iter::once(output.table(&rows, &COLUMNS)).chain(deadlocks).collect()
     }
 }
 
-fn told(circle: &[Link]) -> String {
-    let links = circle.iter().map(|link| {
+fn deadlock(cycle: &[Link]) -> String {
+    let links = cycle.iter().map(|link| {
         let Link { agent, waits_for, held_by } = link;
-        format!("{agent} waits for {waits_for}, which {held_by} holds")
+        format!("{agent} waits for {waits_for}, held by {held_by}")
     });
     format!("deadlock: {}\n", plain(&links.collect::<Vec<_>>().join("; ")))
 }

@@ -1,4 +1,4 @@
-//! `baton log`: the data in a folder, without a server.
+//! `baton log`: offline access to a data folder.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -17,20 +17,20 @@ use crate::output::{Output, plain};
 
 const AFTER_HELP: &str = "\
 Examples:
-  baton log verify --data ./.baton          read everything, change nothing
-  baton log dump --data ./.baton -o jsonl   every event that the log holds
-  baton log repair --data ./.baton --yes    cut the log at its first damage
+  baton log verify --data ./.baton          check the log without changing it
+  baton log dump --data ./.baton -o jsonl   print every event in the log
+  baton log repair --data ./.baton --yes    truncate the log at the first damaged record
 
-Stop the server first: these commands need the folder for themselves. The log holds what is recent;
-older history lies in archives beside it, which `baton state history` reads.";
+Stop the server first: these commands need exclusive access to the folder. The log contains recent
+changes; older history is in archive files beside it, which `baton state history` reads.";
 
-/// Verify, repair and print the data in a folder, without a server
+/// Verify, repair and dump a data folder offline
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Log {
     #[command(subcommand)]
     verb: Verb,
-    /// Where the data is
+    /// Data folder
     #[arg(
         long,
         value_name = "FOLDER",
@@ -44,17 +44,17 @@ pub(crate) struct Log {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Read everything and say what is damaged; change nothing
+    /// Verify all records and report damage, without changes
     Verify,
-    /// Cut the log at its first damage; what is cut off is kept beside it, but lost to Baton
+    /// Truncate the log at the first damaged record; the removed part is kept in a separate file
     Repair {
-        /// Do it: acknowledged changes may be lost
+        /// Confirm: acknowledged changes may be lost
         #[arg(long)]
         yes: bool,
     },
-    /// Print every event that the log holds, oldest first; change nothing
+    /// Print every event in the log, oldest first, without changes
     Dump {
-        /// Only of this workspace
+        /// Only events of this workspace
         #[arg(value_name = "WORKSPACE")]
         only: Option<String>,
     },
@@ -66,14 +66,14 @@ impl Log {
         match self.verb {
             Verb::Verify => {
                 let report = baton_log::verify(folder)?;
-                output.one(&told(&report))?;
+                output.one(&described(&report))?;
                 refuse_damage(report.damage)
             }
             Verb::Repair { yes: false } => {
                 let what = match baton_log::verify(folder)?.damage {
-                    None => return output.said(&json!({"damage": null}), "there is no damage"),
+                    None => return output.said(&json!({"damage": null}), "the log is not damaged"),
                     Some(damage) => format!(
-                        "cutting `{}` at byte {} loses {} sound records after it",
+                        "truncating `{}` at byte {} discards {} valid records after it",
                         damage.file.display(),
                         damage.offset,
                         damage.records_after
@@ -81,14 +81,14 @@ impl Log {
                 };
                 Err(Fault::Unconfirmed { what }.into())
             }
-            Verb::Repair { yes: true } => output.one(&told(&baton_log::repair(folder)?)),
+            Verb::Repair { yes: true } => output.one(&described(&baton_log::repair(folder)?)),
             Verb::Dump { only } => dump(folder, only.as_deref(), output),
         }
     }
 }
 
-/// A report as an object.
-fn told(report: &Report) -> Value {
+/// A report as JSON.
+fn described(report: &Report) -> Value {
     let damage = report.damage.as_ref().map(|damage| {
         let Damage { file, offset, reason, records_after, bytes_after } = damage;
         json!({
@@ -122,7 +122,7 @@ fn dump(folder: &Path, only: Option<&str>, output: &mut Output) -> Result<(), Fa
     refuse_damage(report.damage)
 }
 
-/// Shows the events of a record's batches.
+/// Prints the events of the batches in a record.
 fn show(record: &Record, only: Option<&str>, output: &mut Output) -> Result<(), Failure> {
     let position = record.position;
     for found in codec::outlines(&record.body) {
@@ -150,7 +150,7 @@ fn show(record: &Record, only: Option<&str>, output: &mut Output) -> Result<(), 
     Ok(())
 }
 
-/// An event, and where it lies.
+/// An event and its position in the log.
 #[derive(Serialize)]
 struct Kept<'a> {
     position: u64,
@@ -158,7 +158,7 @@ struct Kept<'a> {
     event: Box<RawValue>,
 }
 
-/// The event as watchers see it. What they are not told has a place, a type and a subject.
+/// The event as watchers see it. An internal event has only its position, type and subject.
 fn event(notice: &Notice) -> Box<RawValue> {
     let text = if notice.event().is_public() {
         String::from_utf8_lossy(&notice.json()).into_owned()

@@ -1,6 +1,6 @@
-//! `baton man`: the help as pages for `man`.
+//! `baton man`: generate man pages.
 //!
-//! A page for every command in section 1, and one for every idea in section 7.
+//! One page per command in section 1, and one per help topic in section 7.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -10,25 +10,25 @@ use clap_mangen::roff::{Roff, roman};
 use serde::Serialize;
 
 use crate::arguments::Arguments;
+use crate::atomic_file::unwritable;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::topics::{TOPICS, Topic};
-use crate::whole::unreadable;
 
 const AFTER_HELP: &str = "\
 Examples:
   baton man --out ~/.local/share/man     then: man baton, man baton-task-claim, man baton-leases";
 
-/// Write the help as pages for `man`
+/// Generate man pages
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Man {
-    /// The folder for them; `man1` and `man7` are made in it
+    /// Output folder; `man1` and `man7` are created in it
     #[arg(long, value_name = "FOLDER")]
     out: PathBuf,
 }
 
-/// What was written.
+/// The result.
 #[derive(Serialize)]
 struct Written {
     folder: String,
@@ -37,31 +37,31 @@ struct Written {
 
 impl Man {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
-        write(&self.out).map_err(|error| unreadable(&self.out, error))?;
+        write(&self.out).map_err(|error| unwritable(&self.out, error))?;
         let pages = TOPICS.len() + count(&Arguments::command());
         let folder = self.out.display().to_string();
-        let sentence = format!("{pages} pages are in {folder}");
+        let sentence = format!("{pages} pages written to {folder}");
         output.said(&Written { folder, pages }, &sentence)
     }
 }
 
 fn write(folder: &Path) -> io::Result<()> {
-    let (commands, ideas) = (folder.join("man1"), folder.join("man7"));
+    let (commands, topics) = (folder.join("man1"), folder.join("man7"));
     fs::create_dir_all(&commands)?;
-    fs::create_dir_all(&ideas)?;
+    fs::create_dir_all(&topics)?;
     clap_mangen::generate_to(Arguments::command(), &commands)?;
     for topic in TOPICS {
-        fs::write(ideas.join(format!("baton-{}.7", topic.name)), page(topic))?;
+        fs::write(topics.join(format!("baton-{}.7", topic.name)), page(topic))?;
     }
     Ok(())
 }
 
-/// A command and all those below it.
+/// A command and all its subcommands.
 fn count(command: &Command) -> usize {
     1 + command.get_subcommands().map(count).sum::<usize>()
 }
 
-/// The text as it is: it was set by hand for a screen.
+/// The text without reflowing: it is formatted by hand.
 fn page(topic: &Topic) -> String {
     let name = format!("baton-{}", topic.name);
     let mut roff = Roff::new();
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn every_command_and_every_idea_has_a_page() {
+    fn every_command_and_every_topic_has_a_page() {
         let folder = tempfile::tempdir().unwrap();
         write(folder.path()).unwrap();
         let read = |path: String| {
@@ -104,7 +104,7 @@ mod tests {
         }
         assert!(read("man1/baton-task.1".to_owned()).contains("Examples:"));
         for topic in TOPICS {
-            // What begins with a dot would be taken for a request.
+            // A line that begins with a dot would be a request.
             let text = read(format!("man7/baton-{}.7", topic.name));
             let requests = text.lines().filter(|line| line.starts_with('.'));
             let known = [".ie", ".el", ".TH", ".SH", ".nf", ".fi"];

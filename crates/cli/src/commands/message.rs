@@ -1,4 +1,4 @@
-//! `baton message`: mail and requests.
+//! `baton message`: messages and requests.
 
 use std::sync::Arc;
 
@@ -8,26 +8,26 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::handler_program::HandlerProgram;
 use crate::input::{Source, milliseconds};
 use crate::output::Output;
-use crate::program::Asked;
-use crate::runs::Runs;
+use crate::supervised::StopSignals;
 use crate::trace::Trace;
 
 const AFTER_HELP: &str = "\
 Examples:
-  baton message send bob '{\"text\":\"the draft is there\"}'
+  baton message send bob '{\"text\":\"the draft is ready\"}'
   baton --agent bob inbox receive --wait 1m
   baton --agent bob message serve --handler sum -- ./sum.sh       in one terminal
   baton message request handler:sum '[1,2]' --timeout 10s         in another
-  baton message request bob '\"are you there?\"'                   whoever bob is, if it listens
+  baton message request bob '\"are you there?\"'                   ask an agent that is serving
 
-Mail waits for its receiver; a request is answered by somebody who listens now, or refused at once.
-`serve` runs the program for everything that comes to its agent: it gets the message on stdin, and
-what it prints is the answer. If it fails, so does the request, with its exit code and the end of
-its stderr.";
+A message waits in the receiver's inbox. A request is answered by an agent that is serving now, and
+fails immediately if there is none. `serve` runs a program for every message to its agent, with the
+message as JSON on stdin; what the program prints is the reply. If the program fails, so does the
+request, with the exit code and the last lines of stderr.";
 
-/// Talk to other agents
+/// Send messages and requests to other agents
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Message {
@@ -41,77 +41,77 @@ enum Verb {
     Request(Request),
     Reply(Reply),
     Serve(Serve),
-    /// Show one
+    /// Show a message
     Get {
-        /// Which
+        /// Message ID
         message: String,
     },
-    /// List who answers which requests
+    /// List registered request handlers
     Handlers,
 }
 
-/// Send a message, which waits for its receiver
+/// Send a message to the inbox of an agent
 #[derive(Args)]
 struct Send {
-    /// To which agent
+    /// Receiving agent
     to: String,
-    /// What it says: JSON, @FILE or - for stdin
+    /// Message body: JSON, @FILE, or - for stdin
     body: Source,
-    /// The message it answers
+    /// The message this one replies to
     #[arg(long, value_name = "MESSAGE")]
     reply_to: Option<String>,
-    /// After how long it goes unless it is acknowledged
+    /// Discard the message if it is not acknowledged within this time
     #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
     ttl: Option<u64>,
     #[command(flatten)]
     trace: Trace,
 }
 
-/// Ask somebody, and print the answer
+/// Send a request and print the reply
 #[derive(Args)]
 struct Request {
-    /// Whom: an agent, handler:NAME or capability:NAME
+    /// Receiver: an agent, handler:NAME or capability:NAME
     to: String,
-    /// What is asked: JSON, @FILE or - for stdin
+    /// Request body: JSON, @FILE, or - for stdin
     body: Source,
-    /// How long to wait for the answer [default: 30s]
+    /// How long to wait for the reply [default: 30s]
     #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
     timeout: Option<u64>,
     #[command(flatten)]
     trace: Trace,
 }
 
-/// Answer a request
+/// Reply to a request
 #[derive(Args)]
 struct Reply {
-    /// Which request: the id of the message
+    /// Message ID of the request
     request: String,
-    /// The answer: JSON, @FILE or - for stdin
+    /// Reply body: JSON, @FILE, or - for stdin
     #[arg(required_unless_present = "error")]
     body: Option<Source>,
-    /// Why there is none, as JSON
+    /// Reply with this error instead (JSON)
     #[arg(long, conflicts_with = "body")]
     error: Option<Source>,
 }
 
-/// Run a program for everything that comes to the agent, and answer with what it prints
+/// Run a program for every message to the agent and reply with its output
 #[derive(Args)]
 struct Serve {
-    /// Answer requests to this handler, too; may be given several times
+    /// Also serve requests to this handler; repeatable
     #[arg(long = "handler", value_name = "NAME")]
     handlers: Vec<String>,
-    /// Something the agent can do; may be given several times
+    /// Capability of the agent; repeatable
     #[arg(long, value_name = "NAME")]
     capability: Vec<String>,
-    /// How many programs at a time
+    /// How many programs to run concurrently
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
     concurrency: usize,
-    /// The program and what it is given
+    /// Program and arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     program: Vec<std::ffi::OsString>,
 }
 
-/// What was served, in the end.
+/// Counts at exit.
 #[derive(Serialize)]
 struct Served {
     answered: u64,
@@ -131,7 +131,7 @@ impl Message {
                     (Some(body), None) => messages.reply(&request, body.json()?).await?,
                     (None, None) => unreachable!("the command line has one of them"),
                 };
-                output.said(&message, &format!("request {request} is answered"))
+                output.said(&message, &format!("replied to request {request}"))
             }
             Verb::Serve(serve) => serve.run(context, output).await,
             Verb::Get { message } => {
@@ -144,8 +144,8 @@ impl Message {
         }
     }
 
-    /// Whether it sees to signals itself, because there is something to finish.
-    pub(crate) fn ends_itself(&self) -> bool {
+    /// Whether it handles signals itself, because there is work to finish.
+    pub(crate) fn handles_signals(&self) -> bool {
         matches!(self.verb, Verb::Serve(_))
     }
 }
@@ -164,7 +164,7 @@ impl Send {
             sending = sending.traceparent(&traceparent);
         }
         let message = sending.await?;
-        let sentence = format!("message {} waits for {}", message.id, message.to);
+        let sentence = format!("message {} sent to {}", message.id, message.to);
         output.said(&message, &sentence)
     }
 }
@@ -190,9 +190,9 @@ impl Request {
 
 impl Serve {
     async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
-        let mut asked = Asked::listen()?;
+        let mut signals = StopSignals::listen()?;
         let workspace = context.workplace().await?;
-        let program = Arc::new(Runs::new(self.program, context, output)?);
+        let program = Arc::new(HandlerProgram::new(self.program, context, output)?);
         let mut service = baton_client::Service::new(workspace).concurrency(self.concurrency);
         for name in &self.handlers {
             service = service.handler(name);
@@ -200,7 +200,7 @@ impl Serve {
         for name in &self.capability {
             service = service.capability(name);
         }
-        let (told, stop) = tokio::sync::oneshot::channel();
+        let (stopping, stop) = tokio::sync::oneshot::channel();
         let work = service.run(
             move |message| {
                 let program = Arc::clone(&program);
@@ -211,17 +211,17 @@ impl Serve {
                 }
             },
             async {
-                // Whoever is gone wants it to end, too.
+                // A dropped sender also means stop.
                 let _ = stop.await;
             },
         );
         let served = tokio::select! {
             served = work => served?,
             () = async {
-                asked.told().await;
-                let _ = told.send(());
-                output.note("what was begun is finished first; once more ends it at once");
-                asked.told().await;
+                signals.next().await;
+                let _ = stopping.send(());
+                output.note("finishing messages in progress; press ctrl-c again to exit immediately");
+                signals.next().await;
             } => return Err(Failure::Interrupted),
         };
         let baton_client::Served { answered, failed, lost } = served;

@@ -1,4 +1,4 @@
-//! `baton namespace`: places for entries, with rules about what is written into them.
+//! `baton namespace`: namespaces for entries, with rules for what may be written to them.
 
 use baton_core::{Rules, namespace};
 use clap::{Args, Subcommand};
@@ -15,10 +15,10 @@ Examples:
   baton namespace configure notes --rules @rules.json
   baton namespace ls
 
-Rules are an object of append_only, schema, schema_version, merge, ttl_ms, value_bytes_max, flat
+Rules are a JSON object with the fields append_only, schema, schema_version, merge, ttl_ms, value_bytes_max, flat
 and keys.";
 
-/// Create and configure places for entries
+/// Manage namespaces and their rules
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Namespace {
@@ -28,39 +28,39 @@ pub(crate) struct Namespace {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Create one
+    /// Create a namespace
     Create {
-        /// Its name
+        /// Name
         name: String,
-        /// What it demands of what is written: JSON, - for stdin, or @file
+        /// Rules for writes: JSON, @FILE, or - for stdin
         #[arg(long, value_name = "JSON")]
         rules: Option<Source>,
     },
-    /// List all
+    /// List namespaces
     Ls,
-    /// Show one
+    /// Show a namespace
     Get {
-        /// Its name
+        /// Name
         name: String,
     },
-    /// Replace its rules
+    /// Replace the rules of a namespace
     Configure {
-        /// Its name
+        /// Name
         name: String,
-        /// All its rules from now on: JSON, - for stdin, or @file
+        /// The new rules: JSON, @FILE, or - for stdin
         #[arg(long, value_name = "JSON")]
         rules: Source,
     },
-    /// Delete one, with all its entries
+    /// Delete a namespace and all its entries
     Delete {
-        /// Its name
+        /// Name
         name: String,
     },
 }
 
 impl Namespace {
     pub(crate) async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
-        // Read before anyone is called, so that a bad file is told even without a server.
+        // Read first, so that a bad file is reported even without a server.
         let rules: Rules = match &self.verb {
             Verb::Create { rules: Some(rules), .. } | Verb::Configure { rules, .. } => {
                 rules.to()?
@@ -77,15 +77,15 @@ impl Namespace {
         match self.verb {
             Verb::Create { name, .. } => {
                 let created = namespaces.create(&name).rules(rules).await?;
-                output.said(&created, &done("is there", &created))
+                output.said(&created, &done("created", &created))
             }
             Verb::Configure { name, .. } => {
                 let configured = namespaces.configure(&name, rules).await?;
-                output.said(&configured, &done("has new rules", &configured))
+                output.said(&configured, &done("configured", &configured))
             }
             Verb::Delete { name } => {
                 let deleted = namespaces.delete(&name).await?;
-                output.said(&deleted, &format!("namespace {} is gone", deleted.name))
+                output.said(&deleted, &format!("namespace {} deleted", deleted.name))
             }
             Verb::Get { name } => output.one(&namespaces.get(&name).await?),
             Verb::Ls => {

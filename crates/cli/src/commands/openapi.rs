@@ -1,4 +1,4 @@
-//! `baton openapi`: the description of the doors for programs.
+//! `baton openapi`: print the OpenAPI document.
 
 use clap::Args;
 use serde_json::Value;
@@ -6,9 +6,9 @@ use serde_json::Value;
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// Prints it.
+/// Prints the document.
 #[derive(Args)]
-#[command(about = "Print the description of the HTTP door (OpenAPI)", long_about = None)]
+#[command(about = "Print the OpenAPI document of the HTTP API", long_about = None)]
 pub(crate) struct Openapi {}
 
 impl Openapi {

@@ -1,4 +1,4 @@
-//! `baton pipeline`: stages of work that come after one another.
+//! `baton pipeline`: stages of work that run in order.
 
 use baton_client::Pipelines;
 use baton_core::pipeline::{Design, List, Moved, Pipeline as Record, Stage, Status, Summary};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::input::Source;
+use crate::input::{Source, word};
 use crate::output::Output;
 use crate::trace::Trace;
 
@@ -16,20 +16,21 @@ const AFTER_HELP: &str = "\
 Examples:
   baton pipeline create article --stage research:ada --stage write:bob --stage check
   baton pipeline create article --automatic --input '\"tides\"' --stage research --stage write
-  baton pipeline create article -f stages.json         stages side by side, one for each element …
-  baton pipeline start article research                prints what the stage is given
+  baton pipeline create article -f stages.json         parallel stages, fan-out and more
+  baton pipeline start article research                print the input of the stage
   baton pipeline complete article research '{\"found\":3}'
   baton pipeline fail article write '\"no model\"' && baton pipeline retry article write
   baton pipeline output article research
   baton pipeline show article
 
-A stage comes after the one before it, unless the file says otherwise. In an automatic pipeline
-every stage that becomes ready is a task: `baton task work` does it, and its result is the output.";
+Stages run in the given order, unless the file says otherwise. In an automatic pipeline, each stage
+that becomes ready creates a task: `baton task work` processes it, and its result is the output of
+the stage.";
 
-/// As many as fit onto a screen.
+/// Rows shown in a table by default.
 const SHOWN: usize = 100;
 
-/// Have stages of work done one after the other
+/// Run stages of work in order
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Pipeline {
@@ -40,125 +41,121 @@ pub(crate) struct Pipeline {
 #[derive(Subcommand)]
 enum Verb {
     Create(Create),
-    /// Begin to work on a stage
+    /// Start a stage and print its input
     Start {
         #[command(flatten)]
-        stage: Which,
-        /// What it is given, as JSON, `@file` or `-`; the output of the stages before unless given
+        stage: StageRef,
+        /// Input: JSON, @FILE, or - for stdin [default: the output of the previous stages]
         #[arg(value_name = "INPUT")]
         input: Option<Source>,
     },
-    /// Say that a stage is done
+    /// Complete a stage
     Complete {
         #[command(flatten)]
-        stage: Which,
-        /// What came of it, as JSON, `@file` or `-`
+        stage: StageRef,
+        /// Output: JSON, @FILE, or - for stdin
         #[arg(value_name = "OUTPUT")]
         made: Option<Source>,
     },
-    /// Say that a stage could not be done
+    /// Fail a stage
     Fail {
         #[command(flatten)]
-        stage: Which,
-        /// Why, as JSON, `@file` or `-`
+        stage: StageRef,
+        /// Error: JSON, @FILE, or - for stdin
         #[arg(value_name = "ERROR")]
         error: Source,
     },
-    /// Have a failed stage done again
+    /// Retry a failed stage
     Retry {
         #[command(flatten)]
-        stage: Which,
+        stage: StageRef,
     },
-    /// Leave a stage out
+    /// Skip a stage
     Skip {
         #[command(flatten)]
-        stage: Which,
-        /// Why
+        stage: StageRef,
+        /// Reason
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
     },
-    /// End one with all that runs in it
+    /// Abort a pipeline and everything that runs in it
     Abort {
-        /// Which pipeline
+        /// Pipeline
         pipeline: String,
-        /// Why
+        /// Reason
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
     },
-    /// Print what came of a stage
+    /// Print the output of a stage
     Output {
         #[command(flatten)]
-        stage: Which,
+        stage: StageRef,
     },
-    /// Show one with its stages
+    /// Show a pipeline and its stages
     #[command(visible_alias = "get")]
     Show {
-        /// Which pipeline
+        /// Pipeline
         pipeline: String,
     },
     Ls(Ls),
-    /// Forget one that is finished
+    /// Delete a finished pipeline
     Rm {
-        /// Which pipeline
+        /// Pipeline
         pipeline: String,
     },
 }
 
 #[derive(Args)]
-struct Which {
-    /// Which pipeline
+struct StageRef {
+    /// Pipeline
     pipeline: String,
-    /// Which stage
+    /// Stage
     stage: String,
 }
 
-/// Create one
+/// Create a pipeline
 #[derive(Args)]
 struct Create {
-    /// Its name
+    /// Name
     name: String,
-    /// A stage, and the agent it is for if that matters; may be given several times
+    /// Stage, optionally with the agent that runs it; repeatable
     #[arg(long, value_name = "STAGE[:AGENT]", required_unless_present = "file")]
     stage: Vec<String>,
-    /// The stages as JSON, or the whole pipeline: a file, or `-`
+    /// File with the stages, or the whole pipeline, as JSON; - for stdin
     #[arg(short, long, value_name = "FILE", conflicts_with = "stage")]
     file: Option<String>,
-    /// Make a task for every stage that becomes ready
+    /// Create a task for each stage that becomes ready
     #[arg(long)]
     automatic: bool,
-    /// What the first stages are given, as JSON, `@file` or `-`
+    /// Input of the first stages: JSON, @FILE, or - for stdin
     #[arg(long, value_name = "JSON")]
     input: Option<Source>,
-    /// Whatever else is worth knowing, as a JSON object
+    /// Additional metadata: a JSON object, @FILE, or - for stdin
     #[arg(long, value_name = "JSON")]
     metadata: Option<Source>,
     #[command(flatten)]
     trace: Trace,
 }
 
-/// What a file may say. Its name stands on the command line.
+/// The contents of a pipeline file. The name of the pipeline is an argument.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct Wish {
+struct Definition {
     stages: Vec<Design>,
     automatic: bool,
     input: Option<Json>,
     metadata: Option<Json>,
 }
 
-/// List them, by name
+/// List pipelines, ordered by name
 #[derive(Args)]
 struct Ls {
-    /// Only those: created, running, completed, failed or aborted
-    #[arg(long, value_parser = status)]
+    /// Only pipelines with this status: created, running, completed, failed or aborted
+    #[arg(long, value_parser = word::<Status>)]
     status: Option<Status>,
-    /// How many at most [default: 100 for people, all for programs]
+    /// Maximum number of pipelines [default: 100 in a table, otherwise all]
     #[arg(long, value_name = "COUNT")]
     limit: Option<u64>,
-}
-
-fn status(word: &str) -> Result<Status, String> {
-    serde_json::from_value(word.into()).map_err(|error| error.to_string())
 }
 
 impl Pipeline {
@@ -166,62 +163,68 @@ impl Pipeline {
         let pipelines = context.workspace().await?.pipelines();
         match self.verb {
             Verb::Create(create) => create.run(&pipelines, output).await,
-            Verb::Start { stage: Which { pipeline, stage }, input } => {
+            Verb::Start { stage: StageRef { pipeline, stage }, input } => {
                 let input = input.map(|input| input.json()).transpose()?;
                 let stage = pipelines.start(&pipeline, &stage, input).await?;
                 output.one(&stage)
             }
-            Verb::Complete { stage: Which { pipeline, stage }, made } => {
+            Verb::Complete { stage: StageRef { pipeline, stage }, made } => {
                 let made = made.map(|made| made.json()).transpose()?;
-                moved(output, &pipeline, &pipelines.complete(&pipeline, &stage, made).await?)
+                report_progress(
+                    output,
+                    &pipeline,
+                    &pipelines.complete(&pipeline, &stage, made).await?,
+                )
             }
-            Verb::Fail { stage: Which { pipeline, stage }, error } => {
+            Verb::Fail { stage: StageRef { pipeline, stage }, error } => {
                 let stage = pipelines.fail(&pipeline, &stage, error.json()?).await?;
-                turned(output, &pipeline, &stage)
+                report_stage(output, &pipeline, &stage)
             }
-            Verb::Retry { stage: Which { pipeline, stage } } => {
-                turned(output, &pipeline, &pipelines.retry(&pipeline, &stage).await?)
+            Verb::Retry { stage: StageRef { pipeline, stage } } => {
+                report_stage(output, &pipeline, &pipelines.retry(&pipeline, &stage).await?)
             }
-            Verb::Skip { stage: Which { pipeline, stage }, reason } => {
-                moved(output, &pipeline, &pipelines.skip(&pipeline, &stage, reason).await?)
-            }
+            Verb::Skip { stage: StageRef { pipeline, stage }, reason } => report_progress(
+                output,
+                &pipeline,
+                &pipelines.skip(&pipeline, &stage, reason).await?,
+            ),
             Verb::Abort { pipeline, reason } => {
                 let aborted = pipelines.abort(&pipeline, reason).await?;
-                output.said(&aborted, &format!("pipeline {pipeline} is aborted"))
+                output.said(&aborted, &format!("pipeline {pipeline} aborted"))
             }
-            Verb::Output { stage: Which { pipeline, stage } } => {
+            Verb::Output { stage: StageRef { pipeline, stage } } => {
                 let found = pipelines.output(&pipeline, &stage).await?;
                 let text = found.output.as_ref().map_or("", |made| made.as_str());
                 output.show(&found, |_| format!("{text}\n"))
             }
             Verb::Show { pipeline } => {
                 let found = pipelines.get(&pipeline).await?;
-                output.show(&found, |output| drawn(output, &found))
+                output.show(&found, |output| text(output, &found))
             }
             Verb::Ls(ls) => ls.run(&pipelines, output).await,
             Verb::Rm { pipeline } => {
                 let gone = pipelines.delete(&pipeline).await?;
-                output.said(&gone, &format!("pipeline {pipeline} is forgotten"))
+                output.said(&gone, &format!("pipeline {pipeline} deleted"))
             }
         }
     }
 }
 
-fn turned(output: &mut Output, pipeline: &str, stage: &Stage) -> Result<(), Failure> {
+fn report_stage(output: &mut Output, pipeline: &str, stage: &Stage) -> Result<(), Failure> {
     let (name, status) = (&stage.name, stage.status.word());
     output.said(stage, &format!("stage {name} of pipeline {pipeline} is {status}"))
 }
 
-fn moved(output: &mut Output, pipeline: &str, moved: &Moved) -> Result<(), Failure> {
+fn report_progress(output: &mut Output, pipeline: &str, moved: &Moved) -> Result<(), Failure> {
     let (name, status) = (&moved.stage.name, moved.stage.status.word());
     let next = match moved.ready.as_slice() {
         [] => format!("the pipeline is {}", moved.status.word()),
-        ready => format!("next: {}", listed(ready)),
+        ready => format!("ready: {}", listed(ready)),
     };
     output.said(moved, &format!("stage {name} of pipeline {pipeline} is {status}; {next}"))
 }
 
-/// What people see of a stage.
+/// A stage as a table row.
 #[derive(Serialize)]
 struct Row<'a> {
     stage: &'a StageName,
@@ -259,7 +262,7 @@ impl<'a> Row<'a> {
     }
 }
 
-fn drawn(output: &Output, pipeline: &Record) -> String {
+fn text(output: &Output, pipeline: &Record) -> String {
     let rows: Vec<Row<'_>> = pipeline.stages.iter().map(Row::of).collect();
     let by = if pipeline.automatic { "automatic, by" } else { "by" };
     let reason = pipeline.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
@@ -270,19 +273,19 @@ fn drawn(output: &Output, pipeline: &Record) -> String {
 
 impl Create {
     async fn run(self, pipelines: &Pipelines, output: &mut Output) -> Result<(), Failure> {
-        let wish = self.wish()?;
+        let definition = self.definition()?;
         let mut creating = pipelines.create(&self.name);
-        for stage in wish.stages {
+        for stage in definition.stages {
             creating = creating.design(stage);
         }
-        if self.automatic || wish.automatic {
+        if self.automatic || definition.automatic {
             creating = creating.automatic();
         }
-        let input = self.input.map(|input| input.json()).transpose()?.or(wish.input);
+        let input = self.input.map(|input| input.json()).transpose()?.or(definition.input);
         if let Some(input) = input {
             creating = creating.input(input);
         }
-        let metadata = self.metadata.map(|json| json.json()).transpose()?.or(wish.metadata);
+        let metadata = self.metadata.map(|json| json.json()).transpose()?.or(definition.metadata);
         if let Some(metadata) = metadata {
             creating = creating.metadata(metadata);
         }
@@ -290,21 +293,24 @@ impl Create {
             creating = creating.traceparent(&traceparent);
         }
         let created = creating.await?;
-        let (name, next) = (&created.name, listed(&created.ready));
-        let sentence = format!("pipeline {name} is created; next: {next}");
+        let (name, ready) = (&created.name, listed(&created.ready));
+        let sentence = format!("pipeline {name} created; ready: {ready}");
         output.said(&created, &sentence)
     }
 
-    /// What the file says, or the command line.
-    fn wish(&self) -> Result<Wish, Failure> {
+    /// The pipeline as given in the file or on the command line.
+    fn definition(&self) -> Result<Definition, Failure> {
         let Some(file) = &self.file else {
             let stages = self.stage.iter().map(|text| design(text));
-            return Ok(Wish { stages: stages.collect::<Result<_, _>>()?, ..Wish::default() });
+            return Ok(Definition {
+                stages: stages.collect::<Result<_, _>>()?,
+                ..Definition::default()
+            });
         };
         let source = if file == "-" { Source::Stdin } else { Source::File(file.into()) };
         let json = source.json()?;
         if json.as_str().starts_with('[') {
-            return Ok(Wish { stages: source.form(&json)?, ..Wish::default() });
+            return Ok(Definition { stages: source.form(&json)?, ..Definition::default() });
         }
         source.form(&json)
     }
@@ -319,9 +325,9 @@ fn design(text: &str) -> Result<Design, Failure> {
     Ok(Design { agent, ..Design::new(StageName::parse(stage)?) })
 }
 
-/// What people see of a pipeline in a list.
+/// A pipeline as a table row.
 #[derive(Serialize)]
-struct Line<'a> {
+struct SummaryRow<'a> {
     name: &'a PipelineName,
     status: &'static str,
     done: String,
@@ -330,7 +336,7 @@ struct Line<'a> {
     failed: String,
 }
 
-impl<'a> Line<'a> {
+impl<'a> SummaryRow<'a> {
     fn of(pipeline: &'a Summary) -> Self {
         Self {
             name: &pipeline.name,
@@ -355,11 +361,11 @@ impl Ls {
         let list = List { status: self.status, limit, cursor: None };
         let found = pipelines.list(list).await?;
         output.many_as(&found, |output| {
-            let lines: Vec<Line<'_>> = found.iter().map(Line::of).collect();
+            let lines: Vec<SummaryRow<'_>> = found.iter().map(SummaryRow::of).collect();
             output.table(&lines, &["name", "status", "done", "current", "ready", "failed"])
         })?;
         if self.limit.is_none() && found.len() == enough {
-            output.note(&format!("these are the first {enough}; --limit shows more"));
+            output.note(&format!("showing the first {enough} pipelines; use --limit for more"));
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! `baton reaction`: what happens because something happened.
+//! `baton reaction`: commands and webhooks that events trigger.
 
 use baton_core::reaction::Reaction as Shown;
 use clap::{Args, Subcommand};
@@ -19,12 +19,12 @@ Examples:
   baton reaction ls
   baton reaction rm announce
 
-A reaction runs in the commit of the event it is about, in the name of whoever added it. If one of
-its commands is refused, nothing of it remains and the commit goes on. {{field}} stands for what the
-event says, {{field?}} for what may be absent, {{about}} for the subject without its first part.
-Webhooks are called only by a server that was started with --webhooks.";
+A reaction runs in the same commit as the event that triggers it, as the agent that added it. If one
+of its commands is rejected, the reaction is rolled back and the commit proceeds. {{field}} is
+replaced by a field of the event, {{field?}} by a field that may be absent, {{about}} by the subject
+without its first segment. Webhooks are called only if the server was started with --webhooks.";
 
-/// Say what shall happen because something happened
+/// Run commands or webhooks in response to events
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Reaction {
@@ -34,61 +34,61 @@ pub(crate) struct Reaction {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Add one, or replace the one of that name
+    /// Add a reaction, or replace the reaction with that name
     Add(Box<Add>),
-    /// List all
+    /// List reactions
     Ls,
-    /// Show one
+    /// Show a reaction
     Get {
-        /// Its name
+        /// Name
         name: String,
     },
-    /// Let one run
+    /// Enable a reaction
     Enable {
-        /// Its name
+        /// Name
         name: String,
     },
-    /// Let one run no more
+    /// Disable a reaction
     Disable {
-        /// Its name
+        /// Name
         name: String,
     },
-    /// Remove one
+    /// Remove a reaction
     Rm {
-        /// Its name
+        /// Name
         name: String,
     },
 }
 
 #[derive(Args)]
 struct Add {
-    /// Its name
+    /// Name
     name: String,
-    /// On events of types that match, such as task.completed or 'deploy.*'
+    /// Trigger on event types that match, such as task.completed or 'deploy.*'
     #[arg(long, value_name = "PATTERN")]
     on: Option<String>,
-    /// On events about subjects that match, such as 'state/shared/**'
+    /// Trigger on subjects that match, such as 'state/shared/**'
     #[arg(long, value_name = "PATTERN")]
     about: Option<String>,
-    /// Only if this is true of event, in the syntax of CEL
+    /// Trigger only if this CEL expression over `event` is true
     #[arg(long = "where", value_name = "CEL")]
     condition: Option<String>,
-    /// A command to carry out, as JSON, - for stdin, or @file; may be given several times
+    /// Command to run: JSON, @FILE, or - for stdin; repeatable
     #[arg(long = "do", value_name = "JSON")]
     commands: Vec<Source>,
-    /// An address to call, at http:// or https://
+    /// Webhook to call, an http:// or https:// URL
     #[arg(long, value_name = "URL")]
     webhook: Option<String>,
-    /// What to sign the calls with: - for stdin, or @file
+    /// Secret to sign the calls with: @FILE, or - for stdin
     #[arg(long, value_name = "SOURCE", requires = "webhook")]
     secret_from: Option<Source>,
-    /// How long a call may take
+    /// Timeout of a call
     #[arg(long, value_name = "MILLISECONDS", requires = "webhook")]
     timeout_ms: Option<u64>,
-    /// How often a call is tried again
+    /// How often to retry a failed call
     #[arg(long, value_name = "COUNT", requires = "webhook")]
     retries: Option<u64>,
-    /// Does not run before it is enabled
+    /// Add the reaction disabled
     #[arg(long)]
     disabled: bool,
 }
@@ -100,7 +100,7 @@ impl Reaction {
         }
         let reactions = context.workspace().await?.reactions();
         match self.verb {
-            Verb::Add(_) => unreachable!("it is done above"),
+            Verb::Add(_) => unreachable!("handled above"),
             Verb::Ls => {
                 let columns = ["name", "enabled", "on", "do", "webhook", "runs", "failures"];
                 output.many(&reactions.list().await?, &columns)
@@ -110,7 +110,7 @@ impl Reaction {
             Verb::Disable { name } => said(output, &reactions.disable(&name).await?),
             Verb::Rm { name } => {
                 let removed = reactions.remove(&name).await?;
-                output.said(&removed, &format!("reaction {} is gone", removed.name))
+                output.said(&removed, &format!("reaction {} removed", removed.name))
             }
         }
     }
@@ -118,13 +118,13 @@ impl Reaction {
 
 fn said(output: &mut Output, reaction: &Shown) -> Result<(), Failure> {
     let Shown { name, enabled, revision, .. } = reaction;
-    let runs = if *enabled { "runs" } else { "does not run" };
-    output.said(reaction, &format!("reaction {name} {runs} (revision {revision})"))
+    let state = if *enabled { "enabled" } else { "disabled" };
+    output.said(reaction, &format!("reaction {name} is {state} (revision {revision})"))
 }
 
 impl Add {
     async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
-        // Read before anyone is called, so that a bad file is told even without a server.
+        // Read first, so that a bad file is reported even without a server.
         let commands: Vec<_> = self.commands.iter().map(Source::json).collect::<Result<_, _>>()?;
         let secret = self.secret_from.as_ref().map(Source::read).transpose()?;
         let mut adding = context.workspace().await?.reactions().add(&self.name);

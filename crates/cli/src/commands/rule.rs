@@ -1,4 +1,4 @@
-//! `baton rule`: what must hold before work changes hands.
+//! `baton rule`: the checks that a hand-off must pass.
 
 use baton_client::AddingRule;
 use baton_core::rule;
@@ -19,11 +19,11 @@ Examples:
   baton rule ls
   baton rule rm far
 
-A rule has exactly one check. Expressions have the syntax of CEL and know task, task_type, from,
-to, capability, state, hops, reason and receiver {active, capabilities}; a rule that cannot be run
-blocks, also if it is a warning.";
+A rule has exactly one check. Expressions use CEL syntax with the variables task, task_type, from,
+to, capability, state, hops, reason and receiver {active, capabilities}. A rule that cannot be
+evaluated blocks the hand-off, even if it is a warning.";
 
-/// Say what must hold before work changes hands
+/// Manage the checks that a hand-off must pass
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Rule {
@@ -33,13 +33,13 @@ pub(crate) struct Rule {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Add one, or replace the one of that name
+    /// Add a rule, or replace the rule with that name
     Add(Box<Add>),
-    /// List all
+    /// List rules
     Ls,
-    /// Remove one
+    /// Remove a rule
     Rm {
-        /// Its name
+        /// Name
         name: String,
     },
 }
@@ -47,49 +47,49 @@ enum Verb {
 #[derive(Args)]
 #[command(group = ArgGroup::new("check").required(true))]
 struct Add {
-    /// Its name
+    /// Name
     name: String,
-    /// Only for tasks whose type matches, with * and **
+    /// Apply only to task types that match this pattern, with * and **
     #[arg(long, value_name = "PATTERN")]
     on_type: Option<String>,
-    /// Only for what agents hand over whose id matches
+    /// Apply only if the ID of the giving agent matches
     #[arg(long, value_name = "PATTERN")]
     from: Option<String>,
-    /// Only for what is meant for agents whose id matches
+    /// Apply only if the ID of the receiving agent matches
     #[arg(long, value_name = "PATTERN")]
     to: Option<String>,
-    /// The state must have these names, separated by commas
+    /// The state must contain these keys (comma-separated)
     #[arg(long, value_name = "NAMES", value_delimiter = ',', group = "check")]
     require_keys: Vec<String>,
-    /// The state as one object must satisfy this JSON Schema: JSON, - for stdin, or @file
+    /// The state must satisfy this JSON Schema: JSON, @FILE, or - for stdin
     #[arg(long, value_name = "JSON", group = "check")]
     schema: Option<Source>,
-    /// This must be true, in the syntax of CEL
+    /// This CEL expression must be true
     #[arg(long, value_name = "CEL", group = "check")]
     expression: Option<String>,
-    /// The receiver must be able to do this
+    /// The receiver must have this capability
     #[arg(long, value_name = "NAME", group = "check")]
     capability: Option<String>,
-    /// The receiver must have a session
+    /// The receiver must have an active session
     #[arg(long, group = "check")]
     receiver_alive: bool,
-    /// Names and values of the state must not have more bytes
+    /// Maximum size of the state, keys and values, in bytes
     #[arg(long, value_name = "BYTES", group = "check")]
     state_bytes_max: Option<u64>,
-    /// The work must not change hands more often
+    /// Maximum number of hand-offs of the same work
     #[arg(long, value_name = "COUNT", group = "check")]
     hops_max: Option<u64>,
-    /// Breaking it is told, and hinders nothing
+    /// Warn instead of blocking
     #[arg(long)]
     warning: bool,
-    /// What to tell whoever breaks it, before what is wrong in particular
+    /// Message shown when the check fails, before the details
     #[arg(long, value_name = "TEXT")]
     message: Option<String>,
 }
 
 impl Rule {
     pub(crate) async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
-        // Read before anyone is called, so that a bad file is told even without a server.
+        // Read first, so that a bad file is reported even without a server.
         let schema = match &self.verb {
             Verb::Add(add) => add.schema.as_ref().map(Source::json).transpose()?,
             Verb::Ls | Verb::Rm { .. } => None,
@@ -102,11 +102,11 @@ impl Rule {
                     adding = adding.schema(schema);
                 }
                 let added = adding.await?;
-                output.said(&added, &there(&added))
+                output.said(&added, &summary(&added))
             }
             Verb::Rm { name } => {
                 let removed = rules.remove(&name).await?;
-                output.said(&removed, &format!("rule {} is gone", removed.name))
+                output.said(&removed, &format!("rule {} removed", removed.name))
             }
             Verb::Ls => {
                 let columns = ["name", "severity", "on", "check", "message"];
@@ -116,13 +116,13 @@ impl Rule {
     }
 }
 
-fn there(rule: &rule::Rule) -> String {
+fn summary(rule: &rule::Rule) -> String {
     let rule::Rule { name, severity, revision, .. } = rule;
-    format!("rule {name} is there, as {} (revision {revision})", severity.word())
+    format!("rule {name} added, severity {} (revision {revision})", severity.word())
 }
 
 impl Add {
-    /// The rule as the options say, but for the schema.
+    /// Applies the options, except the schema.
     fn described(&self, mut adding: AddingRule) -> AddingRule {
         type Change = fn(AddingRule, &str) -> AddingRule;
         let texts: [(&Option<String>, Change); 6] = [

@@ -1,4 +1,4 @@
-//! `baton search`: tasks, messages, keys and events by text and fields.
+//! `baton search`: find tasks, messages, keys and events.
 
 use baton_core::limits;
 use baton_core::search::Search as Wanted;
@@ -11,27 +11,27 @@ use crate::output::Output;
 const AFTER_HELP: &str = "\
 Examples:
   baton search 'out of memory'                  all of these words
-  baton search '\"out of memory\" -flaky'         these in this order, and without that
+  baton search '\"out of memory\" -flaky'         this phrase, without this word
   baton search 'status:failed type:build created>-1h'
   baton search 'kind:message from:ada status:waiting'
   baton search 'key:plan/** updated>2026-01-01'
   baton search 'kind:event type:task.claimed agent:bob' --limit 10
 
-Everything must fit; - before a part refuses it. Fields: kind (task, message, key, event), type,
-status, agent or to, by or from, group, namespace, id, key (a pattern), created and updated. The
-newest comes first. docs/search.md has the whole language.";
+All terms must match; a term after - must not. Fields: kind (task, message, key, event), type,
+status, agent or to, by or from, group, namespace, id, key (a pattern), created and updated. Results
+are listed newest first. docs/search.md describes the query language.";
 
-/// Find tasks, messages, keys and events by text and fields
+/// Search tasks, messages, keys and events
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Search {
-    /// What to look for: words, "phrases" and fields such as status:failed
+    /// Query: words, "phrases" and fields such as status:failed
     #[arg(allow_hyphen_values = true)]
     query: String,
-    /// How many at most [default: 100]
+    /// Maximum number of results [default: 100]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
-    /// Where the page before ended
+    /// Cursor of the previous page
     #[arg(long)]
     cursor: Option<String>,
 }
@@ -42,7 +42,7 @@ impl Search {
         let workspace = context.workspace().await?;
         let limit = limit.unwrap_or(limits::PAGE_DEFAULT as u64);
         let mut found = Vec::new();
-        // A page ends also where a search has looked at enough, so one may be short.
+        // The server may end a page early after scanning many records.
         loop {
             let left = (limit - found.len() as u64).min(limits::PAGE_MAX as u64);
             let wanted = Wanted { query: query.clone(), limit: Some(left), cursor };
@@ -55,7 +55,7 @@ impl Search {
         }
         output.many(&found, &["kind", "subject", "revision", "updated_at", "fields"])?;
         if let Some(cursor) = cursor {
-            output.note(&format!("there may be more: --cursor '{cursor}'"));
+            output.note(&format!("there may be more results; continue with --cursor '{cursor}'"));
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! `baton secret`: values that stand nowhere but where they are asked for.
+//! `baton secret`: values that are stored apart and referred to by ID.
 
 use clap::{Args, Subcommand};
 
@@ -9,19 +9,19 @@ use crate::output::Output;
 
 const AFTER_HELP: &str = "\
 Examples:
-  baton secret put < key.txt                        from stdin, so that no shell remembers it
+  baton secret put < key.txt                        read the value from stdin
   baton secret put @key.txt --name model-key --ttl 30d
   baton state set model '{\"key\": {\"secret\": \"secret:…\"}}'
-  baton secret reveal secret:…                      and that you did is written down
+  baton secret reveal secret:…                      print the value; this is logged
   baton secret ls
   baton secret rm secret:…
 
-A reference says nothing about the value and may stand anywhere. History, watches and exports have
-references only.";
+A reference reveals nothing about the value and can be used anywhere. History, watches and exports
+contain only references. Read values from stdin or a file to keep them out of the shell history.";
 
 const COLUMNS: [&str; 6] = ["secret", "name", "bytes", "put_by", "reveals", "expires_at"];
 
-/// Hand in secrets, and use references to them
+/// Store secrets and refer to them by ID
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Secret {
@@ -32,35 +32,35 @@ pub(crate) struct Secret {
 #[derive(Subcommand)]
 enum Verb {
     Put(Put),
-    /// Print the value; that it was asked for is written down
+    /// Print the value of a secret; this is logged
     Reveal {
-        /// Which secret
+        /// Secret
         secret: String,
     },
-    /// Show what is known of one, without its value
+    /// Show the metadata of a secret
     Show {
-        /// Which secret
+        /// Secret
         secret: String,
     },
-    /// List them, without their values
+    /// List secrets without their values
     Ls,
-    /// Remove one for good
+    /// Delete a secret permanently
     Rm {
-        /// Which secret
+        /// Secret
         secret: String,
     },
 }
 
-/// Hand in a secret
+/// Store a secret and print its reference
 #[derive(Args)]
 struct Put {
-    /// The value: - for stdin, or @file
+    /// Value: @FILE, or - for stdin
     #[arg(default_value = "-")]
     value: Source,
-    /// What it is called
+    /// Name
     #[arg(long)]
     name: Option<String>,
-    /// How long it is kept; until it is removed unless given
+    /// Time to live [default: until it is deleted]
     #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
     ttl: Option<u64>,
 }
@@ -70,14 +70,14 @@ impl Secret {
         let secrets = context.workspace().await?.secrets();
         match self.verb {
             Verb::Put(Put { value, name, ttl }) => {
-                let mut hiding = secrets.put(value.read()?);
+                let mut putting = secrets.put(value.read()?);
                 if let Some(name) = &name {
-                    hiding = hiding.name(name);
+                    putting = putting.name(name);
                 }
                 if let Some(ttl_ms) = ttl {
-                    hiding = hiding.ttl_ms(ttl_ms);
+                    putting = putting.ttl_ms(ttl_ms);
                 }
-                let put = hiding.await?;
+                let put = putting.await?;
                 output.said(&put, put.secret.as_str())
             }
             Verb::Reveal { secret } => {
@@ -88,7 +88,7 @@ impl Secret {
             Verb::Ls => output.many(&secrets.list().await?, &COLUMNS),
             Verb::Rm { secret } => {
                 let gone = secrets.delete(&secret).await?;
-                output.said(&gone, &format!("{} is gone", gone.secret))
+                output.said(&gone, &format!("{} deleted", gone.secret))
             }
         }
     }

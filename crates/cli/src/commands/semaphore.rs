@@ -1,4 +1,4 @@
-//! `baton semaphore`: so many holders at a time.
+//! `baton semaphore`: a limited number of holders at a time.
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -13,19 +13,19 @@ use crate::context::Context;
 use crate::failure::{Failure, Fault};
 use crate::input::milliseconds;
 use crate::output::Output;
-use crate::program::{Asked, Held};
+use crate::supervised::{Lease, StopSignals};
 
 const AFTER_HELP: &str = "\
 Examples:
-  baton semaphore run models --permits 4 --wait 10m -- ./ask-model.sh   four at a time
-  baton semaphore ls                                                    who holds permits
+  baton semaphore run models --permits 4 --wait 10m -- ./ask-model.sh   at most four at a time
+  baton semaphore ls                                                    list holders and waiters
 
-Whoever uses a semaphore first says how many permits it has. `run` renews the permit for as long as
-the program runs, gives the program its token as BATON_PERMIT_TOKEN, and ends the program if the
-permit is lost. Its exit code is that of the program; 10 if there was no permit to be had in time, 5
-if it was lost.";
+The first use of a semaphore sets its number of permits. `run` renews the permit while the program
+runs, passes its token to the program as BATON_PERMIT_TOKEN, and terminates the program if the
+permit is lost. It exits with the exit code of the program, with 10 if the wait for a permit times
+out, and with 5 if the permit is lost.";
 
-/// Let so many programs at a time do something
+/// Limit how many programs run at a time
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Semaphore {
@@ -37,30 +37,30 @@ pub(crate) struct Semaphore {
 enum Verb {
     Run(Run),
     Acquire(Acquire),
-    /// Keep a permit for longer
+    /// Renew a permit
     Renew(Renew),
-    /// Let go of a permit; the next in line has it at once
+    /// Release a permit; the next waiter acquires it
     Release(Release),
-    /// Show one
+    /// Show a semaphore
     Get {
-        /// Which semaphore
+        /// Semaphore
         name: String,
     },
-    /// List them, who holds permits, and who waits for one
+    /// List semaphores, their holders and waiters
     Ls,
 }
 
 #[derive(Args)]
 struct Wanted {
-    /// Which semaphore
+    /// Semaphore
     name: String,
-    /// How many permits it has, if it is new
+    /// Number of permits; required on first use
     #[arg(long, value_name = "COUNT")]
     permits: Option<u64>,
-    /// How long to wait for one, such as 30s; not at all unless given
+    /// How long to wait for a permit, such as 30s [default: do not wait]
     #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
     wait: Option<u64>,
-    /// How long it is held unless it is renewed [default: 5m]
+    /// Time to live of the permit unless it is renewed [default: 5m]
     #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
     ttl: Option<u64>,
 }
@@ -70,12 +70,12 @@ struct Wanted {
 struct Run {
     #[command(flatten)]
     wanted: Wanted,
-    /// The program and what it is given
+    /// Program and arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     program: Vec<OsString>,
 }
 
-/// Take a permit and print its token
+/// Acquire a permit and print its token
 #[derive(Args)]
 struct Acquire {
     #[command(flatten)]
@@ -84,21 +84,21 @@ struct Acquire {
 
 #[derive(Args)]
 struct Renew {
-    /// Which semaphore
+    /// Semaphore
     name: String,
-    /// The token of the permit
+    /// Token of the permit
     #[arg(long)]
     token: u64,
-    /// How long from now on
+    /// New time to live, from now
     #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
     ttl: Option<u64>,
 }
 
 #[derive(Args)]
 struct Release {
-    /// Which semaphore
+    /// Semaphore
     name: String,
-    /// The token of the permit
+    /// Token of the permit
     #[arg(long)]
     token: u64,
 }
@@ -134,15 +134,15 @@ impl Semaphore {
         }
     }
 
-    /// Whether it sees to signals itself, because a program has to hear of them.
-    pub(crate) fn ends_itself(&self) -> bool {
+    /// Whether it handles signals itself, because they are forwarded to the program.
+    pub(crate) fn handles_signals(&self) -> bool {
         matches!(self.verb, Verb::Run(_))
     }
 }
 
 fn held(output: &mut Output, permit: &Permit) -> Result<(), Failure> {
     let Permit { name, token, expires_at, .. } = permit;
-    let sentence = format!("a permit of {name} is held until {expires_at} (token {token})");
+    let sentence = format!("permit of {name} acquired until {expires_at} (token {token})");
     output.said(permit, &sentence)
 }
 
@@ -166,25 +166,25 @@ impl Wanted {
 
 impl Run {
     async fn run(self, context: &Context, output: &Output) -> Result<(), Failure> {
-        let mut asked = Asked::listen()?;
+        let mut signals = StopSignals::listen()?;
         let semaphores = context.workplace().await?.semaphores();
         let permit = tokio::select! {
             permit = self.wanted.acquire(&semaphores) => permit?,
-            _ = asked.told() => return Err(Failure::Interrupted),
+            _ = signals.next() => return Err(Failure::Interrupted),
         };
         let Permit { name, token, ttl_ms, .. } = permit;
-        let held = Held {
+        let held = Lease {
             what: format!("the permit of `{name}`"),
             variable: ("BATON_PERMIT_TOKEN", token),
             ttl: Duration::from_millis(ttl_ms),
         };
         let renew = async || semaphores.renew(name.as_str(), token).await.map(drop);
         let release = async || semaphores.release(name.as_str(), token).await.map(drop);
-        held.run(&self.program, asked, renew, release, output).await
+        held.run(&self.program, signals, renew, release, output).await
     }
 }
 
-/// What is shown of a semaphore.
+/// The columns of a semaphore.
 const COLUMNS: [&str; 5] = ["name", "permits", "free", "holders", "waiting"];
 
 #[derive(Serialize)]

@@ -23,40 +23,41 @@ use crate::failure::Failure;
 #[cfg(feature = "s3")]
 use crate::failure::Fault;
 use crate::output::Output;
-use crate::settings::{Serving, ServingOptions, keys};
+use crate::settings::{ServerOptions, ServerSettings, keys};
 
-mod voice;
+mod announcer;
 
-use voice::Voice;
+use announcer::Announcer;
 
 const AFTER_HELP: &str = "\
 Examples:
-  baton serve                                    data in ./.baton, address 127.0.0.1:4747
-  baton serve --data /var/lib/baton              data elsewhere
-  baton serve --tokens --listen 0.0.0.0:4747     for others: everyone shows a token
-  baton serve --tls-cert chain.pem --tls-key key.pem    TLS; SIGHUP reads both again
+  baton serve                                    data in ./.baton, listening on 127.0.0.1:4747
+  baton serve --data /var/lib/baton              use another data folder
+  baton serve --tokens --listen 0.0.0.0:4747     accept remote clients, with access tokens
+  baton serve --tls-cert chain.pem --tls-key key.pem    serve TLS; SIGHUP reloads both files
   baton serve --jwt-jwks keys.json --jwt-issuer https://login.example --jwt-audience baton
-                                                 take tokens of an issuer (docs/access.md)
-  baton serve --otel-endpoint http://127.0.0.1:4318     spans for a collector of OpenTelemetry
-  baton serve --log-format json                  what happens, a line of JSON for each
-  baton --config /etc/baton.toml serve           settings from a file, under [serve]
-  baton serve --listen 127.0.0.1:0               any free port; the banner on stderr says which
+                                                 accept JWTs from an identity provider
+  baton serve --otel-endpoint http://127.0.0.1:4318     export spans to an OpenTelemetry collector
+  baton serve --log-format json                  log JSON lines
+  baton --config /etc/baton.toml serve           read settings from the [serve] table of a file
+  baton serve --listen 127.0.0.1:0               pick a free port; the banner on stderr shows it
 
-It ends with ctrl-c or SIGTERM. Whatever was acknowledged is durable, also after kill -9.";
+The server stops on ctrl-c or SIGTERM. Acknowledged writes are durable, even after kill -9.
+See docs/access.md for tokens and JWTs, and docs/operations.md for running in production.";
 
-/// Start a server: durable data in a folder, over HTTP and WebSocket
+/// Start the server
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Serve {
     #[command(flatten)]
-    options: ServingOptions,
+    options: ServerOptions,
 }
 
 impl Serve {
     pub(crate) async fn run(self, context: &Context, output: &Output) -> Result<(), Failure> {
-        let serving = Serving::of(&self.options, &mut context.sources())?;
+        let serving = ServerSettings::of(&self.options, &mut context.sources())?;
         allow_many_files();
-        let ending = Ending::listen()?;
+        let signals = StopSignals::listen()?;
         let tls = serving.identity()?;
         let jwt = serving.issuer()?;
         let webhooks = webhooks(&serving, context)?;
@@ -64,8 +65,8 @@ impl Serve {
         let otel = serving.otel()?;
         #[cfg(not(feature = "otel"))]
         serving.no_otel()?;
-        let renewing = Renewing::listen(tls.clone(), jwt.clone())?;
-        let voice = Voice::of(&serving, output)?;
+        let reload = Reload::listen(tls.clone(), jwt.clone())?;
+        let announcer = Announcer::of(&serving, output)?;
         let is_secure = tls.is_some();
         let demands = serving.tokens || jwt.is_some();
         let baton = open(&serving).await?;
@@ -77,35 +78,35 @@ impl Serve {
             hosts: serving.hosts,
             connections_max: serving.connections_max,
             quotas: serving.quotas,
-            journal: voice.journal.clone(),
+            journal: announcer.journal.clone(),
             slow: serving.log_slow,
             webhooks,
             #[cfg(feature = "otel")]
             otel,
             ..Settings::default()
         };
-        // Before anybody is served: whoever demands tokens must be able to show one.
+        // Before the server listens, so that a server with tokens always has at least one.
         let first = if serving.tokens { first_token(&baton).await? } else { None };
         let server = Server::bind(baton.clone(), settings).await?;
         if let Some(token) = first {
-            voice.first_token(&token);
+            announcer.first_token(&token);
         }
         let scheme = if is_secure { "https" } else { "http" };
         let url = format!("{scheme}://{}", server.address());
-        voice.began(&baton.description(), &url, demands);
+        announcer.began(&baton.description(), &url, demands);
         drop(baton);
         tokio::select! {
-            () = server.run(ending.told()) => {}
-            () = renew(renewing, &voice) => {}
+            () = server.run(signals.received()) => {}
+            () = reload_on_hangup(reload, &announcer) => {}
         }
-        voice.ended();
+        announcer.ended();
         Ok(())
     }
 }
 
-/// How webhooks are called, if they are. Whom a server believes when it calls is said by the same
-/// setting as whom every other command believes.
-fn webhooks(serving: &Serving, context: &Context) -> Result<Option<Webhooks>, Failure> {
+/// Webhook settings, if webhooks are enabled. Endpoints are verified with the same CA setting that
+/// the other commands use.
+fn webhooks(serving: &ServerSettings, context: &Context) -> Result<Option<Webhooks>, Failure> {
     if !serving.webhooks {
         return Ok(None);
     }
@@ -113,7 +114,7 @@ fn webhooks(serving: &Serving, context: &Context) -> Result<Option<Webhooks>, Fa
     Ok(Some(Webhooks::new(serving.webhooks_private, ca_file)?))
 }
 
-fn options(serving: &Serving) -> Options {
+fn options(serving: &ServerSettings) -> Options {
     Options {
         disk_free_bytes_min: serving.disk_free_bytes_min,
         extents: serving.extents.clone(),
@@ -122,13 +123,13 @@ fn options(serving: &Serving) -> Options {
 }
 
 #[cfg(not(feature = "s3"))]
-async fn open(serving: &Serving) -> Result<Baton, Failure> {
+async fn open(serving: &ServerSettings) -> Result<Baton, Failure> {
     Ok(baton::open_with(&serving.data, options(serving)).await?)
 }
 
-/// The bucket is looked at first: who mistypes its name shall know before the first upload.
+/// Checks the bucket first, so that a mistyped name fails at startup and not at the first upload.
 #[cfg(feature = "s3")]
-async fn open(serving: &Serving) -> Result<Baton, Failure> {
+async fn open(serving: &ServerSettings) -> Result<Baton, Failure> {
     let options = options(serving);
     let Some(address) = &serving.artifacts else {
         return Ok(baton::open_with(&serving.data, options).await?);
@@ -145,7 +146,7 @@ async fn open(serving: &Serving) -> Result<Baton, Failure> {
     Ok(opened.await.map_err(closed)??)
 }
 
-/// A token for whoever starts a server that has none.
+/// Creates an admin token if the server has no tokens yet.
 async fn first_token(baton: &Baton) -> Result<Option<String>, Failure> {
     let tokens = Tokens::of(baton)?;
     if !tokens.all().await?.is_empty() {
@@ -157,20 +158,20 @@ async fn first_token(baton: &Baton) -> Result<Option<String>, Failure> {
     Ok(Some(tokens.create(wanted).await?.token))
 }
 
-/// What to try stands there so that it works when it is pasted into another terminal.
+/// The startup banner. Its commands work when pasted into another terminal.
 fn banner(description: &str, url: &str, program: &str, shown: &str) -> String {
     let export = format!("  export BATON_URL={url}\n");
     let export = if keys::URL.default == Some(url) { "" } else { &export };
     format!(
         "baton {} is ready\n\n  data     {description}\n  address  {url}\n\n\
-         Try, in another terminal:\n\n{export}  {program} state set plan '{{\"step\": 1}}'\n  \
+         Try this in another terminal:\n\n{export}  {program} state set plan '{{\"step\": 1}}'\n  \
          {program} watch --from 1\n  curl {shown}{url}/v1/default/state/shared/plan\n\n\
-         Stop with ctrl-c.",
+         Press ctrl-c to stop.",
         env!("CARGO_PKG_VERSION")
     )
 }
 
-/// How to call this program again: by name if it was found by name, else by its whole path.
+/// How to run this program again: by name if it was found in PATH, otherwise by its full path.
 fn program() -> String {
     let called = std::env::args().next().unwrap_or_default();
     let path = std::env::current_exe().ok().filter(|_| called.contains('/'));
@@ -183,20 +184,20 @@ fn program() -> String {
     }
 }
 
-/// What asks the server to end. It is listened to before anyone can know that there is a server,
-/// so that nobody's signal meets a program that does not expect it.
-struct Ending {
+/// The signals that stop the server. The handlers are installed before the server is announced, so
+/// that an early signal is not lost.
+struct StopSignals {
     interrupt: Signal,
     terminate: Signal,
 }
 
-impl Ending {
+impl StopSignals {
     fn listen() -> io::Result<Self> {
         let interrupt = signal(SignalKind::interrupt())?;
         Ok(Self { interrupt, terminate: signal(SignalKind::terminate())? })
     }
 
-    async fn told(mut self) {
+    async fn received(mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
@@ -204,16 +205,15 @@ impl Ending {
     }
 }
 
-/// What asks the server to read its certificate and the keys of an issuer again: both are renewed
-/// from time to time.
-struct Renewing {
+/// SIGHUP, which reloads the TLS certificate and the JWT keys.
+struct Reload {
     hangup: Signal,
     identity: Option<Identity>,
     issuer: Option<Issuer>,
 }
 
-impl Renewing {
-    /// None if there is nothing to read: the signal means what it always means then.
+impl Reload {
+    /// None if there is nothing to reload: SIGHUP then keeps its default action.
     fn listen(identity: Option<Identity>, issuer: Option<Issuer>) -> io::Result<Option<Self>> {
         if identity.is_none() && issuer.is_none() {
             return Ok(None);
@@ -222,31 +222,31 @@ impl Renewing {
     }
 }
 
-/// Reads again whenever it is asked to; does not end by itself.
-async fn renew(renewing: Option<Renewing>, voice: &Voice) {
-    let Some(Renewing { mut hangup, identity, issuer }) = renewing else {
+/// Reloads on every SIGHUP; never returns.
+async fn reload_on_hangup(reload: Option<Reload>, announcer: &Announcer) {
+    let Some(Reload { mut hangup, identity, issuer }) = reload else {
         return pending().await;
     };
     while hangup.recv().await.is_some() {
-        let papers = identity.as_ref().map(|identity| match identity.read_again() {
-            Ok(()) => "the certificate was read again".to_owned(),
-            Err(error) => format!("the certificate stays as it was: {error}"),
+        let certificate = identity.as_ref().map(|identity| match identity.read_again() {
+            Ok(()) => "TLS certificate reloaded".to_owned(),
+            Err(error) => format!("TLS certificate not reloaded: {error}"),
         });
         let keys = issuer.as_ref().map(|issuer| match issuer.read_again() {
-            Ok(()) => "the keys of the issuer were read again".to_owned(),
-            Err(error) => format!("the keys of the issuer stay as they were: {error}"),
+            Ok(()) => "JWT keys reloaded".to_owned(),
+            Err(error) => format!("JWT keys not reloaded: {error}"),
         });
-        if let Some(became) = papers {
-            voice.renewed("certificate.renewed", &became);
+        if let Some(outcome) = certificate {
+            announcer.reloaded("certificate.renewed", &outcome);
         }
-        if let Some(became) = keys {
-            voice.renewed("keys.renewed", &became);
+        if let Some(outcome) = keys {
+            announcer.reloaded("keys.renewed", &outcome);
         }
     }
     pending::<()>().await;
 }
 
-/// Every connection is a file to the system, and the usual limit is a thousand.
+/// Raises the soft limit on open files: each connection is one, and the default is about 1,000.
 fn allow_many_files() {
     let limit = getrlimit(Resource::Nofile);
     let wanted = Rlimit { current: limit.maximum, maximum: limit.maximum };

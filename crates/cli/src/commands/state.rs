@@ -12,19 +12,19 @@ use crate::output::{Colour, Output};
 
 const AFTER_HELP: &str = "\
 Examples:
-  baton state set plan '{\"step\": 1}'               a value is JSON
-  baton state set title 'release plan' --string    or text, taken as it is
-  baton state set plan @plan.json --if-version 1   only if nobody was faster
-  baton state get plan --value                     the value alone
-  baton state patch plan --merge '{\"step\": 2}'     change a part of it
-  baton state patch hits --increment 1
-  baton state ls plans/                            keys that begin so
-  baton state history plan                         who changed it, newest first
-  baton state diff 3                               what changed since revision 3
+  baton state set plan '{\"step\": 1}'               write a JSON value
+  baton state set title 'release plan' --string    write text
+  baton state set plan @plan.json --if-version 1   write only if the version is still 1
+  baton state get plan --value                     print the value only
+  baton state patch plan --merge '{\"step\": 2}'     change part of a value
+  baton state patch hits --increment 1             increment a counter
+  baton state ls plans/                            list keys with a prefix
+  baton state history plan                         show who changed it, newest first
+  baton state diff 3                               show what changed since revision 3
 
-Everything is in the namespace `shared` unless -n names another.";
+The default namespace is `shared`; select another with -n.";
 
-/// As much of the past as fits onto a screen.
+/// Changes shown in a table by default.
 const HISTORY_SHOWN: usize = 50;
 
 /// Read and write shared, versioned entries
@@ -33,7 +33,7 @@ const HISTORY_SHOWN: usize = 50;
 pub(crate) struct State {
     #[command(subcommand)]
     verb: Verb,
-    /// Which namespace
+    /// Namespace
     #[arg(short, long, global = true, value_name = "NAME", default_value = "shared")]
     namespace: String,
 }
@@ -42,25 +42,25 @@ pub(crate) struct State {
 enum Verb {
     Get(Get),
     Set(Set),
-    Patch(Patching),
+    Patch(PatchEntry),
     Delete(Delete),
     Ls(Ls),
-    History(Past),
-    Diff(Between),
+    History(ShowHistory),
+    Diff(ShowDiff),
 }
 
 /// Read an entry
 #[derive(Args)]
 struct Get {
-    /// Which key
+    /// Key
     key: String,
-    /// As it was after this revision
+    /// Read the entry as of this revision
     #[arg(long, value_name = "REVISION")]
     at: Option<u64>,
-    /// Print only the value, exactly as it was written
+    /// Print only the value, byte for byte as written
     #[arg(long)]
     value: bool,
-    /// Print only the value, which must be a string, without its quotes
+    /// Print only the value, which must be a string, without quotes
     #[arg(long, conflicts_with = "value")]
     string: bool,
 }
@@ -68,72 +68,72 @@ struct Get {
 /// Write an entry
 #[derive(Args)]
 struct Set {
-    /// Which key
+    /// Key
     key: String,
-    /// The value: JSON, - for stdin, or @file
+    /// Value: JSON, @FILE, or - for stdin
     #[arg(allow_negative_numbers = true)]
     value: Source,
-    /// Take the value as text, not as JSON
+    /// Treat the value as text instead of JSON
     #[arg(long)]
     string: bool,
-    /// Only if the entry has this version; 0 means that it is absent
+    /// Write only if the entry has this version; 0 means that it must not exist
     #[arg(long, value_name = "VERSION")]
     if_version: Option<u64>,
-    /// Only if there is no entry
+    /// Write only if the entry does not exist
     #[arg(long, conflicts_with = "if_version")]
     if_absent: bool,
-    /// The entry goes after this time unless written again, such as 30s or 12h
+    /// Time to live, such as 30s or 12h; writing the entry again restarts it
     #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
     ttl: Option<u64>,
-    /// The entry goes when the session of the acting agent ends
+    /// Delete the entry when the agent's session ends
     #[arg(long)]
     ephemeral: bool,
 }
 
-/// Change a part of an entry; the server reads and writes
+/// Change part of an entry atomically on the server
 #[derive(Args)]
 #[command(override_usage = "baton state patch <KEY> \
     --merge|--json-patch|--append|--union|--increment|--max <JSON> [OPTIONS]")]
-struct Patching {
-    /// Which key
+struct PatchEntry {
+    /// Key
     key: String,
     #[command(flatten)]
     form: Form,
-    /// Only if the entry has this version; 0 means that it is absent
+    /// Write only if the entry has this version; 0 means that it must not exist
     #[arg(long, value_name = "VERSION")]
     if_version: Option<u64>,
 }
 
-/// How to change it. Each takes JSON, - for stdin, or @file.
+/// The patch operations. Each takes JSON, @FILE, or - for stdin.
 #[derive(Args)]
 #[group(required = true, multiple = false)]
 struct Form {
-    /// Merge an object into it (RFC 7396); null removes a field
+    /// Merge an object into the value (RFC 7396); null removes a field
     #[arg(long, value_name = "JSON")]
     merge: Option<Source>,
-    /// Apply a list of operations (RFC 6902)
+    /// Apply a JSON Patch (RFC 6902)
     #[arg(long, value_name = "JSON")]
     json_patch: Option<Source>,
-    /// Add to the end of a list: one value, or the elements of a list
+    /// Append a value, or the elements of a list, to a list
     #[arg(long, value_name = "JSON", allow_negative_numbers = true)]
     append: Option<Source>,
-    /// The same, without what is there already
+    /// Like --append, but skip elements that are already present
     #[arg(long, value_name = "JSON", allow_negative_numbers = true)]
     union: Option<Source>,
-    /// Add to a number
+    /// Add this to a number
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     increment: Option<Source>,
-    /// Keep the larger number
+    /// Set to the maximum of this and the current number
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     max: Option<Source>,
 }
 
-/// Remove an entry
+/// Delete an entry
 #[derive(Args)]
 struct Delete {
-    /// Which key
+    /// Key
     key: String,
-    /// Only if the entry has this version
+    /// Delete only if the entry has this version
     #[arg(long, value_name = "VERSION")]
     if_version: Option<u64>,
 }
@@ -141,47 +141,47 @@ struct Delete {
 /// List entries in key order
 #[derive(Args)]
 struct Ls {
-    /// Only keys that begin so
+    /// Only keys with this prefix
     prefix: Option<String>,
-    /// Only keys that match, such as 'plans/*' or 'plans/**'
+    /// Only keys that match this pattern, such as 'plans/*' or 'plans/**'
     #[arg(long)]
     pattern: Option<String>,
-    /// As they were after this revision
+    /// List the entries as of this revision
     #[arg(long, value_name = "REVISION")]
     at: Option<u64>,
 }
 
-/// Show who changed what, newest first
+/// Show the history of changes, newest first
 #[derive(Args)]
-struct Past {
+struct ShowHistory {
     /// Only this key
     key: Option<String>,
-    /// Only keys that match, such as 'plans/**'
+    /// Only keys that match this pattern, such as 'plans/**'
     #[arg(long)]
     pattern: Option<String>,
     /// Only changes by this agent
     #[arg(long, value_name = "AGENT")]
     author: Option<String>,
-    /// Only from this revision on
+    /// Only changes since this revision
     #[arg(long, value_name = "REVISION")]
     from: Option<u64>,
-    /// Only up to this revision
+    /// Only changes up to this revision
     #[arg(long, value_name = "REVISION")]
     to: Option<u64>,
-    /// How many changes at most [default: 50 as a table, else all]
+    /// Maximum number of changes [default: 50 in a table, otherwise all]
     #[arg(long, value_name = "COUNT")]
     limit: Option<usize>,
-    /// Everything that is kept
+    /// Show all retained history
     #[arg(long, conflicts_with = "limit")]
     all: bool,
 }
 
-/// Show what differs between two revisions
+/// Show the differences between two revisions
 #[derive(Args)]
-struct Between {
-    /// The one revision
+struct ShowDiff {
+    /// First revision
     from: u64,
-    /// The other revision; the present if not said
+    /// Second revision [default: the current one]
     to: Option<u64>,
 }
 
@@ -191,11 +191,11 @@ impl State {
         match self.verb {
             Verb::Get(get) => get.run(&namespace, context, output).await,
             Verb::Set(set) => set.run(&namespace, context, output).await,
-            Verb::Patch(patching) => patching.run(&namespace, context, output).await,
+            Verb::Patch(patch) => patch.run(&namespace, context, output).await,
             Verb::Delete(delete) => delete.run(&namespace, context, output).await,
             Verb::Ls(ls) => ls.run(namespace, context, output).await,
-            Verb::History(past) => past.run(&namespace, context, output).await,
-            Verb::Diff(between) => between.run(namespace, context, output).await,
+            Verb::History(history) => history.run(&namespace, context, output).await,
+            Verb::Diff(diff) => diff.run(namespace, context, output).await,
         }
     }
 }
@@ -231,7 +231,7 @@ impl Set {
         context: &Context,
         output: &mut Output,
     ) -> Result<(), Failure> {
-        let value = if self.string { self.value.string()? } else { self.value.json()? };
+        let value = self.value.json_or_string(self.string)?;
         let state = context.workspace().await?.state(namespace.as_str());
         let mut setting = state.set(&self.key, value);
         if let Some(version) = self.if_version {
@@ -266,7 +266,7 @@ impl Form {
     }
 }
 
-impl Patching {
+impl PatchEntry {
     async fn run(
         self,
         namespace: &NamespaceName,
@@ -288,7 +288,7 @@ fn written(output: &mut Output, entry: &Entry) -> Result<(), Failure> {
         output.note(&format!("warning: {} ({})", warning.detail, warning.code));
     }
     let (key, version, revision) = (entry.key(), entry.version(), entry.revision());
-    output.said(entry, &format!("{key} is at version {version} (revision {revision})"))
+    output.said(entry, &format!("{key} is now at version {version} (revision {revision})"))
 }
 
 impl Delete {
@@ -304,7 +304,7 @@ impl Delete {
             None => state.delete(&self.key).await?,
         };
         let (key, version) = (entry.key(), entry.version());
-        output.said(&entry, &format!("{key} is gone; it was at version {version}"))
+        output.said(&entry, &format!("{key} deleted (was version {version})"))
     }
 }
 
@@ -338,7 +338,7 @@ impl Ls {
     }
 }
 
-impl Past {
+impl ShowHistory {
     async fn run(
         self,
         namespace: &NamespaceName,
@@ -369,13 +369,15 @@ impl Past {
         changes.truncate(limit);
         output.many(&changes, &["revision", "time", "agent", "operation", "key", "new_value"])?;
         if !is_all {
-            output.note(&format!("these are the newest {limit}; see more with --limit or --all"));
+            output.note(&format!(
+                "showing the newest {limit} changes; use --limit or --all for more"
+            ));
         }
         Ok(())
     }
 }
 
-impl Between {
+impl ShowDiff {
     async fn run(
         self,
         namespace: NamespaceName,
@@ -393,7 +395,7 @@ impl Between {
     }
 }
 
-/// What was and what is, the way `diff` writes it.
+/// Old and new value, formatted like `diff`.
 fn differs(output: &Output, change: &Change) -> String {
     let value = |sign: &str, colour, value: &Option<baton_core::Json>| match value {
         Some(value) => {

@@ -1,4 +1,4 @@
-//! `baton stream`: frames in order.
+//! `baton stream`: ordered streams of frames.
 
 use std::io::BufRead;
 
@@ -16,19 +16,19 @@ Examples:
   baton stream create answer
   baton stream tail answer                           in one terminal
   baton stream send answer '\"to\"' '\"ken\"'        in another
-  model | baton stream send answer --lines           a frame for each line of text
+  model | baton stream send answer --lines           send each line of text as a frame
   baton stream close answer
   baton stream read answer --from 100 --limit 10
 
-Every frame has an offset; readers go on from theirs, and wait at the end. A stream keeps a bounded
-number of frames, and the oldest go first.";
+Every frame has an offset. Readers resume from an offset and wait at the end of the stream. A stream
+keeps a bounded number of frames and drops the oldest first.";
 
-/// How long one call waits for more before the next one does.
+/// How long one long poll waits.
 const WAIT_MS: u64 = 30_000;
-/// How many lines are sent at once, if so many are there.
+/// Maximum number of lines sent in one request.
 const LINES_MAX: usize = 1_000;
 
-/// Send and read frames in order
+/// Append to and read ordered streams
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Stream {
@@ -41,48 +41,48 @@ enum Verb {
     Create(Create),
     Send(Send),
     Read(Read),
-    /// Read from the beginning, or from an offset, until it is closed
+    /// Follow a stream until it is closed
     Tail {
-        /// Which stream
+        /// Stream
         stream: String,
-        /// From this offset on
+        /// Start at this offset [default: the oldest frame]
         #[arg(long, value_name = "OFFSET")]
         from: Option<u64>,
     },
-    /// Say that nothing comes any more
+    /// Close a stream
     Close {
-        /// Which stream
+        /// Stream
         stream: String,
-        /// Why
+        /// Reason
         #[arg(long)]
         reason: Option<String>,
     },
-    /// Remove one with all that it holds
+    /// Delete a stream and its frames
     Delete {
-        /// Which stream
+        /// Stream
         stream: String,
     },
-    /// Show one
+    /// Show a stream
     Get {
-        /// Which stream
+        /// Stream
         stream: String,
     },
-    /// List them
+    /// List streams
     Ls,
 }
 
-/// Make one
+/// Create a stream
 #[derive(Args)]
 struct Create {
-    /// Its name
+    /// Name
     stream: String,
-    /// Keep no frames: they go to whoever watches streams/NAME
+    /// Keep no frames; deliver them to watchers of streams/NAME only
     #[arg(long)]
     live: bool,
-    /// How many frames are kept at most
+    /// Maximum number of frames to keep
     #[arg(long, value_name = "COUNT")]
     frames_max: Option<u64>,
-    /// How many bytes of frames are kept at most
+    /// Maximum number of bytes to keep
     #[arg(long, value_name = "BYTES")]
     bytes_max: Option<u64>,
 }
@@ -90,12 +90,12 @@ struct Create {
 /// Send frames
 #[derive(Args)]
 struct Send {
-    /// To which stream
+    /// Stream
     stream: String,
-    /// The frames: JSON, @FILE or - for stdin
+    /// Frames: JSON, @FILE, or - for stdin
     #[arg(required_unless_present = "lines")]
     frames: Vec<Source>,
-    /// Send every line of stdin as a frame of text
+    /// Send each line of stdin as a text frame
     #[arg(long, conflicts_with = "frames")]
     lines: bool,
 }
@@ -103,12 +103,12 @@ struct Send {
 /// Read frames
 #[derive(Args)]
 struct Read {
-    /// Which stream
+    /// Stream
     stream: String,
-    /// From this offset on; else from the first that is kept
+    /// Start at this offset [default: the oldest frame]
     #[arg(long, value_name = "OFFSET")]
     from: Option<u64>,
-    /// How many at most
+    /// Maximum number of frames
     #[arg(long, value_name = "COUNT")]
     limit: Option<u64>,
 }
@@ -136,11 +136,11 @@ impl Stream {
             Verb::Close { stream, reason } => {
                 let streams = context.workspace().await?.streams();
                 let found = streams.close(&stream, reason.as_deref()).await?;
-                output.said(&found, &format!("stream {stream} is closed at {}", found.next))
+                output.said(&found, &format!("stream {stream} closed at offset {}", found.next))
             }
             Verb::Delete { stream } => {
                 let found = context.workspace().await?.streams().delete(&stream).await?;
-                output.said(&found, &format!("stream {stream} is gone"))
+                output.said(&found, &format!("stream {stream} deleted"))
             }
             Verb::Get { stream } => {
                 output.one(&context.workspace().await?.streams().get(&stream).await?)
@@ -163,7 +163,7 @@ impl Create {
             creating = creating.bytes_max(bytes);
         }
         let found = creating.await?;
-        output.said(&found, &format!("stream {} is open", self.stream))
+        output.said(&found, &format!("stream {} created", self.stream))
     }
 }
 
@@ -173,10 +173,10 @@ impl Send {
         if !self.lines {
             let frames: Result<Vec<Json>, Failure> = self.frames.iter().map(Source::json).collect();
             let sent = streams.send_all(&self.stream, &frames?).await?;
-            return output.said(&sent, &format!("sent up to offset {}", sent.next));
+            return output.said(&sent, &format!("sent; the next offset is {}", sent.next));
         }
         let (sender, mut lines) = tokio::sync::mpsc::channel::<String>(LINES_MAX);
-        // Reading from stdin cannot be given up half-way, so a thread of its own does it.
+        // A blocking read of stdin cannot be cancelled, so it has its own thread.
         std::thread::spawn(move || {
             for line in std::io::stdin().lock().lines().map_while(Result::ok) {
                 if sender.blocking_send(line).is_err() {

@@ -1,4 +1,4 @@
-//! `baton token`: who may come in, and what they may do.
+//! `baton token`: access tokens.
 
 use std::path::PathBuf;
 
@@ -24,14 +24,15 @@ Examples:
   baton token create notes --role worker --namespace notes
   baton token create batch --role worker --rate 100 --watches-max 4
   baton token ls
-  baton token revoke 3f9a1c0b77de                  open connections end within a second
-  baton token refusals --limit 20                  who was refused what, and why; the newest first
-  baton token create me --role admin --data ./.baton   without a server, as whoever owns the data
+  baton token revoke 3f9a1c0b77de                  also closes its open connections
+  baton token refusals --limit 20                  list recently denied requests
+  baton token create me --role admin --data ./.baton   without a server, with access to the data
 
-A token is printed once. What is kept is a digest of it.
+A token is printed once; the server stores only a digest of it.
 
-Roles: reader asks and watches; worker takes part; operator sets up namespaces, rules and
-reactions; admin forks, exports and makes tokens.";
+Roles: `reader` reads and watches; `worker` also writes state and takes part in tasks, hand-offs,
+messages and locks; `operator` also manages namespaces, rules and reactions; `admin` also forks and
+exports workspaces and manages tokens.";
 
 const COLUMNS: [&str; 8] =
     ["id", "name", "role", "agent", "workspaces", "namespaces", "expires_at", "revoked_at"];
@@ -39,13 +40,13 @@ const COLUMNS: [&str; 8] =
 const REFUSAL_COLUMNS: [&str; 8] =
     ["at", "times", "who", "from", "operation", "workspace", "code", "detail"];
 
-/// Make, list and revoke tokens, and see who was refused what
+/// Create, list and revoke access tokens
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Token {
     #[command(subcommand)]
     verb: Verb,
-    /// Work on the data in this folder, while no server does
+    /// Use the data in this folder directly; no server may be running on it
     #[arg(long, value_name = "FOLDER", global = true)]
     data: Option<PathBuf>,
 }
@@ -53,57 +54,58 @@ pub(crate) struct Token {
 #[derive(Subcommand)]
 enum Verb {
     Create(Create),
-    /// List them, also those that were revoked
+    /// List tokens, including revoked ones
     Ls,
-    /// Make one worth nothing
+    /// Revoke a token
     Revoke {
-        /// Which, by its id
+        /// Token ID
         id: String,
     },
-    /// See what was refused lately: who, what, where, why, when, from where
+    /// List recently denied requests, newest first
     Refusals {
-        /// How many at most
+        /// Maximum number of entries
         #[arg(long, value_name = "COUNT", default_value_t = 100,
               value_parser = clap::value_parser!(u64).range(1..=1_000))]
         limit: u64,
     },
 }
 
-/// Make a token; it is printed once
+/// Create a token and print it once
 #[derive(Args)]
 struct Create {
-    /// Whose it is, or what for
+    /// Name: the owner or purpose of the token
     name: String,
-    /// How much it may
+    /// Role
     #[arg(long, value_name = "ROLE")]
     role: Rank,
-    /// The agent it speaks for; whoever is named if not given
+    /// Allow acting only as this agent [default: any agent]
     #[arg(long = "for", value_name = "AGENT", value_parser = agent)]
     speaks_for: Option<AgentId>,
-    /// Workspaces it is for; all if not given; may be given several times
+    /// Allow only workspaces that match [default: all]; repeatable
     #[arg(long = "in", value_name = "PATTERN")]
     workspaces: Vec<Pattern>,
-    /// Namespaces it is for; all if not given; may be given several times
+    /// Allow only namespaces that match [default: all]; repeatable
     #[arg(long = "namespace", value_name = "PATTERN")]
     namespaces: Vec<Pattern>,
-    /// How long it is valid; until it is revoked unless given
+    /// How long the token is valid [default: until it is revoked]
     #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
     ttl: Option<u64>,
-    /// Operations a second; as the server has it for tokens unless given, like what follows
+    /// Maximum operations per second [default: the server's quota for tokens, as for the limits
+    /// below]
     #[arg(long, value_name = "COUNT", value_parser = count())]
     rate: Option<u64>,
-    /// Bytes a second that it may write
+    /// Maximum bytes written per second
     #[arg(long, value_name = "BYTES", value_parser = count())]
     bytes_rate: Option<u64>,
-    /// Connections at a time
+    /// Maximum number of concurrent connections
     #[arg(long, value_name = "COUNT", value_parser = count())]
     connections_max: Option<u64>,
-    /// Watches at a time
+    /// Maximum number of concurrent watches
     #[arg(long, value_name = "COUNT", value_parser = count())]
     watches_max: Option<u64>,
 }
 
-/// At least one: what nobody may do at all is for roles.
+/// At least one: forbidding an operation is what roles are for.
 fn count() -> RangedU64ValueParser {
     RangedU64ValueParser::new().range(1..=1 << 50)
 }
@@ -138,9 +140,9 @@ struct Listed {
 
 impl Token {
     pub(crate) async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
-        let desk = match &self.data {
-            Some(folder) => Desk::Data(Tokens::of(&baton::open(folder).await?)?),
-            None => Desk::Server(context),
+        let store = match &self.data {
+            Some(folder) => TokenStore::Data(Tokens::of(&baton::open(folder).await?)?),
+            None => TokenStore::Server(context),
         };
         match self.verb {
             Verb::Refusals { limit } => {
@@ -149,25 +151,25 @@ impl Token {
                 output.many(&page.refusals, &REFUSAL_COLUMNS)
             }
             Verb::Create(create) => {
-                let made = desk.create(create).await?;
+                let made = store.create(create).await?;
                 output.said(&made, &made.token)
             }
-            Verb::Ls => output.many(&desk.all().await?, &COLUMNS),
+            Verb::Ls => output.many(&store.all().await?, &COLUMNS),
             Verb::Revoke { id } => {
-                let record = desk.revoke(&id).await?;
-                output.said(&record, &format!("{} is worth nothing any more", record.id))
+                let record = store.revoke(&id).await?;
+                output.said(&record, &format!("token {} revoked", record.id))
             }
         }
     }
 }
 
-/// Where the tokens are.
-enum Desk<'a> {
+/// Where tokens are stored: in a data folder, or behind a server.
+enum TokenStore<'a> {
     Data(Tokens),
     Server(&'a Context),
 }
 
-impl Desk<'_> {
+impl TokenStore<'_> {
     async fn create(&self, create: Create) -> Result<Made, Failure> {
         let Create { name, role, speaks_for, workspaces, namespaces, ttl, .. } = create;
         let quota = Quota {
@@ -185,7 +187,7 @@ impl Desk<'_> {
             }
             Self::Server(context) => {
                 let mut wanted = json!({"name": name, "grant": grant, "ttl_ms": ttl});
-                // Left out if there is none: a server of before does not know the word.
+                // Left out if empty: older servers do not know the field.
                 if !quota.is_none() {
                     wanted["quota"] = json!(quota);
                 }

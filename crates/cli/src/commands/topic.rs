@@ -1,4 +1,4 @@
-//! `baton topic`: say something to whoever listens.
+//! `baton topic`: publish and subscribe.
 
 use clap::{Args, Subcommand};
 
@@ -12,13 +12,13 @@ const AFTER_HELP: &str = "\
 Examples:
   baton topic watch 'news/**'                        in one terminal
   baton topic publish news/tech '{\"title\":\"tides\"}'  in another
-  baton topic publish beat 1 --live                  to those who watch now, and nobody later
-  baton topic watch news/tech --from 1               everything that was ever posted there
+  baton topic publish beat 1 --live                  deliver to current watchers only; not stored
+  baton topic watch news/tech --from 1               replay all retained posts, then follow
   baton topic ls
 
-What is posted is an event of the workspace, with its place among all others.";
+A post is an event of the workspace, in order with all other events.";
 
-/// Say something to whoever listens
+/// Publish to topics and watch them
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Topic {
@@ -30,33 +30,33 @@ pub(crate) struct Topic {
 enum Verb {
     Publish(Publish),
     Watch(Watch),
-    /// List those that something was posted to
+    /// List topics that have posts
     Ls {
-        /// Only those whose names begin so
+        /// Only topics with this prefix
         #[arg(default_value = "")]
         prefix: String,
     },
 }
 
-/// Post something
+/// Publish to a topic
 #[derive(Args)]
 struct Publish {
-    /// Where; names have parts, such as news/tech
+    /// Topic, such as news/tech
     topic: String,
-    /// What: JSON, @FILE or - for stdin
+    /// Body: JSON, @FILE, or - for stdin
     body: Source,
-    /// Do not write it down: only those who watch now get it
+    /// Deliver to current watchers only, without storing it
     #[arg(long)]
     live: bool,
 }
 
-/// See what is posted
+/// Watch posts as they arrive
 #[derive(Args)]
 struct Watch {
-    /// Which topics; * is one part, ** is many
+    /// Topic pattern; * matches one segment, ** any number
     #[arg(default_value = "**")]
     pattern: String,
-    /// From this revision on instead of from now on
+    /// Start at this revision instead of now
     #[arg(long, value_name = "REVISION")]
     from: Option<u64>,
 }
@@ -67,11 +67,11 @@ impl Topic {
             Verb::Publish(Publish { topic, body, live }) => {
                 let (topics, body) = (context.workspace().await?.topics(), body.json()?);
                 if live {
-                    let told = topics.tell(&topic, body).await?;
-                    return output.said(&told, &format!("told to those who watch {topic}"));
+                    let sent = topics.tell(&topic, body).await?;
+                    return output.said(&sent, &format!("sent to the current watchers of {topic}"));
                 }
                 let posted = topics.publish(&topic, body).await?;
-                output.said(&posted, &format!("posted to {topic}, {} in all", posted.posts))
+                output.said(&posted, &format!("posted to {topic} (post number {})", posted.posts))
             }
             Verb::Watch(Watch { pattern, from }) => {
                 let workspace = context.workspace().await?;

@@ -1,4 +1,4 @@
-//! `baton tx`: several commands, all or nothing.
+//! `baton tx`: transactions.
 
 use baton_core::wire::{self, Call, Frame};
 use baton_core::{Answer, Wish};
@@ -21,30 +21,30 @@ const AFTER_HELP: &str = r#"Examples:
     "commands": [{"command": "state.set", "namespace": "shared", "key": "plan", "value": 4}]
   }' | baton tx
 
-Commands are written as on the wire; `baton openapi` describes them. All of them happen at one
-revision, or none does."#;
+Commands have the same form as over HTTP; see `baton openapi`. All of them are applied at one
+revision, or none is."#;
 
-/// Carry out several commands, all or nothing
+/// Run several commands as one transaction
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Tx {
-    /// What must hold and what to do: JSON, - for stdin, or @file
+    /// Preconditions and commands: JSON, @FILE, or - for stdin
     #[arg(default_value = "-", value_name = "JSON")]
     transaction: Source,
 }
 
 impl Tx {
     pub(crate) async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
-        let wish = wish(self.transaction.json()?.as_str())?;
-        let answer = context.workspace().await?.fulfil(wish).await?;
-        let sentence = format!("all of it is done, as revision {}", answer.revision);
-        output.said(&spoken(&answer), &sentence)
+        let transaction = parse(self.transaction.json()?.as_str())?;
+        let answer = context.workspace().await?.fulfil(transaction).await?;
+        let sentence = format!("transaction committed at revision {}", answer.revision);
+        output.said(&encoded(&answer), &sentence)
     }
 }
 
-fn wish(text: &str) -> Result<Wish, Failure> {
+fn parse(text: &str) -> Result<Wish, Failure> {
     let frame = Frame::parse(text)?;
-    // On the wire these stand beside a request; here they are options, and must not be ignored.
+    // Frame fields that are options here; silently ignoring them would be wrong.
     let beside = [
         ("id", frame.id.is_some()),
         ("workspace", frame.workspace.is_some()),
@@ -56,13 +56,13 @@ fn wish(text: &str) -> Result<Wish, Failure> {
         return Err(wire::Fault::UnknownField { field: field.to_owned(), expected }.into());
     }
     match frame.transaction()? {
-        Call::Transaction(wish) => Ok(wish),
-        other => Err(Fault::Usage { reason: format!("{other:?} is no transaction") }.into()),
+        Call::Transaction(transaction) => Ok(transaction),
+        other => Err(Fault::Usage { reason: format!("{other:?} is not a transaction") }.into()),
     }
 }
 
-/// The answer as every door writes it.
-fn spoken(answer: &Answer) -> Box<RawValue> {
+/// The answer as it is written on the wire.
+fn encoded(answer: &Answer) -> Box<RawValue> {
     let mut text = b"{".to_vec();
     wire::write_answer(&mut text, answer);
     text.push(b'}');

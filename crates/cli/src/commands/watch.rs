@@ -1,4 +1,4 @@
-//! `baton watch`: every change as it happens.
+//! `baton watch`: stream events as they happen.
 
 use std::time::Duration;
 
@@ -16,36 +16,37 @@ use crate::output::{Colour, Fields, Output, plain};
 
 const AFTER_HELP: &str = "\
 Examples:
-  baton watch                                    everything from now on
-  baton watch 'state/shared/plans/**'            only what is about these keys
-  baton watch --from 1                           everything that is kept, then go on
+  baton watch                                    all events, starting now
+  baton watch 'state/shared/plans/**'            only events about these keys
+  baton watch --from 1                           all retained events, then follow
   baton watch --type state.set --type state.deleted
-  baton watch 'state/shared/**' --snapshot       what there is, then every change
+  baton watch 'state/shared/**' --snapshot       current entries first, then changes
   baton watch -o jsonl | while read -r event; do …; done
 
-A watch outlives the server: when that comes back, it goes on where it was, without gap or
-duplicate. It ends with ctrl-c, or when nobody reads its output any more.";
+A watch survives a restart of the server: it resumes where it was, without gaps or duplicates. It
+ends on ctrl-c, or when the reader of its output closes the pipe.";
 
-/// How often a watch looks whether it is read.
-const LOOKS_EVERY: Duration = Duration::from_millis(500);
-/// What every event has; the rest is its own.
-const AROUND: [&str; 8] =
+/// How often to check whether the output is still being read.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
+/// Fields common to all events.
+const COMMON: [&str; 8] =
     ["revision", "index", "time", "agent", "type", "subject", "namespace", "key"];
 
-/// See every change as it happens
+/// Stream events as they happen
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Watch {
-    /// Which subjects: state/NAMESPACE/KEY, namespaces/NAME, agents/ID; * is one part, ** is many
+    /// Subject pattern, such as 'state/shared/**', 'tasks/*' or 'agents/ada'; * matches one
+    /// segment, ** any number
     #[arg(default_value = "**")]
     pattern: String,
-    /// From this revision on, in the past or the future, instead of from now on
+    /// Start at this revision, past or future, instead of now
     #[arg(long, value_name = "REVISION")]
     from: Option<u64>,
-    /// Only events of types that match, such as state.set or 'task.*'; may be given several times
+    /// Only event types that match, such as state.set or 'task.*'; repeatable
     #[arg(long = "type", value_name = "TYPE")]
     types: Vec<String>,
-    /// Begin with the entries that match
+    /// Start with a snapshot of the matching entries
     #[arg(long)]
     snapshot: bool,
 }
@@ -66,7 +67,7 @@ impl Watch {
     }
 }
 
-/// Prints what a watch brings, until it ends or nobody reads it any more.
+/// Prints the items of a watch until it ends or the output is no longer read.
 pub(super) async fn follow(
     mut watch: baton_client::Watch,
     output: &mut Output,
@@ -93,22 +94,22 @@ pub(super) async fn follow(
     }
 }
 
-/// Waits until the reader of our output has gone. Whoever only waits for the next write to fail may
-/// wait for the next event for ever.
+/// Resolves when the reader of stdout has closed the pipe. Waiting for a write to fail is not
+/// enough: the next event may never come.
 async fn unread() {
     loop {
-        tokio::time::sleep(LOOKS_EVERY).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
         let stdout = std::io::stdout();
-        let mut asked = [PollFd::new(&stdout, PollFlags::empty())];
-        // Nothing is asked for: what went wrong is told all the same.
-        let looked = poll(&mut asked, Some(&Timespec::default()));
-        if looked.is_ok() && asked[0].revents().intersects(PollFlags::ERR | PollFlags::HUP) {
+        let mut polled = [PollFd::new(&stdout, PollFlags::empty())];
+        // No events are requested: errors and hang-ups are always reported.
+        let result = poll(&mut polled, Some(&Timespec::default()));
+        if result.is_ok() && polled[0].revents().intersects(PollFlags::ERR | PollFlags::HUP) {
             return;
         }
     }
 }
 
-/// What a watch begins with, as it is on the wire.
+/// The snapshot at the start of a watch, as on the wire.
 #[derive(Serialize)]
 struct Snapshot {
     snapshot: Page,
@@ -128,10 +129,10 @@ fn entry_line(entry: &Entry) -> String {
     format!("{:>8}  state/{namespace}/{key}  {value}", entry.revision())
 }
 
-/// An event as people see it.
+/// An event as a line of text.
 pub(super) fn event_line(output: &Output, notice: &Notice) -> String {
-    let own = Fields::parse(&String::from_utf8_lossy(&notice.json())).without(&AROUND);
-    // The value says it all, if there is one.
+    let own = Fields::parse(&String::from_utf8_lossy(&notice.json())).without(&COMMON);
+    // If there is a value, it is enough.
     let own = match own.get("value") {
         "" => own.text(),
         value => value.to_owned(),

@@ -1,4 +1,4 @@
-//! `baton why`: what led to something being as it is.
+//! `baton why`: the causes of the current state of something.
 
 use baton_core::history::{At, Explanation};
 use clap::Args;
@@ -9,18 +9,18 @@ use crate::output::{Output, plain};
 
 const AFTER_HELP: &str = "\
 Examples:
-  baton why plan                    a key of `shared`
-  baton why state/notes/draft       a key of another namespace
-  baton why tasks/t-0000000007      a task
-  baton why plan --at 1200          as it was then";
+  baton why plan                    explain a key in the namespace `shared`
+  baton why state/notes/draft       explain a key in another namespace
+  baton why tasks/t-0000000007      explain a task
+  baton why plan --at 1200          explain it as of a revision";
 
-/// Tell what led to a key, a task or a hand-off: who, under which task, from whose hands
+/// Explain what led to the state of a key, task or hand-off
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Why {
-    /// A key, or a subject such as tasks/ID, handoffs/ID or state/NAMESPACE/KEY
+    /// Key, or a subject such as tasks/ID, handoffs/ID or state/NAMESPACE/KEY
     subject: String,
-    /// As it was then: a revision, or a time such as 2026-11-15T09:00:00Z
+    /// Explain the state as of this revision, or time such as 2026-11-15T09:00:00Z
     #[arg(long, value_name = "MOMENT")]
     at: Option<At>,
 }
@@ -36,7 +36,7 @@ impl Why {
     }
 }
 
-/// What is no subject is a key of `shared`.
+/// Anything that is not a subject is a key in `shared`.
 fn subject(given: &str) -> String {
     let is_subject = ["state/", "tasks/", "handoffs/"].iter().any(|kind| given.starts_with(kind));
     if is_subject { given.to_owned() } else { format!("state/shared/{given}") }
@@ -46,6 +46,6 @@ fn text(explanation: &Explanation) -> String {
     let causes = explanation.causes.iter().map(|cause| {
         format!("{} (revision {}): {}\n", cause.time, cause.revision, plain(&cause.sentence))
     });
-    let end = if explanation.complete { "" } else { "what was before that is not kept any more\n" };
+    let end = if explanation.complete { "" } else { "earlier history is no longer retained\n" };
     causes.chain([end.to_owned()]).collect()
 }

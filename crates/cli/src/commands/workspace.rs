@@ -1,6 +1,6 @@
-//! `baton workspace`: which there are, how one is set up, how it was, and forks of it.
+//! `baton workspace`: list, inspect, configure, fork, export and import workspaces.
 
-mod carrying;
+mod transfer;
 
 use baton_core::history::{At, Origin};
 use baton_core::workspace::{Command, Diff, Forked, Query};
@@ -19,12 +19,12 @@ Examples:
   baton --workspace research workspace get
   baton workspace configure --history-count 10000 --history-age 7d
   baton workspace ls
-  baton workspace fork what-if --at 1200              begin another as this one was
-  baton workspace diff 2026-11-15T09:00:00Z           what happened to everything since then
-  baton workspace export research research.baton      keep it elsewhere
-  baton workspace import research.baton --as copy     and have it back";
+  baton workspace fork what-if --at 1200              fork the state as of a revision
+  baton workspace diff 2026-11-15T09:00:00Z           show everything that changed since then
+  baton workspace export research research.baton      write a workspace to a file
+  baton workspace import research.baton --as copy     create a workspace from it";
 
-/// See workspaces and how they were, set one up, fork it
+/// List, inspect, fork, export and import workspaces
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Workspace {
@@ -34,36 +34,36 @@ pub(crate) struct Workspace {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Show how much it holds and how much of the past it keeps
+    /// Show the size and history retention of the workspace
     Get,
-    /// Change how much of the past it keeps; what is not given stays as it is
+    /// Change the history retention; options that are not given keep their value
     Configure(Configure),
-    /// List those that there are
+    /// List workspaces
     Ls,
-    /// Begin another with what this one holds; nothing that happens here later reaches it
+    /// Create a workspace from the state of this one; later changes are not shared
     Fork(Fork),
-    /// Show what happened to everything between two moments
-    Diff(Between),
-    Export(carrying::Export),
-    Import(carrying::Import),
+    /// Show everything that changed between two points in time
+    Diff(ShowDiff),
+    Export(transfer::Export),
+    Import(transfer::Import),
 }
 
 #[derive(Args)]
 struct Fork {
-    /// The name of the new one
+    /// Name of the new workspace
     to: String,
-    /// As it was then: a revision, or a time such as 2026-11-15T09:00:00Z
+    /// Use the state as of this revision, or time such as 2026-11-15T09:00:00Z
     #[arg(long, value_name = "MOMENT")]
     at: Option<At>,
 }
 
 #[derive(Args)]
-struct Between {
-    /// After this moment: a revision or a time
+struct ShowDiff {
+    /// Start: a revision or a time
     from: At,
-    /// Up to this moment; the present unless given
+    /// End: a revision or a time [default: now]
     to: Option<At>,
-    /// Only subjects that match, such as tasks/**
+    /// Only subjects that match this pattern, such as tasks/**
     #[arg(long, value_name = "PATTERN")]
     pattern: Option<Pattern>,
 }
@@ -71,10 +71,10 @@ struct Between {
 #[derive(Args)]
 #[group(required = true, multiple = true)]
 struct Configure {
-    /// How many revisions of history to keep
+    /// Number of revisions of history to keep
     #[arg(long, value_name = "COUNT")]
     history_count: Option<u64>,
-    /// For how long to keep history, such as 12h or 30d
+    /// How long to keep history, such as 12h or 30d
     #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
     history_age: Option<u64>,
 }
@@ -88,7 +88,7 @@ impl Workspace {
         };
         let workspace = context.workspace().await?;
         let answer = match verb {
-            Verb::Export(_) | Verb::Import(_) => unreachable!("they have had their turn"),
+            Verb::Export(_) | Verb::Import(_) => unreachable!("handled above"),
             Verb::Get => workspace.ask(Query::Get).await?,
             Verb::Configure(Configure { history_count, history_age: history_age_ms }) => {
                 workspace.execute(Command::Configure { history_count, history_age_ms }).await?
@@ -107,16 +107,17 @@ impl Workspace {
                 let forked = workspace.fork(&to).await?;
                 let Forked { id, origin, .. } = &forked;
                 let Origin { workspace, revision, .. } = origin;
-                let sentence = format!("{id} begins as {workspace} was at revision {revision}");
+                let sentence =
+                    format!("workspace {id} created from {workspace} at revision {revision}");
                 return output.said(&forked, &sentence);
             }
-            Verb::Diff(Between { from, to, pattern }) => {
+            Verb::Diff(ShowDiff { from, to, pattern }) => {
                 let mut diff = Diff { from, to, pattern, limit: None, cursor: None };
                 let mut all = Vec::new();
                 loop {
                     let page = workspace.differences(diff.clone()).await?;
                     all.extend(page.differences);
-                    // Later pages are about the same moments as the first.
+                    // Later pages cover the same range as the first.
                     (diff.from, diff.to) = (page.from.into(), Some(page.to.into()));
                     diff.cursor = page.cursor;
                     if diff.cursor.is_none() {
@@ -125,12 +126,12 @@ impl Workspace {
                 }
             }
         };
-        output.one(&told(&answer))
+        output.one(&described(&answer))
     }
 }
 
-/// What the workspace tells of itself, and its newest revision.
-fn told(answer: &Answer) -> Box<RawValue> {
+/// The properties of the workspace, with its current revision.
+fn described(answer: &Answer) -> Box<RawValue> {
     let mut text = Vec::new();
     wire::write_reply(&mut text, &answer.reply);
     let own = String::from_utf8(text).expect("answers are text");

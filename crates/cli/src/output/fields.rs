@@ -1,47 +1,47 @@
-//! A thing as the fields it is written with, in their order, each as the text it was.
+//! The fields of a JSON object in order, each as its original text.
 
 use serde::Serialize;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// The fields of an object. What is no object has none.
+/// The fields of an object; empty for anything else.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fields(Vec<(String, Box<RawValue>)>);
 
 impl Fields {
-    /// The fields of whatever can be written as an object.
+    /// The fields of a serializable object.
     pub(crate) fn of<T: Serialize>(thing: &T) -> Self {
-        Self::parse(&serde_json::to_string(thing).expect("what is shown can be encoded"))
+        Self::parse(&serde_json::to_string(thing).expect("output can be encoded"))
     }
 
-    /// The fields of an object that was written.
+    /// The fields of a JSON text.
     pub(crate) fn parse(text: &str) -> Self {
         serde_json::from_str(text).unwrap_or_default()
     }
 
-    /// All of them.
+    /// All fields.
     pub(crate) fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (&**name, value.get()))
     }
 
-    /// One of them; empty if it is not there.
+    /// One field; empty if it is missing.
     pub(crate) fn get(&self, wanted: &str) -> &str {
         let found = self.pairs().find(|(name, _)| *name == wanted);
         found.map_or("", |(_, value)| value)
     }
 
-    /// All of them, made into something else.
+    /// Converts all fields.
     pub(crate) fn map<T>(self, make: impl Fn((String, Box<RawValue>)) -> T) -> Vec<T> {
         self.0.into_iter().map(make).collect()
     }
 
-    /// The others.
+    /// The fields except these.
     pub(crate) fn without(mut self, names: &[&str]) -> Self {
         self.0.retain(|(name, _)| !names.contains(&&**name));
         self
     }
 
-    /// Written as an object again.
+    /// The fields as a JSON object.
     pub(crate) fn text(&self) -> String {
         let pairs = self.pairs().map(|(name, value)| {
             let name = serde_json::to_string(name).expect("text can be encoded");
@@ -53,14 +53,14 @@ impl Fields {
 
 impl<'de> Deserialize<'de> for Fields {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(Reading)
+        deserializer.deserialize_map(FieldsVisitor)
     }
 }
 
-/// The standard maps would sort the fields or lose those that stand there twice.
-struct Reading;
+/// Standard maps would sort the fields or drop duplicates.
+struct FieldsVisitor;
 
-impl<'de> Visitor<'de> for Reading {
+impl<'de> Visitor<'de> for FieldsVisitor {
     type Value = Fields;
 
     fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -1,16 +1,16 @@
-//! Everything that is printed goes through here, because only this knows the form.
+//! All output goes through here: tables, JSON, JSON lines and YAML.
 //!
-//! | form | one thing | many | a stream |
+//! | format | one object | several objects | a stream |
 //! |---|---|---|---|
-//! | `table` | a line for each field, or a sentence | a table | a line for each |
-//! | `json` | an object over several lines | a list | an object per line |
-//! | `jsonl` | an object on one line | an object per line | an object per line |
-//! | `yaml` | a document | a list | a document for each |
+//! | `table` | one line per field, or a sentence | a table | one line per object |
+//! | `json` | an object over several lines | a list | one object per line |
+//! | `jsonl` | an object on one line | one object per line | one object per line |
+//! | `yaml` | a document | a list | one document per object |
 //!
-//! 1. stdout gets data and nothing else; [`note`](Output::note) and errors go to stderr.
-//! 2. Values are printed as the bytes that were written, never re-encoded, except as YAML.
-//! 3. Colour is for terminals, unless `NO_COLOR` is set.
-//! 4. What others wrote cannot drive the terminal: control characters are escaped in tables.
+//! 1. stdout gets only data; [`note`](Output::note) and errors go to stderr.
+//! 2. Values are printed byte for byte as they were written, never re-encoded, except as YAML.
+//! 3. Colour is used on terminals only, and not if `NO_COLOR` is set.
+//! 4. Foreign text cannot control the terminal: control characters are escaped in tables.
 
 mod fields;
 mod table;
@@ -28,7 +28,7 @@ pub(crate) use table::plain;
 use crate::failure::Failure;
 use crate::progress::{Counted, Progress, Unit};
 
-/// How to print.
+/// The output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Mode {
@@ -39,12 +39,12 @@ pub(crate) enum Mode {
 }
 
 impl Mode {
-    /// A table for people, JSON for programs.
+    /// The default: a table on a terminal, otherwise JSON.
     pub(crate) fn usual() -> Self {
         if std::io::stdout().is_terminal() { Self::Table } else { Self::Json }
     }
 
-    /// What a command line asks for that cannot be understood otherwise.
+    /// The format given on a command line that cannot be parsed otherwise.
     pub(crate) fn asked_for(words: impl IntoIterator<Item = String>) -> Self {
         let words: Vec<String> = words.into_iter().collect();
         let glued = |word: &String| {
@@ -72,18 +72,18 @@ pub(crate) enum Colour {
     Cyan,
 }
 
-/// Where data goes, and in which form.
+/// The destination and format of data.
 pub(crate) struct Output<W = Stdout> {
     out: W,
     mode: Mode,
     quiet: bool,
-    /// How wide a line of a table may be; without a terminal there is no limit.
+    /// Maximum width of a table; unlimited without a terminal.
     columns_max: Option<usize>,
     is_coloured: bool,
 }
 
 impl Output {
-    /// The usual place.
+    /// Output to stdout.
     pub(crate) fn to_stdout(mode: Mode, quiet: bool) -> Self {
         let out = std::io::stdout();
         let is_terminal = out.is_terminal();
@@ -95,17 +95,17 @@ impl Output {
 }
 
 impl<W: Write> Output<W> {
-    /// One thing, with all its fields.
+    /// Prints one object with all its fields.
     pub(crate) fn one<T: Serialize>(&mut self, thing: &T) -> Result<(), Failure> {
         self.show(thing, |output| table::record(&Fields::of(thing), output.columns_max))
     }
 
-    /// One thing, for which a sentence is enough for people.
+    /// Prints one object; in a table format, this sentence instead.
     pub(crate) fn said<T: Serialize>(&mut self, thing: &T, sentence: &str) -> Result<(), Failure> {
         self.show(thing, |_| format!("{}\n", plain(sentence)))
     }
 
-    /// One thing, with a text of its own for people. The text ends with a line end.
+    /// Prints one object; in a table format, this text instead, which ends with a newline.
     pub(crate) fn show<T: Serialize>(
         &mut self,
         thing: &T,
@@ -120,7 +120,7 @@ impl<W: Write> Output<W> {
         self.bytes(text.as_bytes())
     }
 
-    /// Many things of one kind; people see these fields of each.
+    /// Prints several objects of one type; in a table format, these columns.
     pub(crate) fn many<T: Serialize>(
         &mut self,
         things: &[T],
@@ -129,13 +129,13 @@ impl<W: Write> Output<W> {
         self.many_as(things, |output| output.table(things, columns))
     }
 
-    /// A table for people, with these fields of each.
+    /// A table with these columns.
     pub(crate) fn table<T: Serialize>(&self, things: &[T], columns: &[&str]) -> String {
         let rows: Vec<Fields> = things.iter().map(Fields::of).collect();
         table::table(&rows, columns, self.columns_max)
     }
 
-    /// Many things of one kind, with a text of its own for people.
+    /// Prints several objects; in a table format, this text instead.
     pub(crate) fn many_as<T: Serialize>(
         &mut self,
         things: &[T],
@@ -154,7 +154,7 @@ impl<W: Write> Output<W> {
         }
     }
 
-    /// The next thing of a stream, which is seen at once.
+    /// Prints the next object of a stream immediately.
     pub(crate) fn next<T: Serialize>(
         &mut self,
         thing: &T,
@@ -173,46 +173,46 @@ impl<W: Write> Output<W> {
         }
     }
 
-    /// Bytes as they are.
+    /// Writes raw bytes.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         let written = self.out.write_all(bytes).and_then(|()| self.out.flush());
         Ok(written?)
     }
 
-    /// Something worth knowing that is not data. Only people are told.
+    /// Prints a note to stderr, only in the table format and without --quiet.
     pub(crate) fn note(&self, text: &str) {
         if !self.quiet && self.mode == Mode::Table {
             say(text);
         }
     }
 
-    /// A line that shows how far something has come. Only people are shown it.
+    /// A progress bar, only in the table format and without --quiet.
     pub(crate) fn progress(&self, what: &'static str, unit: Unit, total: Option<u64>) -> Progress {
         Progress::begin(!self.quiet && self.mode == Mode::Table, what, unit, total)
     }
 
-    /// A file that is read from its beginning to its end, with such a line.
+    /// A reader for a whole file, with a progress bar.
     pub(crate) fn reading(&self, what: &'static str, file: File) -> BufReader<Counted<File>> {
         let bytes = file.metadata().ok().map(|metadata| metadata.len());
         BufReader::new(self.progress(what, Unit::Bytes, bytes).counting(file))
     }
 
-    /// How many things to show if nobody said: people see the first, programs get all.
+    /// The default number of objects: limited in a table, otherwise all.
     pub(crate) fn enough(&self, for_people: usize) -> usize {
         if self.mode == Mode::Table { for_people } else { usize::MAX }
     }
 
-    /// Whether nothing but errors is wanted on stderr.
+    /// Whether --quiet was given.
     pub(crate) fn is_quiet(&self) -> bool {
         self.quiet
     }
 
-    /// Whether colours are wanted.
+    /// Whether to use colours.
     pub(crate) fn is_coloured(&self) -> bool {
         self.is_coloured
     }
 
-    /// The text in a colour, if this is a terminal.
+    /// The text in a colour, if colours are used.
     pub(crate) fn coloured(&self, colour: Colour, text: &str) -> String {
         let code = match colour {
             Colour::Bold => 1,
@@ -226,7 +226,7 @@ impl<W: Write> Output<W> {
         if self.is_coloured { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     }
 
-    /// The text, as far as there is room for it after so many characters.
+    /// Truncates the text to the space left after `used` characters.
     pub(crate) fn cut(&self, text: &str, used: usize) -> String {
         match self.columns_max {
             Some(columns_max) => table::cut(text, columns_max.saturating_sub(used).max(1)),
@@ -234,9 +234,9 @@ impl<W: Write> Output<W> {
         }
     }
 
-    /// The line, as far as the terminal is wide.
+    /// Truncates a line to the width of the terminal.
     fn fitted(&self, line: &str) -> String {
-        // Colours take no room, so a line that has some is wider than it looks. It is not cut.
+        // Escape sequences take no space, so the width of a coloured line is unknown. It is not cut.
         match self.columns_max {
             Some(columns_max) if !line.contains('\u{1b}') => table::cut(line, columns_max),
             _ => line.to_owned(),
@@ -244,17 +244,17 @@ impl<W: Write> Output<W> {
     }
 }
 
-/// Tells the person at the terminal. Whether anyone listens is not our business.
+/// Prints a line to stderr. Errors are ignored: there is nowhere left to report them.
 pub(crate) fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{}", text.trim_end_matches('\n'));
 }
 
 fn pretty<T: Serialize>(thing: &T) -> String {
-    serde_json::to_string_pretty(thing).expect("what is shown can be encoded")
+    serde_json::to_string_pretty(thing).expect("output can be encoded")
 }
 
 fn compact<T: Serialize>(thing: &T) -> String {
-    serde_json::to_string(thing).expect("what is shown can be encoded")
+    serde_json::to_string(thing).expect("output can be encoded")
 }
 
 #[cfg(test)]

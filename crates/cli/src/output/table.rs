@@ -1,11 +1,11 @@
-//! Tables for people. A cell is a field: text without its quotes, everything else as JSON.
+//! Tables. A cell is a field: strings without quotes, everything else as JSON.
 
 use super::fields::Fields;
 
-/// Between two columns.
+/// The space between columns.
 const GAP: &str = "  ";
 
-/// One line for each field.
+/// One line per field.
 pub(super) fn record(fields: &Fields, columns_max: Option<usize>) -> String {
     let names: Vec<&str> = fields.pairs().map(|(name, _)| name).collect();
     let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
@@ -16,7 +16,7 @@ pub(super) fn record(fields: &Fields, columns_max: Option<usize>) -> String {
     out
 }
 
-/// A table of these fields of every row. Empty columns but the first are left out.
+/// A table with these columns. Empty columns except the first are omitted.
 pub(super) fn table(rows: &[Fields], columns: &[&str], columns_max: Option<usize>) -> String {
     let filled = |name: &str| rows.iter().any(|row| !row.get(name).is_empty());
     let first = columns.first().copied().unwrap_or_default();
@@ -44,7 +44,7 @@ fn push(out: &mut String, line: &str, columns_max: Option<usize>) {
     out.push('\n');
 }
 
-/// The beginning of a line, with a sign that there was more.
+/// Truncates a line, with an ellipsis.
 pub(super) fn cut(line: &str, columns_max: usize) -> String {
     if line.chars().count() <= columns_max {
         return line.to_owned();
@@ -58,7 +58,7 @@ fn cell(value: &str) -> String {
     plain(&text.unwrap_or_else(|| value.to_owned()))
 }
 
-/// The text on one line, without anything that drives a terminal.
+/// The text on one line, with control characters escaped.
 pub(crate) fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for sign in text.chars() {

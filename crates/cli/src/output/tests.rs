@@ -1,4 +1,4 @@
-//! The same things in every form.
+//! The same objects in every format.
 
 use serde_json::json;
 
@@ -51,7 +51,7 @@ fn yaml_cannot_be_mistaken() {
 }
 
 #[test]
-fn what_others_wrote_cannot_drive_the_terminal() {
+fn foreign_text_cannot_control_the_terminal() {
     let thing = json!({"key": "a\u{1b}[2J\u{9b}\nb"});
     let shown = printed(Mode::Table, |output| output.one(&thing).unwrap());
     assert_eq!(shown, "key  a\\u{1b}[2J\\u{9b} b\n");
@@ -68,7 +68,7 @@ fn a_terminal_gets_lines_that_fit_and_colours() {
 }
 
 #[test]
-fn the_form_is_found_in_a_command_line_that_cannot_be_understood() {
+fn the_format_is_found_in_an_invalid_command_line() {
     let asked = |line: &str| Mode::asked_for(line.split(' ').map(str::to_owned));
     assert_eq!(asked("baton -o yaml --bad"), Mode::Yaml);
     assert_eq!(asked("baton --bad --output=jsonl"), Mode::Jsonl);

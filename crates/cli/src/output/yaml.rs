@@ -1,5 +1,5 @@
-//! JSON as YAML: blocks instead of brackets. Names and text are quoted unless nobody could take
-//! them for something else, since YAML has many words for true and null.
+//! JSON as block-style YAML. Keys and strings are quoted unless they are unambiguous, since YAML
+//! has many spellings of true and null.
 
 use std::fmt::Write;
 
@@ -7,22 +7,22 @@ use serde_json::value::RawValue;
 
 use super::fields::Fields;
 
-/// Two spaces for every level.
+/// The indentation of one level.
 const STEP: &str = "  ";
 
-/// The document for a JSON text. It ends with a line end.
+/// Converts a JSON text to a document that ends with a newline.
 pub(super) fn document(json: &str) -> String {
     let mut out = String::new();
     write(&mut out, json, 0, Place::Line);
     out
 }
 
-/// Where a value begins.
+/// The position of a value.
 #[derive(Clone, Copy, PartialEq)]
 enum Place {
-    /// At the beginning of a line, or after the dash of a list.
+    /// At the start of a line, or after the dash of a list.
     Line,
-    /// After a name.
+    /// After a key.
     Name,
 }
 
@@ -42,7 +42,7 @@ fn write(out: &mut String, json: &str, level: usize, place: Place) {
         out.push(' ');
     }
     let text = serde_json::from_str::<String>(json).map(|text| scalar(&text));
-    // What is left are numbers, words, and brackets with at most spaces in them.
+    // The rest are numbers, literals, and empty brackets.
     out.push_str(&text.unwrap_or_else(|_| json.split_whitespace().collect()));
     out.push('\n');
 }
@@ -67,8 +67,8 @@ fn block(out: &mut String, pairs: &[(String, Box<RawValue>)], level: usize, plac
     }
 }
 
-/// Text as it is if it cannot be anything else, in quotes otherwise. YAML's double quotes take
-/// every escape that JSON's encoder writes.
+/// A plain scalar if that is unambiguous, otherwise a quoted one. YAML's double quotes accept every
+/// escape that the JSON encoder writes.
 fn scalar(text: &str) -> String {
     let is_word = |sign: char| sign.is_ascii_alphanumeric() || "_./-".contains(sign);
     let reserved = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
@@ -81,7 +81,7 @@ fn scalar(text: &str) -> String {
     let mut quoted = String::new();
     for sign in serde_json::to_string(text).expect("text can be encoded").chars() {
         match sign {
-            // JSON lets these stand; YAML does not, or takes them for line ends.
+            // Valid in JSON, but not in YAML, or line breaks there.
             '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' => {
                 write!(quoted, "\\u{:04x}", u32::from(sign)).expect("text takes everything");
             }

@@ -1,4 +1,4 @@
-//! The file of settings: what it says, and everything that is wrong with it.
+//! The configuration file and its errors.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::keys::{self, Form, Key};
-use super::quotas::{Said as Quotas, Whose};
+use super::keys::{self, Key, ValueType};
+use super::quotas::{QuotaSettings, Scope};
 use crate::failure::{Failure, Fault};
 
 /// The table of settings for `baton serve`.
@@ -19,33 +19,33 @@ const OTEL: &str = "otel";
 const QUOTA: &str = "quota";
 const QUOTA_WORKSPACE: &str = "quota.workspace";
 
-/// What a file says.
+/// A configuration file.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct File {
-    /// Where it is; none if there is none.
+    /// The path; none if there is no file.
     pub(crate) path: Option<PathBuf>,
-    said: Said,
+    contents: Contents,
 }
 
-/// What a text says.
+/// The settings in a file.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Said {
+pub(crate) struct Contents {
     pub(crate) keys: BTreeMap<&'static str, String>,
-    pub(crate) quotas: Quotas,
+    pub(crate) quotas: QuotaSettings,
 }
 
 impl File {
-    /// What it says of a setting.
+    /// The value of a setting.
     pub(crate) fn get(&self, key: &Key) -> Option<&str> {
-        self.said.keys.get(key.name).map(String::as_str)
+        self.contents.keys.get(key.name).map(String::as_str)
     }
 
-    /// What it says of quotas.
-    pub(crate) fn quotas(&self) -> &Quotas {
-        &self.said.quotas
+    /// The quotas.
+    pub(crate) fn quotas(&self) -> &QuotaSettings {
+        &self.contents.quotas
     }
 
-    /// None if there is no file.
+    /// Reads a file; none if it does not exist.
     pub(crate) fn read(path: &Path) -> Result<Option<Self>, Failure> {
         let refuse = |reason: String| Fault::Settings { path: path.to_owned(), reason };
         let text = match std::fs::read_to_string(path) {
@@ -53,34 +53,34 @@ impl File {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(refuse(error.to_string()).into()),
         };
-        let said = parse(&text).map_err(|faults| refuse(faults.join("; ")))?;
-        Ok(Some(Self { path: Some(path.to_owned()), said }))
+        let contents = parse(&text).map_err(|faults| refuse(faults.join("; ")))?;
+        Ok(Some(Self { path: Some(path.to_owned()), contents }))
     }
 }
 
-/// What a text says, or everything that is wrong with it.
-pub(crate) fn parse(text: &str) -> Result<Said, Vec<String>> {
+/// Parses a file, or returns all errors in it.
+pub(crate) fn parse(text: &str) -> Result<Contents, Vec<String>> {
     let document = DeTable::parse(text).map_err(|error| {
         let place = error.span().map_or(0, |span| span.start);
-        // What the parser says goes over several lines and quotes the file.
+        // The parser's message may have several lines.
         vec![format!("line {}: {}", line(text, place), error.message().replace('\n', " "))]
     })?;
-    let mut reading = Reading { text, said: Said::default(), faults: Vec::new() };
-    reading.table("", document.get_ref());
-    if reading.faults.is_empty() { Ok(reading.said) } else { Err(reading.faults) }
+    let mut parser = Parser { text, contents: Contents::default(), faults: Vec::new() };
+    parser.table("", document.get_ref());
+    if parser.faults.is_empty() { Ok(parser.contents) } else { Err(parser.faults) }
 }
 
 fn line(text: &str, place: usize) -> usize {
     1 + text.get(..place).unwrap_or_default().matches('\n').count()
 }
 
-struct Reading<'a> {
+struct Parser<'a> {
     text: &'a str,
-    said: Said,
+    contents: Contents,
     faults: Vec<String>,
 }
 
-impl Reading<'_> {
+impl Parser<'_> {
     fn table(&mut self, prefix: &str, table: &DeTable<'_>) {
         for (name, value) in table {
             let full = format!("{prefix}{}", name.get_ref());
@@ -96,7 +96,7 @@ impl Reading<'_> {
         }
     }
 
-    /// A table of quotas, and those in it.
+    /// Reads a table of quotas and its subtables.
     fn quota(&mut self, table: &str, inner: &DeTable<'_>) {
         for (name, value) in inner {
             let (place, full) = (value.span().start, format!("{table}.{}", name.get_ref()));
@@ -105,8 +105,8 @@ impl Reading<'_> {
                     self.quota(&full, inner);
                     Ok(())
                 }
-                DeValue::Integer(count) => Whose::of(table).and_then(|whose| {
-                    self.said.quotas.note(&whose, name.get_ref(), &count.to_string())
+                DeValue::Integer(count) => Scope::of(table).and_then(|scope| {
+                    self.contents.quotas.note(&scope, name.get_ref(), &count.to_string())
                 }),
                 _ => Err(format!("`{full}` must be a whole number")),
             };
@@ -114,7 +114,7 @@ impl Reading<'_> {
                 self.fault(place, &what);
             }
         }
-        let is_known = table == QUOTA_WORKSPACE || Whose::of(table).is_ok();
+        let is_known = table == QUOTA_WORKSPACE || Scope::of(table).is_ok();
         if !is_known && inner.is_empty() {
             self.fault(0, &format!("unknown key `{table}`"));
         }
@@ -122,13 +122,14 @@ impl Reading<'_> {
 
     fn value(&mut self, key: &'static Key, value: &Spanned<DeValue<'_>>) {
         let place = value.span().start;
-        let said = match (value.get_ref(), key.form) {
-            (DeValue::String(text), Form::Text | Form::Address | Form::Choice(_)) => {
-                Some(text.to_string())
-            }
-            (DeValue::Boolean(flag), Form::Flag) => Some(flag.to_string()),
-            (DeValue::Integer(number), Form::Count { .. }) => Some(number.to_string()),
-            (DeValue::Array(items), Form::Names) => {
+        let said = match (value.get_ref(), key.value_type) {
+            (
+                DeValue::String(text),
+                ValueType::Text | ValueType::Address | ValueType::Choice(_),
+            ) => Some(text.to_string()),
+            (DeValue::Boolean(flag), ValueType::Flag) => Some(flag.to_string()),
+            (DeValue::Integer(number), ValueType::Count { .. }) => Some(number.to_string()),
+            (DeValue::Array(items), ValueType::Names) => {
                 let names = items.iter().map(|item| match item.get_ref() {
                     DeValue::String(text) => Some(text.to_string()),
                     _ => None,
@@ -139,12 +140,12 @@ impl Reading<'_> {
         };
         match said {
             None => {
-                let what = format!("`{}` must be {}", key.name, key.form.words());
+                let what = format!("`{}` must be {}", key.name, key.value_type.words());
                 self.fault(place, &what);
             }
-            Some(text) => match key.form.fault(&text) {
+            Some(text) => match key.value_type.fault(&text) {
                 Some(fault) => self.fault(place, &format!("`{}`: {fault}", key.name)),
-                None => drop(self.said.keys.insert(key.name, text)),
+                None => drop(self.contents.keys.insert(key.name, text)),
             },
         }
     }
@@ -154,16 +155,16 @@ impl Reading<'_> {
     }
 }
 
-/// That a name is not known, and which one is most like it.
+/// The error for an unknown key, with the closest match.
 fn unknown(name: &str) -> String {
     let nearest = keys::all().map(|key| (distance(name, key.name), key.name)).min();
     match nearest.filter(|(distance, known)| *distance <= (known.len() / 3).max(2)) {
-        Some((_, known)) => format!("unknown key `{name}`; is `{known}` meant?"),
+        Some((_, known)) => format!("unknown key `{name}`; did you mean `{known}`?"),
         None => format!("unknown key `{name}`"),
     }
 }
 
-/// How many letters have to be added, removed or changed to get from one to the other.
+/// The Levenshtein distance.
 fn distance(one: &str, other: &str) -> usize {
     let mut row: Vec<usize> = (0..=other.chars().count()).collect();
     for (index, left) in one.chars().enumerate() {
@@ -182,19 +183,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everything_that_is_wrong_is_said_with_its_line() {
+    fn all_errors_are_reported_with_their_lines() {
         let text = "url = 7\nagnet = 'ada'\n[serve]\nlisen = 'x'\nlisten = 'x'\ntokens = 'yes'\n\
                     connections_max = 0\nhosts = ['a', 1]\nquite_another = 1\n[other]\n";
         let faults = parse(text).unwrap_err();
         let expected = [
-            "line 1: `url` must be a text",
-            "line 2: unknown key `agnet`; is `agent` meant?",
+            "line 1: `url` must be a string",
+            "line 2: unknown key `agnet`; did you mean `agent`?",
             "line 10: unknown key `other`",
-            "line 4: unknown key `serve.lisen`; is `serve.listen` meant?",
-            "line 5: `serve.listen`: `x` is no address and port, such as 127.0.0.1:4747",
+            "line 4: unknown key `serve.lisen`; did you mean `serve.listen`?",
+            "line 5: `serve.listen`: `x` is not an address and port, such as 127.0.0.1:4747",
             "line 6: `serve.tokens` must be true or false",
-            "line 7: `serve.connections_max`: `0` is no number from 1 to 1000000",
-            "line 8: `serve.hosts` must be a list of texts",
+            "line 7: `serve.connections_max`: `0` is not a number from 1 to 1000000",
+            "line 8: `serve.hosts` must be a list of strings",
             "line 9: unknown key `serve.quite_another`",
         ];
         for line in expected {
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_right_is_read() {
+    fn valid_settings_are_read() {
         let text = "agent = 'ada'\nserve.tokens = true\nserve.hosts = ['a', 'b']\n";
         let said = parse(text).unwrap().keys;
         assert_eq!(said["agent"], "ada");
@@ -213,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn quotas_are_read_and_a_workspace_may_be_let_off() {
+    fn quotas_are_read_and_a_workspace_may_be_exempt() {
         let text = "[quota]\noperations_per_s = 10\nentries_max = 5\n[quota.workspace.big]\n\
                     entries_max = 0\nbytes_per_s = 7\n[quota.token]\nconnections_max = 3\n";
         let (quotas, extents) = parse(text).unwrap().quotas.resolved();
@@ -230,14 +231,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_quotas_is_said_with_its_line() {
+    fn errors_in_quotas_are_reported_with_their_lines() {
         let text = "[quota]\noperations = 1\nentries_max = -1\nconnections_max = 1\n\
                     [quota.token]\nentries_max = 1\n[quota.workspace.'a b']\nentries_max = 1\n\
                     [quota.other]\nx = 1\n[quota.workspace.w]\nentries_max = 'many'\n";
         let faults = parse(text).unwrap_err();
         for begin in [
-            "line 2: unknown key `quota.operations`; known are operations_per_s, bytes_per_s",
-            "line 3: `quota.entries_max`: `-1` is no number from 0 to ",
+            "line 2: unknown key `quota.operations`; expected one of operations_per_s, bytes_per_s",
+            "line 3: `quota.entries_max`: `-1` is not a number from 0 to ",
             "line 4: unknown key `quota.connections_max`",
             "line 6: unknown key `quota.token.entries_max`",
             "line 8: `quota.workspace.a b`: ",

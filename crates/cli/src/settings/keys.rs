@@ -1,11 +1,11 @@
-//! Every setting: its name in the file, its option, its variable, what it may be, and its default.
+//! The table of settings: name in the file, option, environment variable, type and default.
 
 use std::net::SocketAddr;
 
-/// What a setting may be.
+/// The type of a setting.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Form {
-    /// Any text.
+pub(crate) enum ValueType {
+    /// Any string.
     Text,
     /// An address and a port.
     Address,
@@ -13,7 +13,7 @@ pub(crate) enum Form {
     Flag,
     /// A whole number.
     Count { min: u64, max: u64 },
-    /// Names; a list in the file, separated by commas elsewhere.
+    /// Names: a list in the file, comma-separated elsewhere.
     Names,
     /// One of these.
     Choice(&'static [&'static str]),
@@ -22,14 +22,14 @@ pub(crate) enum Form {
 /// A setting.
 #[derive(Debug)]
 pub(crate) struct Key {
-    /// Its name in the file, with that of its table.
+    /// The name in the file, with its table.
     pub(crate) name: &'static str,
     pub(crate) option: &'static str,
     pub(crate) variable: &'static str,
-    pub(crate) form: Form,
-    /// None if it has none.
+    pub(crate) value_type: ValueType,
+    /// None if there is no default.
     pub(crate) default: Option<&'static str>,
-    /// Not to be shown.
+    /// Never printed.
     pub(crate) is_secret: bool,
 }
 
@@ -37,70 +37,71 @@ const fn key(
     name: &'static str,
     option: &'static str,
     variable: &'static str,
-    form: Form,
+    value_type: ValueType,
     default: Option<&'static str>,
 ) -> Key {
-    Key { name, option, variable, form, default, is_secret: false }
+    Key { name, option, variable, value_type, default, is_secret: false }
 }
 
 pub(crate) const URL: Key =
-    key("url", "--url", "BATON_URL", Form::Text, Some("http://127.0.0.1:4747"));
+    key("url", "--url", "BATON_URL", ValueType::Text, Some("http://127.0.0.1:4747"));
 pub(crate) const WORKSPACE: Key =
-    key("workspace", "--workspace", "BATON_WORKSPACE", Form::Text, None);
-pub(crate) const AGENT: Key = key("agent", "--agent", "BATON_AGENT", Form::Text, Some("cli"));
+    key("workspace", "--workspace", "BATON_WORKSPACE", ValueType::Text, None);
+pub(crate) const AGENT: Key = key("agent", "--agent", "BATON_AGENT", ValueType::Text, Some("cli"));
 pub(crate) const TOKEN: Key =
-    Key { is_secret: true, ..key("token", "--access-token", "BATON_TOKEN", Form::Text, None) };
-pub(crate) const CA_FILE: Key = key("ca_file", "--ca-file", "BATON_CA_FILE", Form::Text, None);
+    Key { is_secret: true, ..key("token", "--access-token", "BATON_TOKEN", ValueType::Text, None) };
+pub(crate) const CA_FILE: Key = key("ca_file", "--ca-file", "BATON_CA_FILE", ValueType::Text, None);
 pub(crate) const OUTPUT: Key = key(
     "output",
     "--output",
     "BATON_OUTPUT",
-    Form::Choice(&["table", "json", "jsonl", "yaml"]),
+    ValueType::Choice(&["table", "json", "jsonl", "yaml"]),
     None,
 );
 
 pub(crate) const LISTEN: Key =
-    key("serve.listen", "--listen", "BATON_LISTEN", Form::Address, Some("127.0.0.1:4747"));
+    key("serve.listen", "--listen", "BATON_LISTEN", ValueType::Address, Some("127.0.0.1:4747"));
 pub(crate) const DATA: Key =
-    key("serve.data", "--data", "BATON_DATA", Form::Text, Some("./.baton"));
+    key("serve.data", "--data", "BATON_DATA", ValueType::Text, Some("./.baton"));
 pub(crate) const ARTIFACTS: Key =
-    key("serve.artifacts", "--artifacts", "BATON_ARTIFACTS", Form::Text, None);
+    key("serve.artifacts", "--artifacts", "BATON_ARTIFACTS", ValueType::Text, None);
 pub(crate) const TOKENS: Key =
-    key("serve.tokens", "--tokens", "BATON_TOKENS", Form::Flag, Some("false"));
+    key("serve.tokens", "--tokens", "BATON_TOKENS", ValueType::Flag, Some("false"));
 pub(crate) const JWT_KEY: Key =
-    key("serve.jwt_key", "--jwt-key", "BATON_JWT_KEY", Form::Text, None);
+    key("serve.jwt_key", "--jwt-key", "BATON_JWT_KEY", ValueType::Text, None);
 pub(crate) const JWT_JWKS: Key =
-    key("serve.jwt_jwks", "--jwt-jwks", "BATON_JWT_JWKS", Form::Text, None);
+    key("serve.jwt_jwks", "--jwt-jwks", "BATON_JWT_JWKS", ValueType::Text, None);
 pub(crate) const JWT_ISSUER: Key =
-    key("serve.jwt_issuer", "--jwt-issuer", "BATON_JWT_ISSUER", Form::Text, None);
+    key("serve.jwt_issuer", "--jwt-issuer", "BATON_JWT_ISSUER", ValueType::Text, None);
 pub(crate) const JWT_AUDIENCE: Key =
-    key("serve.jwt_audience", "--jwt-audience", "BATON_JWT_AUDIENCE", Form::Text, None);
+    key("serve.jwt_audience", "--jwt-audience", "BATON_JWT_AUDIENCE", ValueType::Text, None);
 pub(crate) const TLS_CERT: Key =
-    key("serve.tls_cert", "--tls-cert", "BATON_TLS_CERT", Form::Text, None);
+    key("serve.tls_cert", "--tls-cert", "BATON_TLS_CERT", ValueType::Text, None);
 pub(crate) const TLS_KEY: Key =
-    key("serve.tls_key", "--tls-key", "BATON_TLS_KEY", Form::Text, None);
-pub(crate) const HOSTS: Key = key("serve.hosts", "--host", "BATON_HOSTS", Form::Names, Some(""));
+    key("serve.tls_key", "--tls-key", "BATON_TLS_KEY", ValueType::Text, None);
+pub(crate) const HOSTS: Key =
+    key("serve.hosts", "--host", "BATON_HOSTS", ValueType::Names, Some(""));
 pub(crate) const CONNECTIONS_MAX: Key = key(
     "serve.connections_max",
     "--connections-max",
     "BATON_CONNECTIONS_MAX",
-    Form::Count { min: 1, max: 1_000_000 },
+    ValueType::Count { min: 1, max: 1_000_000 },
     Some("16384"),
 );
 pub(crate) const WEBHOOKS: Key =
-    key("serve.webhooks", "--webhooks", "BATON_WEBHOOKS", Form::Flag, Some("false"));
+    key("serve.webhooks", "--webhooks", "BATON_WEBHOOKS", ValueType::Flag, Some("false"));
 pub(crate) const WEBHOOKS_PRIVATE: Key = key(
     "serve.webhooks_private",
     "--webhooks-private",
     "BATON_WEBHOOKS_PRIVATE",
-    Form::Flag,
+    ValueType::Flag,
     Some("false"),
 );
 pub(crate) const DISK_FREE_MIB_MIN: Key = key(
     "serve.disk_free_mib_min",
     "--disk-free-mib-min",
     "BATON_DISK_FREE_MIB_MIN",
-    Form::Count { min: 0, max: 1_000_000 },
+    ValueType::Count { min: 0, max: 1_000_000 },
     Some("64"),
 );
 
@@ -108,32 +109,32 @@ pub(crate) const LOG_LEVEL: Key = key(
     "serve.log_level",
     "--log-level",
     "BATON_LOG_LEVEL",
-    Form::Choice(&["off", "error", "warn", "info", "debug"]),
+    ValueType::Choice(&["off", "error", "warn", "info", "debug"]),
     Some("info"),
 );
 pub(crate) const LOG_FORMAT: Key = key(
     "serve.log_format",
     "--log-format",
     "BATON_LOG_FORMAT",
-    Form::Choice(&["text", "json"]),
+    ValueType::Choice(&["text", "json"]),
     Some("text"),
 );
 pub(crate) const LOG_SLOW_MS: Key = key(
     "serve.log_slow_ms",
     "--log-slow-ms",
     "BATON_LOG_SLOW_MS",
-    Form::Count { min: 1, max: 3_600_000 },
+    ValueType::Count { min: 1, max: 3_600_000 },
     Some("500"),
 );
 
 pub(crate) const OTEL_ENDPOINT: Key =
-    key("otel.endpoint", "--otel-endpoint", OTEL_VARIABLES[0], Form::Text, None);
+    key("otel.endpoint", "--otel-endpoint", OTEL_VARIABLES[0], ValueType::Text, None);
 pub(crate) const OTEL_HEADERS: Key = Key {
     is_secret: true,
-    ..key("otel.headers", "--otel-headers", OTEL_VARIABLES[1], Form::Text, None)
+    ..key("otel.headers", "--otel-headers", OTEL_VARIABLES[1], ValueType::Text, None)
 };
-/// What every program that sends spans looks at. A program that cannot must not refuse to start
-/// because of what is meant for others, so that it has variables of its own.
+/// The standard variables of OpenTelemetry. A build without it must not fail to start because of
+/// variables meant for other programs, so it has its own.
 #[cfg(feature = "otel")]
 const OTEL_VARIABLES: [&str; 2] = ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_HEADERS"];
 #[cfg(not(feature = "otel"))]
@@ -170,57 +171,57 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Key> {
     COMMON.into_iter().chain(SERVE)
 }
 
-impl Form {
-    /// What is wrong with a value, if anything is.
+impl ValueType {
+    /// The error in a value, if any.
     pub(crate) fn fault(self, text: &str) -> Option<String> {
         match self {
             Self::Text | Self::Names => None,
             Self::Address => text
                 .parse::<SocketAddr>()
                 .is_err()
-                .then(|| format!("`{text}` is no address and port, such as 127.0.0.1:4747")),
+                .then(|| format!("`{text}` is not an address and port, such as 127.0.0.1:4747")),
             Self::Flag => {
-                text.parse::<bool>().is_err().then(|| format!("`{text}` is neither true nor false"))
+                text.parse::<bool>().is_err().then(|| format!("`{text}` is not true or false"))
             }
             Self::Count { min, max } => {
                 let is_within = text.parse::<u64>().is_ok_and(|count| (min..=max).contains(&count));
-                (!is_within).then(|| format!("`{text}` is no number from {min} to {max}"))
+                (!is_within).then(|| format!("`{text}` is not a number from {min} to {max}"))
             }
             Self::Choice(names) => (!names.contains(&text))
-                .then(|| format!("`{text}` is none of {}", names.join(", "))),
+                .then(|| format!("`{text}` is not one of {}", names.join(", "))),
         }
     }
 
-    /// What it may be, for people.
+    /// The name of the type in messages.
     pub(crate) fn words(self) -> &'static str {
         match self {
-            Self::Text | Self::Address | Self::Choice(_) => "a text",
+            Self::Text | Self::Address | Self::Choice(_) => "a string",
             Self::Flag => "true or false",
             Self::Count { .. } => "a whole number",
-            Self::Names => "a list of texts",
+            Self::Names => "a list of strings",
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use baton_server::Settings as Doors;
+    use baton_server::Settings as ServerDefaults;
     use baton_server::journal::Level;
 
     use super::*;
 
     #[test]
-    fn every_default_is_a_value_that_would_be_taken() {
+    fn every_default_is_valid() {
         for key in all() {
-            let fault = key.default.and_then(|default| key.form.fault(default));
+            let fault = key.default.and_then(|default| key.value_type.fault(default));
             assert_eq!(fault, None, "{}", key.name);
         }
-        let connections_max = Doors::default().connections_max.to_string();
+        let connections_max = ServerDefaults::default().connections_max.to_string();
         assert_eq!(CONNECTIONS_MAX.default, Some(connections_max.as_str()));
-        let slow_ms = Doors::default().slow.as_millis().to_string();
+        let slow_ms = ServerDefaults::default().slow.as_millis().to_string();
         assert_eq!(LOG_SLOW_MS.default, Some(slow_ms.as_str()));
         let names = Level::ALL.map(Level::name);
-        assert!(names.iter().all(|name| LOG_LEVEL.form.fault(name).is_none()));
-        assert_eq!(LISTEN.default, Some(Doors::default().listen.to_string().as_str()));
+        assert!(names.iter().all(|name| LOG_LEVEL.value_type.fault(name).is_none()));
+        assert_eq!(LISTEN.default, Some(ServerDefaults::default().listen.to_string().as_str()));
     }
 }

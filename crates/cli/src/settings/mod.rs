@@ -1,22 +1,22 @@
-//! Where the server is, which workspace, who acts, how to print, and how to serve.
+//! The settings of the client and the server, and where they come from.
 //!
-//! | strongest first | |
+//! | in order of precedence | |
 //! |---|---|
-//! | an option | `--url` |
-//! | the environment | `BATON_URL` |
-//! | the file | `url = "…"` in `~/.config/baton/config.toml`, or the file that is named |
-//! | the default | `http://127.0.0.1:4747` |
+//! | option | `--url` |
+//! | environment variable | `BATON_URL` |
+//! | configuration file | `url = "…"` in `~/.config/baton/config.toml`, or in the file given |
+//! | default | `http://127.0.0.1:4747` |
 //!
-//! 1. A file that was named must be there; the usual one may be missing.
-//! 2. A key that nobody knows is refused by its name: a misspelt setting must not be silent.
-//! 3. An empty variable is as good as none, because that is how shells unset one for one command.
-//! 4. Every setting is in one table, [`keys`], and all sources are asked in one place, [`Sources`].
+//! 1. A file given by name must exist; the default file may be missing.
+//! 2. An unknown key is an error: a misspelt setting must not be ignored silently.
+//! 3. An empty variable counts as unset, because that is how shells unset one for one command.
+//! 4. Every setting is in one table, [`keys`], and precedence is decided in one place, [`Sources`].
 
 pub(crate) mod keys;
 
 mod file;
 mod quotas;
-mod serving;
+mod server;
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -31,39 +31,39 @@ use crate::output::Mode;
 use file::File;
 use keys::Key;
 
-pub(crate) use serving::{Serving, ServingOptions};
+pub(crate) use server::{ServerOptions, ServerSettings};
 
-/// Who says what nobody says.
+/// The source of default values.
 const DEFAULT: &str = "default";
 
-/// Settings after all sources were asked.
+/// The effective settings.
 #[derive(Debug)]
 pub(crate) struct Settings {
     pub(crate) url: String,
-    /// None if nobody said which: it is for the command to choose then.
+    /// None if not set: the command then chooses one.
     pub(crate) workspace: Option<String>,
     pub(crate) agent: String,
     pub(crate) token: Option<String>,
-    /// The authorities to believe; those of the system if nobody said which.
+    /// The CA certificates; those of the system if not set.
     pub(crate) ca_file: Option<PathBuf>,
     pub(crate) idempotency_key: Option<String>,
     pub(crate) mode: Mode,
     pub(crate) quiet: bool,
-    /// For those who have more options.
+    /// For commands with more options.
     pub(crate) sources: Sources,
-    /// Why the file could not be used, for those who can say so in their own way.
+    /// Why the file is invalid, for commands that report it themselves.
     pub(crate) fault: Option<String>,
 }
 
-/// Where a value comes from, besides an option.
+/// The configuration file, and the settings resolved so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sources {
     file: File,
-    /// What was chosen so far, in order.
+    /// The settings resolved so far, in order.
     chosen: Vec<Chosen>,
 }
 
-/// A setting, what it is, and who said so.
+/// A setting, its value and its source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Chosen {
     pub(crate) key: Cow<'static, str>,
@@ -72,10 +72,10 @@ pub(crate) struct Chosen {
 }
 
 impl Settings {
-    /// Options come from `globals`; the rest is looked up.
+    /// Resolves the settings; `globals` has the options.
     pub(crate) fn of(globals: &Globals) -> Result<Self, Failure> {
         let named = globals.config.as_deref().filter(|path| !path.as_os_str().is_empty());
-        let file = match (named, usual_file()) {
+        let file = match (named, default_file()) {
             (Some(path), _) => Self::file(path)?,
             (None, Some(path)) => File::read(&path)?.unwrap_or_default(),
             (None, None) => File::default(),
@@ -83,19 +83,19 @@ impl Settings {
         Self::combined(globals, Sources { file, chosen: Vec::new() })
     }
 
-    /// Settings without a file, because of what is wrong with it.
-    pub(crate) fn despite(globals: &Globals, fault: String) -> Result<Self, Failure> {
+    /// The settings without the file, which is invalid.
+    pub(crate) fn without_file(globals: &Globals, fault: String) -> Result<Self, Failure> {
         let settings = Self::combined(globals, Sources::default())?;
         Ok(Self { fault: Some(fault), ..settings })
     }
 
-    /// Settings with this file instead of any other.
+    /// The settings with this file instead of any other.
     pub(crate) fn with_file(globals: &Globals, path: &Path) -> Result<Self, Failure> {
         Self::combined(globals, Sources { file: Self::file(path)?, chosen: Vec::new() })
     }
 
     fn file(path: &Path) -> Result<File, Failure> {
-        let reason = "there is no such file".to_owned();
+        let reason = "no such file".to_owned();
         let missing = || Fault::Settings { path: path.to_owned(), reason };
         Ok(File::read(path)?.ok_or_else(missing)?)
     }
@@ -127,7 +127,7 @@ impl Settings {
 }
 
 impl Sources {
-    /// What a setting is, and where that was said: the one place where precedence is decided.
+    /// Resolves a setting: the one place where precedence is decided.
     pub(crate) fn choose(
         &mut self,
         key: &'static Key,
@@ -136,7 +136,7 @@ impl Sources {
         let variable = std::env::var(key.variable).ok();
         let (value, from) = self.pick(key, option, variable.as_deref());
         let Some(value) = value else { return Ok(None) };
-        if let Some(fault) = key.form.fault(&value) {
+        if let Some(fault) = key.value_type.fault(&value) {
             return Err(Fault::Usage { reason: format!("{from}: {fault}") }.into());
         }
         let shown = if key.is_secret { "(not shown)".to_owned() } else { value.clone() };
@@ -151,9 +151,9 @@ impl Sources {
         option: Option<&str>,
         variable: Option<&str>,
     ) -> (Option<String>, String) {
-        let is_said = |text: &&str| !text.is_empty();
-        let by_option = option.filter(is_said).map(|text| (text, key.option.to_owned()));
-        let by_variable = variable.filter(is_said).map(|text| (text, key.variable.to_owned()));
+        let is_set = |text: &&str| !text.is_empty();
+        let by_option = option.filter(is_set).map(|text| (text, key.option.to_owned()));
+        let by_variable = variable.filter(is_set).map(|text| (text, key.variable.to_owned()));
         let place = || self.file.path.as_ref().map(|path| path.display().to_string());
         let by_file = self.file.get(key).map(|text| (text, place().unwrap_or_default()));
         let by_default = key.default.map(|text| (text, DEFAULT.to_owned()));
@@ -162,31 +162,31 @@ impl Sources {
         (text.map(str::to_owned), from.unwrap_or_default())
     }
 
-    /// The quotas, which are in the file alone.
-    pub(crate) fn quotas(&mut self) -> quotas::Said {
+    /// The quotas, which only the file can set.
+    pub(crate) fn quotas(&mut self) -> quotas::QuotaSettings {
         let from = self.file.path.as_ref().map(|path| path.display().to_string());
         self.chosen.retain(|before| !before.key.starts_with("quota"));
         self.chosen.extend(self.file.quotas().chosen(&from.unwrap_or_default()));
         self.file.quotas().clone()
     }
 
-    /// Everything that was chosen.
+    /// All resolved settings.
     pub(crate) fn chosen(&self) -> &[Chosen] {
         &self.chosen
     }
 
-    /// Whether somebody has said what a setting is.
-    pub(crate) fn is_said(&self, key: &Key) -> bool {
+    /// Whether a setting has another source than its default.
+    pub(crate) fn is_explicit(&self, key: &Key) -> bool {
         self.chosen.iter().any(|chosen| chosen.key == key.name && chosen.from != DEFAULT)
     }
 
-    /// The file, if there is one.
+    /// The configuration file, if there is one.
     pub(crate) fn file(&self) -> Option<&Path> {
         self.file.path.as_deref()
     }
 }
 
-fn usual_file() -> Option<PathBuf> {
+fn default_file() -> Option<PathBuf> {
     let home = std::env::var_os("HOME").filter(|home| !home.is_empty())?;
     Some(Path::new(&home).join(".config/baton/config.toml"))
 }
@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_strongest_source_wins_and_an_empty_one_is_none() {
+    fn precedence_is_respected_and_empty_values_count_as_unset() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("config.toml");
         std::fs::write(&path, "agent = 'file'").unwrap();
@@ -206,10 +206,10 @@ mod tests {
             let (value, from) = sources.pick(&keys::AGENT, option, variable);
             (value.unwrap(), from)
         };
-        let told = |value: &str, from: &str| (value.to_owned(), from.to_owned());
-        assert_eq!(pick(Some("a"), Some("b")), told("a", "--agent"));
-        assert_eq!(pick(None, Some("b")), told("b", "BATON_AGENT"));
-        assert_eq!(pick(Some(""), Some("")), told("file", &path.display().to_string()));
+        let expected = |value: &str, from: &str| (value.to_owned(), from.to_owned());
+        assert_eq!(pick(Some("a"), Some("b")), expected("a", "--agent"));
+        assert_eq!(pick(None, Some("b")), expected("b", "BATON_AGENT"));
+        assert_eq!(pick(Some(""), Some("")), expected("file", &path.display().to_string()));
         let (value, from) = sources.pick(&keys::URL, None, None);
         assert_eq!((value.as_deref(), from.as_str()), (keys::URL.default, "default"));
         assert_eq!(sources.pick(&keys::TOKEN, None, None).0, None);

@@ -1,13 +1,13 @@
-//! Quotas: tables of the file that have names of their own.
+//! Quotas: tables in the configuration file.
 //!
 //! ```text
 //!   [quota]                   every workspace
-//!   [quota.workspace.NAME]    this one; what is not said here is as above
-//!   [quota.token]             every token that was made without quotas of its own
+//!   [quota.workspace.NAME]    one workspace; limits not given here are as above
+//!   [quota.token]             every token without its own quotas
 //! ```
 //!
-//! 0 is no limit, so that one workspace may be let off what holds for all. They are in the file
-//! alone: tables fit neither into an option nor into a variable.
+//! 0 means no limit, so that one workspace can be exempt. Quotas can only be set in the file: tables
+//! fit neither into an option nor into a variable.
 
 use std::collections::BTreeMap;
 
@@ -17,10 +17,10 @@ use baton_server::{Quota, Quotas};
 
 use super::Chosen;
 
-/// What a number may be at most: far beyond any machine, and far from where sums overflow.
+/// Maximum of a limit: far beyond any machine, and far from overflow.
 const COUNT_MAX: u64 = 1 << 50;
 
-/// What may be limited, and whether in a workspace and for a token.
+/// The limits, and whether each applies to workspaces and to tokens.
 const LIMITS: [(&str, bool, bool); 6] = [
     ("operations_per_s", true, true),
     ("bytes_per_s", true, true),
@@ -30,9 +30,9 @@ const LIMITS: [(&str, bool, bool); 6] = [
     ("stored_bytes_max", true, false),
 ];
 
-/// Whose limits a table has.
+/// What a table of limits applies to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Whose {
+pub(super) enum Scope {
     EveryWorkspace,
     Workspace(WorkspaceName),
     EveryToken,
@@ -40,10 +40,10 @@ pub(super) enum Whose {
 
 /// What the file says of quotas.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Said(BTreeMap<Whose, BTreeMap<&'static str, u64>>);
+pub(crate) struct QuotaSettings(BTreeMap<Scope, BTreeMap<&'static str, u64>>);
 
-impl Whose {
-    /// By the name of its table.
+impl Scope {
+    /// The scope of a table, by its name.
     pub(super) fn of(table: &str) -> Result<Self, String> {
         match table {
             "quota" => Ok(Self::EveryWorkspace),
@@ -56,7 +56,7 @@ impl Whose {
         }
     }
 
-    /// The name of its table.
+    /// The name of the table.
     fn table(&self) -> String {
         match self {
             Self::EveryWorkspace => "quota".to_owned(),
@@ -65,7 +65,7 @@ impl Whose {
         }
     }
 
-    /// What may be limited for it.
+    /// The limits that apply to it.
     fn limits(&self) -> impl Iterator<Item = &'static str> {
         let is_token = *self == Self::EveryToken;
         let of = move |(name, of_workspace, of_token): &(&'static str, bool, bool)| {
@@ -75,26 +75,26 @@ impl Whose {
     }
 }
 
-impl Said {
-    /// Takes down a number; what is wrong with it if something is.
-    pub(super) fn note(&mut self, whose: &Whose, name: &str, text: &str) -> Result<(), String> {
-        let full = format!("{}.{name}", whose.table());
-        let Some(limit) = whose.limits().find(|limit| *limit == name) else {
-            let known: Vec<_> = whose.limits().collect();
-            return Err(format!("unknown key `{full}`; known are {}", known.join(", ")));
+impl QuotaSettings {
+    /// Records a limit, or returns what is wrong with it.
+    pub(super) fn note(&mut self, scope: &Scope, name: &str, text: &str) -> Result<(), String> {
+        let full = format!("{}.{name}", scope.table());
+        let Some(limit) = scope.limits().find(|limit| *limit == name) else {
+            let known: Vec<_> = scope.limits().collect();
+            return Err(format!("unknown key `{full}`; expected one of {}", known.join(", ")));
         };
         let count = text.parse().ok().filter(|count| *count <= COUNT_MAX);
         let count = count
-            .ok_or_else(|| format!("`{full}`: `{text}` is no number from 0 to {COUNT_MAX}"))?;
-        self.0.entry(whose.clone()).or_default().insert(limit, count);
+            .ok_or_else(|| format!("`{full}`: `{text}` is not a number from 0 to {COUNT_MAX}"))?;
+        self.0.entry(scope.clone()).or_default().insert(limit, count);
         Ok(())
     }
 
-    /// All of it as lines, for whoever wants to see what is in force.
+    /// All limits as settings, for `baton config show`.
     pub(super) fn chosen(&self, from: &str) -> Vec<Chosen> {
-        let lines = self.0.iter().flat_map(|(whose, limits)| {
+        let lines = self.0.iter().flat_map(|(scope, limits)| {
             limits.iter().map(|(name, count)| Chosen {
-                key: format!("{}.{name}", whose.table()).into(),
+                key: format!("{}.{name}", scope.table()).into(),
                 value: count.to_string(),
                 from: from.to_owned(),
             })
@@ -102,20 +102,20 @@ impl Said {
         lines.collect()
     }
 
-    fn get(&self, whose: &Whose, limit: &str) -> Option<u64> {
-        self.0.get(whose)?.get(limit).copied()
+    fn get(&self, scope: &Scope, limit: &str) -> Option<u64> {
+        self.0.get(scope)?.get(limit).copied()
     }
 
-    /// What holds, after what holds for every workspace.
-    fn of(&self, whose: &Whose) -> (Quota, Bounds) {
+    /// The effective limits: those of every workspace apply unless overridden.
+    fn of(&self, scope: &Scope) -> (Quota, Bounds) {
         let get = |limit: &str| {
-            let usual = || match whose {
-                Whose::EveryToken => None,
-                Whose::EveryWorkspace | Whose::Workspace(_) => {
-                    self.get(&Whose::EveryWorkspace, limit)
+            let usual = || match scope {
+                Scope::EveryToken => None,
+                Scope::EveryWorkspace | Scope::Workspace(_) => {
+                    self.get(&Scope::EveryWorkspace, limit)
                 }
             };
-            self.get(whose, limit).or_else(usual).filter(|count| *count > 0)
+            self.get(scope, limit).or_else(usual).filter(|count| *count > 0)
         };
         let quota = Quota {
             operations_per_s: get("operations_per_s"),
@@ -127,15 +127,15 @@ impl Said {
         (quota, bounds)
     }
 
-    /// For the doors, and for the engine.
+    /// The limits for the server and for the engine.
     pub(crate) fn resolved(&self) -> (Quotas, Extents) {
-        let (workspace, usual) = self.of(&Whose::EveryWorkspace);
-        let (token, _) = self.of(&Whose::EveryToken);
+        let (workspace, usual) = self.of(&Scope::EveryWorkspace);
+        let (token, _) = self.of(&Scope::EveryToken);
         let mut quotas = Quotas { workspace, token, ..Quotas::default() };
         let mut extents = Extents { usual: Some(usual), ..Extents::default() };
-        for whose in self.0.keys() {
-            let Whose::Workspace(name) = whose else { continue };
-            let (quota, bounds) = self.of(whose);
+        for scope in self.0.keys() {
+            let Scope::Workspace(name) = scope else { continue };
+            let (quota, bounds) = self.of(scope);
             quotas.workspaces.insert(name.clone(), quota);
             extents.named.insert(name.clone(), bounds);
         }

@@ -1,22 +1,22 @@
-//! `baton help TOPIC`: the ideas behind the commands, a page for each.
+//! `baton help TOPIC`: the concepts behind the commands, one page each.
 //!
-//! Help of a command says what it takes. These pages say what it is for, in an order in which the
-//! lines can be typed.
+//! The help of a command describes its arguments. These pages describe what the commands are for,
+//! with examples that can be typed in order.
 //!
-//! 1. A line that begins with four blanks is for a shell. A test runs them all, page by page, each
-//!    page against a fresh server; `# refused: CODE` marks those that are meant to be refused.
-//! 2. No page is called like a command, so `baton help NAME` means one thing.
+//! 1. A line indented by four spaces is a shell command. A test runs all of them, each page against
+//!    a fresh server; `# refused: CODE` marks a command that is expected to fail.
+//! 2. No page has the name of a command, so `baton help NAME` is unambiguous.
 //! 3. A page fits on a screen: 80 columns and 45 lines.
 //!
-//! Deliberately absent: what is in `docs/`, which has room for it.
+//! Deliberately absent: details, which are in `docs/`.
 
-/// A page.
+/// A help page.
 pub(crate) struct Topic {
-    /// What one types after `baton help`.
+    /// The name to type after `baton help`.
     pub(crate) name: &'static str,
-    /// What it is about, in some words.
+    /// A short summary.
     pub(crate) about: &'static str,
-    /// The page itself.
+    /// The text of the page.
     pub(crate) text: &'static str,
 }
 
@@ -26,16 +26,20 @@ const fn topic(name: &'static str, about: &'static str, text: &'static str) -> T
 
 /// All pages.
 pub(crate) const TOPICS: &[Topic] = &[
-    topic("leases", "work that outlives whoever does it", include_str!("leases.txt")),
-    topic("fencing", "numbers that keep the replaced out", include_str!("fencing.txt")),
-    topic("handoffs", "work that changes hands", include_str!("handoffs.txt")),
-    topic("watching", "what happens, and what happened", include_str!("watching.txt")),
-    topic("access", "who may come in, and do what", include_str!("access.txt")),
-    topic("backups", "everything as one file, and back", include_str!("backups.txt")),
-    topic("scripting", "forms of output, exit codes, repeating", include_str!("scripting.txt")),
+    topic("leases", "how work survives the agent that does it", include_str!("leases.txt")),
+    topic("fencing", "how stale holders are kept from writing", include_str!("fencing.txt")),
+    topic("handoffs", "how work moves from one agent to another", include_str!("handoffs.txt")),
+    topic("watching", "live events, history and causes", include_str!("watching.txt")),
+    topic("access", "tokens, roles and permissions", include_str!("access.txt")),
+    topic("backups", "backing up and restoring a server", include_str!("backups.txt")),
+    topic(
+        "scripting",
+        "output formats, exit codes and safe retries",
+        include_str!("scripting.txt"),
+    ),
 ];
 
-/// The page that a command line asks for, if it is one.
+/// The page that a command line asks for, if any.
 pub(crate) fn asked_for(words: impl IntoIterator<Item = String>) -> Option<&'static Topic> {
     let mut words = words.into_iter().skip(1);
     let (help, name) = (words.next()?, words.next()?);
@@ -46,7 +50,7 @@ pub(crate) fn asked_for(words: impl IntoIterator<Item = String>) -> Option<&'sta
 /// The list of pages, for the end of `baton help`.
 pub(crate) fn contents() -> String {
     let lines = TOPICS.iter().map(|topic| format!("  {:<11}{}\n", topic.name, topic.about));
-    format!("Ideas, each a page: baton help NAME\n{}", lines.collect::<String>())
+    format!("Help topics (baton help TOPIC):\n{}", lines.collect::<String>())
 }
 
 #[cfg(test)]
@@ -61,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_asked_for_by_its_name_alone() {
+    fn a_page_is_found_by_its_exact_name() {
         assert_eq!(asked("baton help leases"), Some("leases"));
         for line in
             ["baton", "baton help", "baton leases", "baton help task", "baton help leases x"]
@@ -71,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn no_page_is_called_like_a_command() {
+    fn no_page_has_the_name_of_a_command() {
         for topic in TOPICS {
             assert!(Arguments::command().find_subcommand(topic.name).is_none(), "{}", topic.name);
         }

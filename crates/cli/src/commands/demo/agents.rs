@@ -1,16 +1,16 @@
-//! The agents of the fleet: what each does all day.
+//! The agents of the demo fleet.
 //!
 //! ```text
-//!   planner     ─ creates three tasks for each round, waits for the last, tells the news
-//!   researcher  ─ works on `research` in steps with checkpoints; writes under a lock; answers
-//!   writer      ─ takes `write`, asks a researcher, and hands the article to the reviewer
-//!   reviewer    ─ takes what is offered, or rejects it; completes it
+//!   planner     ─ creates three tasks per round, waits for the last, publishes the news
+//!   researcher  ─ processes `research` in steps with checkpoints; writes under a lock; replies
+//!   writer      ─ claims `write`, asks a researcher, and hands the article to the reviewer
+//!   reviewer    ─ accepts or rejects what is offered; completes it
 //! ```
 //!
-//! 1. Everyone has a session, with signs of life, and serves what comes to it.
-//! 2. An agent that dies lets go of nothing and tells nobody: all that it did is dropped. After a
-//!    while it comes back, knowing nothing.
-//! 3. What another has taken over meanwhile is no failure: there is other work.
+//! 1. Every agent has a session with heartbeats, and serves requests.
+//! 2. An agent that crashes releases nothing and notifies nobody: its futures are dropped. After a
+//!    while it returns without any state.
+//! 3. Losing a task to another agent is not an error: there is other work.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,15 +25,15 @@ use tokio::time::sleep;
 
 use super::plan::{Fate, Pace, REVIEWER, Role, Round};
 
-/// How long one call waits before the next one does.
+/// How long one long poll waits.
 const WAIT_MS: u64 = 5_000;
-/// More than anybody needs who is not out of luck with the machine.
+/// Enough retries even on a slow machine.
 const RETRIES_MAX: u64 = 50;
-/// Notes are read soon, or not at all.
+/// Notes are only needed for a short time.
 const NOTES_TTL_MS: u64 = 600_000;
-/// Steps of a research; misfortunes happen in the middle.
+/// Steps of a research task; failures happen halfway.
 const STEPS: u8 = 4;
-/// Who has the library writes; the others wait.
+/// The lock for writing notes.
 const LIBRARY: &str = "library";
 const PRESS: &str = "press";
 
@@ -45,23 +45,23 @@ pub(super) struct Member {
     pub(super) pace: Pace,
 }
 
-/// Ends when it is time to.
+/// Becomes true when it is time to stop.
 pub(super) type Stop = watch::Receiver<bool>;
 
 /// Waits until it is time to stop.
 pub(super) async fn stopped(mut stop: Stop) {
-    // Nobody is left who could say so: that is a reason, too.
-    let _ = stop.wait_for(|is_told| *is_told).await;
+    // A dropped sender also means stop.
+    let _ = stop.wait_for(|is_stopped| *is_stopped).await;
 }
 
 impl Member {
-    /// Lives until told to stop, over as many deaths as it takes.
+    /// Runs until stopped, and restarts after each crash.
     pub(super) async fn live(self, stop: Stop) -> Result<(), Error> {
         loop {
-            let doom = Arc::new(Notify::new());
+            let crash = Arc::new(Notify::new());
             tokio::select! {
-                lived = self.life(&doom, &stop) => return lived,
-                () = doom.notified() => {}
+                lived = self.life(&crash, &stop) => return lived,
+                () = crash.notified() => {}
             }
             tokio::select! {
                 () = sleep(2 * self.patience()) => {}
@@ -70,12 +70,12 @@ impl Member {
         }
     }
 
-    async fn life(&self, doom: &Arc<Notify>, stop: &Stop) -> Result<(), Error> {
+    async fn life(&self, crash: &Arc<Notify>, stop: &Stop) -> Result<(), Error> {
         let served = self.serve(stop);
         let worked = async {
             match self.role {
                 Role::Planner => Ok(()),
-                Role::Researcher => self.research(doom, stop).await,
+                Role::Researcher => self.research(crash, stop).await,
                 Role::Writer => self.write(stop).await,
                 Role::Reviewer => self.review(stop).await,
             }
@@ -83,7 +83,7 @@ impl Member {
         tokio::try_join!(served, worked).map(drop)
     }
 
-    /// Has a session, and answers what it is asked.
+    /// Keeps a session and replies to requests.
     async fn serve(&self, stop: &Stop) -> Result<(), Error> {
         let step = self.pace.step();
         let mut service = Service::new(self.workspace.clone())
@@ -96,29 +96,29 @@ impl Member {
             sleep(step).await;
             Ok::<_, Setback>(json!("the field notes of 1912, page 47"))
         };
-        // Ends well only when told to stop; what else it ends of happens to everybody.
+        // Returns only when stopped; other errors are transient.
         while let Err(error) = service.clone().run(answer, stopped(stop.clone())).await {
-            self.bear(Err(error)).await?;
+            self.tolerate(Err(error)).await?;
         }
         Ok(())
     }
 
-    /// Works on research, and dies of it where that is the plan.
-    async fn research(&self, doom: &Arc<Notify>, stop: &Stop) -> Result<(), Error> {
-        let (doom, pace) = (Arc::clone(doom), self.pace);
+    /// Processes research tasks, and crashes where the plan says so.
+    async fn research(&self, crash: &Arc<Notify>, stop: &Stop) -> Result<(), Error> {
+        let (crash, pace) = (Arc::clone(crash), self.pace);
         let worker = Worker::new(self.workspace.clone()).of_type("research");
         let worker = worker.lease_ms(pace.patience_ms());
         let handler = move |job: Job<Client>| {
-            let (doom, workspace) = (Arc::clone(&doom), job.workspace());
-            async move { Research { job, workspace, pace, doom }.run().await }
+            let (crash, workspace) = (Arc::clone(&crash), job.workspace());
+            async move { Research { job, workspace, pace, crash }.run().await }
         };
         while let Err(error) = worker.clone().run(handler.clone(), stopped(stop.clone())).await {
-            self.bear(Err(error)).await?;
+            self.tolerate(Err(error)).await?;
         }
         Ok(())
     }
 
-    /// Takes articles, one after the other.
+    /// Claims and writes articles.
     async fn write(&self, stop: &Stop) -> Result<(), Error> {
         loop {
             let claiming = self.workspace.tasks().claim().of_type("write").wait_ms(WAIT_MS);
@@ -132,7 +132,7 @@ impl Member {
                 Ok(None) => Ok(()),
                 Err(error) => Err(error),
             };
-            self.bear(written).await?;
+            self.tolerate(written).await?;
         }
     }
 
@@ -145,7 +145,7 @@ impl Member {
         }
     }
 
-    /// Takes what is offered, or says what is missing.
+    /// Accepts or rejects offers.
     async fn review(&self, stop: &Stop) -> Result<(), Error> {
         loop {
             let handoffs = self.workspace.handoffs();
@@ -158,7 +158,7 @@ impl Member {
                 Ok(None) => Ok(()),
                 Err(error) => Err(error),
             };
-            self.bear(reviewed).await?;
+            self.tolerate(reviewed).await?;
         }
     }
 
@@ -174,7 +174,7 @@ impl Member {
         let Some(task) = accepted.task else { return Ok(()) };
         let token = token_of(&task);
         let read = async {
-            self.progress(task.id.as_str(), token, 0.9, "reads every word twice").await?;
+            self.progress(task.id.as_str(), token, 0.9, "proofreading").await?;
             sleep(self.pace.step()).await;
             handoffs.complete(id, Some(value("print it"))).await.map(drop)
         };
@@ -184,7 +184,7 @@ impl Member {
         }
     }
 
-    /// Plans a round, waits until its article is done, and tells the news.
+    /// Plans a round, waits until its article is completed, and publishes the news.
     pub(super) async fn plan(&self, round: &Round, group: &str) -> Result<(), Error> {
         let counter = self.workspace.state("shared").increment("rounds", 1).await?;
         let name = format!("{}-{}", round.subject, String::from_utf8_lossy(counter.value()));
@@ -210,16 +210,16 @@ impl Member {
             match joins.wait(join.id.as_str(), WAIT_MS).await {
                 Ok(Some(_)) => break,
                 Ok(None) => {}
-                Err(error) => self.bear(Err(error)).await?,
+                Err(error) => self.tolerate(Err(error)).await?,
             }
         }
-        let news = format!("the article about {subject} is out");
+        let news = format!("the article about {subject} is published");
         self.workspace.topics().publish("news", news).await.map(drop)
     }
 
-    /// Goes on after what happens to everybody: another was faster, the session was lost because
-    /// the machine is busy, the server is away.
-    async fn bear(&self, outcome: Result<(), Error>) -> Result<(), Error> {
+    /// Ignores transient errors: another agent was faster, the session expired on a busy machine,
+    /// the server is unreachable.
+    async fn tolerate(&self, outcome: Result<(), Error>) -> Result<(), Error> {
         let Err(error) = outcome else { return Ok(()) };
         match error.kind() {
             Kind::Stale | Kind::Conflict | Kind::NotFound | Kind::Exhausted | Kind::Unavailable => {
@@ -259,14 +259,14 @@ fn token_of(task: &Task) -> Token {
     task.lease.as_ref().map_or(Token(0), |lease| lease.token)
 }
 
-/// What the task says about its round; others than the planner may have created it.
+/// The round in the task's definition, with a fallback for tasks that the planner did not create.
 fn round_of(task: &Task) -> Round {
-    let told = task.definition.as_ref().and_then(|definition| definition.to().ok());
-    told.unwrap_or_else(|| Round { subject: "something".to_owned(), fate: Fate::Smooth })
+    let round = task.definition.as_ref().and_then(|definition| definition.to().ok());
+    round.unwrap_or_else(|| Round { subject: "something".to_owned(), fate: Fate::Smooth })
 }
 
-/// Under a lock, for as long as one step takes.
-async fn alone(
+/// Runs some work under a lock, for one step.
+async fn under_lock(
     workspace: &Workspace,
     lock: &str,
     pace: Pace,
@@ -280,13 +280,13 @@ async fn alone(
     locks.release(lock, hold.token).await.map(drop)
 }
 
-/// One task of research.
+/// One research task.
 struct Research {
     job: Job<Client>,
-    /// Under the lease.
+    /// Fenced by the lease.
     workspace: Workspace,
     pace: Pace,
-    doom: Arc<Notify>,
+    crash: Arc<Notify>,
 }
 
 impl Research {
@@ -296,9 +296,10 @@ impl Research {
         let latest = checkpoints.latest(task.id.as_str()).await?;
         let done = latest.and_then(|checkpoint| checkpoint.state?.to::<u8>().ok());
         for step in done.unwrap_or_default()..STEPS {
-            let note = ["asks around", "reads", "compares", "takes notes"][usize::from(step % 4)];
+            let note =
+                ["finding sources", "reading", "comparing", "taking notes"][usize::from(step % 4)];
             self.job.progress(f64::from(step) / f64::from(STEPS), Some(note)).await?;
-            self.misfortune(round.fate, step).await?;
+            self.fail_as_planned(round.fate, step).await?;
             sleep(self.pace.step()).await;
             let saving = checkpoints.save(task.id.as_str(), step + 1);
             saving.description(&format!("step {} of {STEPS}", step + 1)).await?;
@@ -308,27 +309,27 @@ impl Research {
             let said = json!({"subject": round.subject, "by": self.workspace.agent().as_str()});
             notes.set(&format!("notes/{}", task.id), said).ttl_ms(NOTES_TTL_MS).await.map(drop)
         };
-        alone(&self.workspace, LIBRARY, self.pace, written).await?;
+        under_lock(&self.workspace, LIBRARY, self.pace, written).await?;
         Ok(json!({"notes": format!("notes/{}", task.id)}))
     }
 
-    /// What goes wrong the first time.
-    async fn misfortune(&self, fate: Fate, step: u8) -> Result<(), Setback> {
+    /// The planned failure of the first attempt.
+    async fn fail_as_planned(&self, fate: Fate, step: u8) -> Result<(), Setback> {
         if self.job.task().attempts > 1 || step != STEPS / 2 {
             return Ok(());
         }
         match fate {
             Fate::Smooth | Fate::Untitled => Ok(()),
-            Fate::SourceDown => Err(Setback::new("the archive does not answer")),
-            Fate::Death => {
-                self.doom.notify_one();
+            Fate::SourceDown => Err(Setback::new("the archive is not responding")),
+            Fate::Crash => {
+                self.crash.notify_one();
                 std::future::pending().await
             }
         }
     }
 }
 
-/// One article, until somebody else has it.
+/// One article, until another agent holds it.
 struct Article<'a> {
     member: &'a Member,
     id: &'a str,
@@ -339,20 +340,20 @@ struct Article<'a> {
 impl Article<'_> {
     async fn run(&self) -> Result<(), Error> {
         let Member { workspace, pace, .. } = self.member;
-        self.member.progress(self.id, self.token, 0.2, "reads the notes").await?;
+        self.member.progress(self.id, self.token, 0.2, "reading the notes").await?;
         self.ask().await;
-        self.member.progress(self.id, self.token, 0.5, "writes").await?;
+        self.member.progress(self.id, self.token, 0.5, "writing").await?;
         let printed = async { Ok(()) };
-        alone(workspace, PRESS, *pace, printed).await?;
+        under_lock(workspace, PRESS, *pace, printed).await?;
         let mut is_titled = self.round.fate != Fate::Untitled;
         while !self.offer(is_titled).await? {
-            self.member.progress(self.id, self.token, 0.7, "finds a title").await?;
+            self.member.progress(self.id, self.token, 0.7, "choosing a title").await?;
             is_titled = true;
         }
         Ok(())
     }
 
-    /// Whoever does not answer in time is not waited for.
+    /// A reply that does not arrive in time is not needed.
     async fn ask(&self) {
         let question = format!("what is the best source on {}?", self.round.subject);
         let messages = self.member.workspace.messages();
@@ -360,14 +361,14 @@ impl Article<'_> {
         let _ = asking.timeout_ms(4 * self.member.pace.patience_ms()).await;
     }
 
-    /// Offers it to the reviewer; whether that took it.
+    /// Offers the article to the reviewer. Returns whether it was accepted.
     async fn offer(&self, is_titled: bool) -> Result<bool, Error> {
         let workspace = &self.member.workspace;
         let before = workspace.revision().await?;
         let subject = &self.round.subject;
         let mut offering = workspace.handoffs().offer(REVIEWER).task(self.id, self.token);
         offering = offering.work_completed(value(&format!("a draft about {subject}")));
-        offering = offering.remaining_work(value("read it, print it"));
+        offering = offering.remaining_work(value("proofread and print"));
         offering = offering.reason(if is_titled { "it has a title" } else { "the draft is done" });
         if is_titled {
             offering = offering.state("title", value(&format!("All about {subject}")));
@@ -376,7 +377,7 @@ impl Article<'_> {
         self.answer(&offered, before).await
     }
 
-    /// Whether the reviewer took it; that nobody can any more is no reason to offer it again.
+    /// Waits for the outcome of an offer. Returns whether it was accepted.
     async fn answer(&self, offered: &Handoff, before: Revision) -> Result<bool, Error> {
         let pattern = format!("handoffs/{}", offered.id);
         let mut watch = self.member.workspace.watch(&pattern).from(before.next()).await?;

@@ -1,4 +1,4 @@
-//! A fleet against the server that runs: its agents, the one who tells, and the end.
+//! A demo fleet on the running server: agents, narrative and summary.
 
 use std::time::Duration;
 
@@ -17,25 +17,25 @@ use crate::failure::Failure;
 use crate::input::milliseconds;
 use crate::output::{Colour, Output};
 
-/// The last thing that happens, by which it is known that there is no more to tell.
+/// The last event of a run, which ends the narrative.
 const LAST_WORDS: &str = "demo.ended";
 
-/// How large the fleet is, how fast, for how long.
+/// The size, speed and duration of the fleet.
 #[derive(Args)]
 pub(super) struct Fleet {
-    /// How many agents: a planner, a reviewer, and researchers and writers by turns
+    /// Number of agents: a planner, a reviewer, and researchers and writers
     #[arg(long, value_name = "COUNT", default_value = "6", value_parser = count)]
     agents: usize,
-    /// How fast they work
+    /// How fast the agents work
     #[arg(long, value_enum, default_value = "normal")]
     pace: Pace,
-    /// How many articles; until ctrl-c unless given
+    /// Number of articles [default: until ctrl-c]
     #[arg(long, value_name = "COUNT")]
     rounds: Option<usize>,
-    /// Begin no more articles after this time, such as 30s
+    /// Start no new articles after this time, such as 30s
     #[arg(long = "for", value_name = "DURATION", value_parser = milliseconds)]
     time: Option<u64>,
-    /// Which misfortunes happen, and when
+    /// Seed that determines which failures happen, and when
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     seed: u64,
 }
@@ -43,18 +43,18 @@ pub(super) struct Fleet {
 fn count(text: &str) -> Result<usize, String> {
     let (least, most) = (plan::AGENTS_MIN, plan::AGENTS_MAX);
     let count = text.parse().ok().filter(|count| (least..=most).contains(count));
-    count.ok_or_else(|| format!("a fleet has {least} to {most} agents"))
+    count.ok_or_else(|| format!("a fleet has between {least} and {most} agents"))
 }
 
-/// The demo while it runs.
+/// A running demo.
 struct Running {
     crew: JoinSet<Result<(), Error>>,
     planning: JoinSet<Result<(), Error>>,
-    /// Begin nothing new.
+    /// Start nothing new.
     enough: watch::Sender<bool>,
-    /// Go home.
+    /// Stop the agents.
     stop: watch::Sender<bool>,
-    /// When there is enough, if that was said.
+    /// When to start nothing new, if set.
     end: Option<Instant>,
 }
 
@@ -75,7 +75,7 @@ impl Fleet {
             if is_last {
                 break;
             }
-            tell(&mut narrator, &item, output)?;
+            print(&mut narrator, &item, output)?;
         }
         before.summarise(&here, output).await
     }
@@ -88,9 +88,9 @@ impl Fleet {
             (None, None) => "until ctrl-c".to_owned(),
         };
         format!(
-            "A fleet of {agents} writes articles in the workspace {workspace}: {until}, \
+            "A fleet of {agents} agents is writing articles in the workspace {workspace}: {until}, \
              seed {seed}.\n\
-             See it from outside: baton top --workspace {workspace}\n\n"
+             Watch it with: baton top --workspace {workspace}\n\n"
         )
     }
 
@@ -106,7 +106,7 @@ impl Fleet {
         let roster = plan::roster(self.agents);
         let writers = roster.iter().filter(|(_, role)| *role == Role::Writer).count();
         for (name, role) in roster {
-            // Each has a connection of its own, as agents have.
+            // Each agent has its own connection, as in reality.
             let client = context.connect(Options::default()).await?;
             let workspace = client.workspace(here.name().as_str())?.as_agent(name)?;
             let member = Member { role, workspace, pace: self.pace };
@@ -128,7 +128,7 @@ impl Fleet {
     }
 }
 
-/// Plans one round after the other, so many at a time, and sees them through.
+/// Plans rounds, up to `width` at a time, and waits for them.
 async fn plan_all(
     planner: Member,
     mut rounds: impl Iterator<Item = plan::Round>,
@@ -142,7 +142,7 @@ async fn plan_all(
             let Some(round) = rounds.next() else { break };
             let (planner, group) = (planner.clone(), group.clone());
             under_way.spawn(async move { planner.plan(&round, &group).await });
-            // A moment apart, so that one can follow.
+            // A short delay, so that the output is readable.
             tokio::select! {
                 () = tokio::time::sleep(step) => {}
                 () = stopped(enough.clone()) => {}
@@ -155,7 +155,7 @@ async fn plan_all(
     }
 }
 
-/// What a task came to; a panic is ours to tell.
+/// The outcome of a task; panics are propagated.
 fn joined(ended: Result<Result<(), Error>, JoinError>) -> Result<(), Error> {
     match ended.map_err(JoinError::try_into_panic) {
         Ok(outcome) => outcome,
@@ -165,7 +165,7 @@ fn joined(ended: Result<Result<(), Error>, JoinError>) -> Result<(), Error> {
 }
 
 impl Running {
-    /// Tells what happens until everyone has gone home.
+    /// Prints the narrative until all agents have stopped.
     async fn follow(
         &mut self,
         watch: &mut Watch,
@@ -177,7 +177,7 @@ impl Running {
             let end = self.end.filter(|_| !is_enough);
             tokio::select! {
                 item = watch.next() => match item {
-                    Some(item) => tell(narrator, &item?, output)?,
+                    Some(item) => print(narrator, &item?, output)?,
                     None => return Err(Error::Closed.into()),
                 },
                 planned = self.planning.join_next(), if !self.planning.is_empty() => {
@@ -196,14 +196,14 @@ impl Running {
                         return Err(Failure::Interrupted);
                     }
                     self.enough.send_replace(true);
-                    output.bytes(b"\nWhat was begun is finished now; ctrl-c again leaves it.\n\n")?;
+                    output.bytes(b"\nFinishing work in progress; press ctrl-c again to exit now.\n\n")?;
                 }
             }
         }
     }
 }
 
-fn tell(narrator: &mut Narrator, item: &Item, output: &mut Output) -> Result<(), Failure> {
+fn print(narrator: &mut Narrator, item: &Item, output: &mut Output) -> Result<(), Failure> {
     let Item::Event(notice) = item else { return Ok(()) };
     match narrator.line(notice) {
         Some(line) => output.bytes(line.shown(output).as_bytes()),

@@ -1,9 +1,9 @@
-//! `baton demo`: a small fleet at work, to look at and to try things on.
+//! `baton demo`: a small fleet of simulated agents.
 //!
-//! | command | what is acted out | where |
+//! | command | what it shows | where |
 //! |---|---|---|
-//! | `baton demo` | some agents write articles, and not all goes well | the running server |
-//! | `baton demo handoff` | one task goes from hand to hand | a server of its own, in a folder |
+//! | `baton demo` | agents write articles, with failures | the running server |
+//! | `baton demo handoff` | one task is handed over several times | its own temporary server |
 //!
 //! ```text
 //!   plan ──▶ agents: planner, researchers, writers, reviewer ──▶ the server
@@ -12,12 +12,12 @@
 //!   summary ◀── task.stats, handoff.stats, task.list         narrative, a line per event
 //! ```
 //!
-//! 1. What is told is what the server tells: the narrative is made of its events, and the summary
-//!    of its answers. The agents themselves say nothing.
-//! 2. A seed decides what goes wrong, and when. Who is first at what is for the fleet to find out.
-//! 3. Whatever goes wrong, nothing is lost. If something is, the demo says so and fails.
+//! 1. All output comes from the server: the narrative from its events, the summary from its
+//!    responses. The agents themselves print nothing.
+//! 2. The seed determines which failures happen, and when. Which agents they hit depends on timing.
+//! 3. Nothing is lost whatever fails. Otherwise the demo reports it and exits with an error.
 //!
-//! Deliberately absent: models. What the agents write is made up, how they work together is not.
+//! Deliberately absent: models. The articles are fake; the coordination is real.
 
 mod agents;
 mod fleet;
@@ -37,16 +37,16 @@ use crate::output::Output;
 
 const AFTER_HELP: &str = "\
 Examples:
-  baton demo                             a fleet at work, until ctrl-c
-  baton demo --for 30s                   for a while
-  baton demo --rounds 8 --pace fast      eight articles, in a hurry
-  baton demo --agents 12 --seed 7        more of them, and the same misfortunes every time
-  baton demo handoff                     one task goes from hand to hand, on its own server
+  baton demo                             run until ctrl-c
+  baton demo --for 30s                   run for 30 seconds
+  baton demo --rounds 8 --pace fast      write eight articles, quickly
+  baton demo --agents 12 --seed 7        more agents, and reproducible failures
+  baton demo handoff                     follow one task through several hand-offs
 
-The fleet works in the workspace `demo` unless --workspace says otherwise, on the server that runs.
-See it from outside with `baton top`. With ctrl-c what was begun is finished; twice, it is not.";
+The fleet works in the workspace `demo` of the running server, unless --workspace is given. Watch it
+with `baton top`. Ctrl-c finishes the work in progress; a second ctrl-c exits immediately.";
 
-/// Watch a small fleet at work
+/// Run a demo fleet of agents
 #[derive(Args)]
 #[command(after_help = AFTER_HELP, args_conflicts_with_subcommands = true)]
 pub(crate) struct Demo {
@@ -58,9 +58,9 @@ pub(crate) struct Demo {
 
 #[derive(Subcommand)]
 enum Story {
-    /// A task goes from hand to hand: a rejection, a crash, an approval, a return
+    /// Follow one task through a rejection, a server crash, an approval and a return
     Handoff {
-        /// How long to pause after each line
+        /// Pause after each line
         #[arg(long, value_name = "DURATION", value_parser = milliseconds, default_value = "900ms")]
         pace: u64,
     },
@@ -69,13 +69,13 @@ enum Story {
 impl Demo {
     pub(crate) async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
         match self.story {
-            Some(Story::Handoff { pace }) => relay::act(output, Duration::from_millis(pace)).await,
+            Some(Story::Handoff { pace }) => relay::run(output, Duration::from_millis(pace)).await,
             None => self.fleet.run(context, output).await,
         }
     }
 
-    /// Whether it sees to ctrl-c itself: a fleet finishes what it has begun.
-    pub(crate) fn ends_itself(&self) -> bool {
+    /// Whether it handles ctrl-c itself: the fleet finishes its work in progress.
+    pub(crate) fn handles_signals(&self) -> bool {
         self.story.is_none()
     }
 }

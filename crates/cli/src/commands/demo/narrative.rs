@@ -1,15 +1,15 @@
-//! What the server tells, as sentences.
+//! The events of the server as sentences.
 //!
-//! | mark | what happened |
+//! | mark | event |
 //! |---|---|
-//! | `+` `▸` `·` `✓` | a task is wanted, taken, goes on, is done |
-//! | `✗` `†` `↻` | a try fails, an agent falls silent, another goes on where it was |
+//! | `+` `▸` `·` `✓` | a task is created, claimed, makes progress, is completed |
+//! | `✗` `†` `↻` | an attempt fails, an agent is lost, another agent resumes its task |
 //! | `→` `↩` `⇒` | a hand-off is offered, rejected, accepted |
-//! | `…` | somebody waits for a lock |
-//! | `?` `!` `★` | a question, its answer, news for everybody |
+//! | `…` | an agent waits for a lock |
+//! | `?` `!` `★` | a request, its reply, a post to a topic |
 //!
-//! What an event does not say itself, such as who had a task before, is remembered from earlier
-//! ones, and only until the task or the hand-off has ended.
+//! Facts that an event does not contain, such as the previous holder of a task, are remembered from
+//! earlier events until the task or hand-off has ended.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ use baton_core::{agent, checkpoint, handoff, lock, message, task, topic};
 
 use crate::output::{Colour, Output, plain};
 
-/// One thing that happened.
+/// One line of the narrative.
 #[derive(Debug, PartialEq)]
 pub(super) struct Line {
     mark: char,
@@ -39,7 +39,7 @@ impl Line {
         Self { mark, colour, who: who.to_string(), what: what.into() }
     }
 
-    /// As it is printed, with its line end.
+    /// The line as printed, with a newline.
     pub(super) fn shown(&self, output: &Output) -> String {
         let before = format!("  {:<5} {} ", self.who, self.mark);
         let what = output.cut(&plain(&self.what), before.chars().count());
@@ -53,31 +53,31 @@ impl Line {
     }
 }
 
-/// What is known about a task that is not finished.
+/// What is known about an unfinished task.
 #[derive(Default)]
 struct Known {
-    /// Who had it last.
+    /// The last holder.
     holder: Option<String>,
-    /// Whether that one let it down.
+    /// Whether that holder failed or was lost.
     is_free_again: bool,
-    /// How far it was kept.
+    /// The last checkpoint.
     kept: Option<String>,
 }
 
-/// Whoever tells.
+/// Turns events into lines.
 #[derive(Default)]
 pub(super) struct Narrator {
     tasks: BTreeMap<String, Known>,
-    /// Who offers what, by hand-off.
+    /// Giver and task of each open offer.
     offers: BTreeMap<String, (String, String)>,
-    /// Who has which lock.
+    /// The holder of each lock.
     locks: BTreeMap<String, String>,
-    /// Who was lost, and has not come back.
+    /// Agents that are lost and have not returned.
     lost: Vec<String>,
 }
 
 impl Narrator {
-    /// What there is to tell about an event, if anything.
+    /// The line for an event, if it is worth one.
     pub(super) fn line(&mut self, notice: &Notice) -> Option<Line> {
         let who = notice.agent().as_str();
         match notice.event() {
@@ -112,15 +112,15 @@ impl Narrator {
                 let role = capabilities.first().map_or("agent", String::as_str);
                 let was_lost = self.lost.iter().any(|lost| lost == agent.as_str());
                 self.lost.retain(|lost| lost != agent.as_str());
-                let what = if was_lost { "is back, as" } else { "joins as" };
+                let what = if was_lost { "returns as" } else { "joins as" };
                 Some(Line::new('●', Colour::Green, agent, format!("{what} {role}")))
             }
             agent::Event::Lost { agent } => {
                 self.lost.push(agent.to_string());
-                let what = "has been silent for too long: what it held is free again";
+                let what = "is lost: no heartbeat, its tasks and locks are released";
                 Some(Line::new('†', Colour::Red, agent, what))
             }
-            agent::Event::Left { agent } => Some(Line::new('○', Colour::Dim, agent, "goes home")),
+            agent::Event::Left { agent } => Some(Line::new('○', Colour::Dim, agent, "leaves")),
             agent::Event::Seen { .. } | agent::Event::Forgotten { .. } => None,
         }
     }
@@ -129,18 +129,18 @@ impl Narrator {
         match event {
             task::Event::Created(created) => {
                 let what = created.description.as_deref().unwrap_or("something");
-                let what = format!("wants {}: {what}", created.task);
+                let what = format!("creates {}: {what}", created.task);
                 Some(Line::new('+', Colour::Cyan, who, what))
             }
             task::Event::Claimed { task, holder, .. } => {
                 let known = self.tasks.entry(task.to_string()).or_default();
                 let before = known.holder.replace(holder.to_string());
                 if !std::mem::take(&mut known.is_free_again) {
-                    return Some(Line::new('▸', Colour::Cyan, holder, format!("takes {task}")));
+                    return Some(Line::new('▸', Colour::Cyan, holder, format!("claims {task}")));
                 }
                 let kept = known.kept.as_ref().map_or(String::new(), |kept| format!(" at {kept}"));
-                let from = before.map_or(String::new(), |before| format!(", where {before} was"));
-                let what = format!("goes on with {task}{kept}{from}");
+                let from = before.map_or(String::new(), |before| format!(", from {before}"));
+                let what = format!("resumes {task}{kept}{from}");
                 Some(Line::new('↻', Colour::Green, holder, what))
             }
             task::Event::HandedOver { task, holder, .. } => {
@@ -148,7 +148,7 @@ impl Narrator {
                 None
             }
             task::Event::Progressed { task, fraction, note } if *fraction > 0.0 => {
-                let note = note.as_deref().unwrap_or("goes on");
+                let note = note.as_deref().unwrap_or("in progress");
                 let what = format!("{task} {:.0} %: {note}", fraction * 100.0);
                 Some(Line::new('·', Colour::Dim, who, what))
             }
@@ -161,14 +161,14 @@ impl Narrator {
                 known.is_free_again = true;
                 let holder = known.holder.clone().unwrap_or_else(|| who.to_owned());
                 let then = match outcome {
-                    Outcome::Retry { .. } => "it is tried again",
-                    Outcome::Failed => "it is given up",
-                    Outcome::Review => "a person decides",
-                    Outcome::Reassigned { .. } => "another tries",
+                    Outcome::Retry { .. } => "it will be retried",
+                    Outcome::Failed => "no retries left",
+                    Outcome::Review => "it waits for review",
+                    Outcome::Reassigned { .. } => "it is reassigned",
                 };
-                // That it is free again is told with the death itself.
+                // The line of the lost agent covers this already.
                 let gone = matches!(cause, Cause::AgentGone);
-                let what = format!("fails at {task}: {}; {then}", words(error));
+                let what = format!("fails {task}: {}; {then}", words(error));
                 (!gone).then(|| Line::new('✗', Colour::Red, &holder, what))
             }
             task::Event::Cancelled { task, .. } => {
@@ -186,7 +186,7 @@ impl Narrator {
                 let task = task.as_ref().map_or("something", |task| task.as_str());
                 let to = match to {
                     Receiver::Agent(agent) => agent.to_string(),
-                    Receiver::Capability(name) => format!("whoever can {name}"),
+                    Receiver::Capability(name) => format!("any {name}"),
                 };
                 self.offers.insert(id.to_string(), (from.to_string(), task.to_owned()));
                 let why = reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
@@ -195,18 +195,23 @@ impl Narrator {
             }
             handoff::Event::Accepted { handoff, receiver, .. } => {
                 let (from, task) = self.offers.remove(handoff.as_str())?;
-                let what = format!("takes {task} over from {from}");
+                let what = format!("accepts {task} from {from}");
                 Some(Line::new('⇒', Colour::Magenta, receiver, what))
             }
             handoff::Event::Rejected { handoff, by, reason } => {
                 let (from, task) = self.offers.remove(handoff.as_str())?;
                 let why = reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
-                let what = format!("gives {task} back to {from}{why}");
+                let what = format!("rejects {task} from {from}{why}");
                 Some(Line::new('↩', Colour::Red, by, what))
             }
             handoff::Event::Expired { handoff, .. } | handoff::Event::Cancelled { handoff, .. } => {
                 let (from, task) = self.offers.remove(handoff.as_str())?;
-                Some(Line::new('↩', Colour::Red, &from, format!("has {task} back, nobody took it")))
+                Some(Line::new(
+                    '↩',
+                    Colour::Red,
+                    &from,
+                    format!("keeps {task}: the offer was not accepted"),
+                ))
             }
             _ => None,
         }
@@ -219,8 +224,8 @@ impl Narrator {
                 None
             }
             lock::Event::Queued { name, waiter, .. } => {
-                let holder = self.locks.get(name.as_str()).map_or("another", String::as_str);
-                let what = format!("waits for the {name}, which {holder} has");
+                let holder = self.locks.get(name.as_str()).map_or("another agent", String::as_str);
+                let what = format!("waits for lock {name}, held by {holder}");
                 Some(Line::new('…', Colour::Yellow, waiter, what))
             }
             _ => None,
@@ -228,7 +233,7 @@ impl Narrator {
     }
 }
 
-/// A text as it reads, anything else as JSON.
+/// A string without quotes, anything else as JSON.
 fn words(json: &Json) -> String {
     json.to::<String>().unwrap_or_else(|_| json.as_str().to_owned())
 }
@@ -237,33 +242,33 @@ fn words(json: &Json) -> String {
 mod tests {
     use super::*;
 
-    fn told(narrator: &mut Narrator, event: &str) -> Option<String> {
+    fn narrated(narrator: &mut Narrator, event: &str) -> Option<String> {
         let around = r#""revision": 1, "index": 0, "time": "2026-11-15T09:00:00.000Z""#;
         let notice = Notice::parse(&format!("{{{around}, {event}}}")).unwrap();
         narrator.line(&notice).map(|line| format!("{} {} {}", line.who, line.mark, line.what))
     }
 
     #[test]
-    fn whoever_goes_on_is_told_where_the_other_was() {
+    fn a_resumed_task_names_the_previous_holder() {
         let mut narrator = Narrator::default();
-        let mut tell = |event: &str| told(&mut narrator, event);
+        let mut tell = |event: &str| narrated(&mut narrator, event);
         let claimed = |who: &str, token: u8| {
             format!(
                 r#""type": "task.claimed", "subject": "tasks/x", "agent": "{who}", "task": "x",
                    "holder": "{who}", "token": {token}, "lease_ms": 1000"#
             )
         };
-        assert_eq!(tell(&claimed("mia", 1)).unwrap(), "mia ▸ takes x");
+        assert_eq!(tell(&claimed("mia", 1)).unwrap(), "mia ▸ claims x");
         let lost = r#""type": "agent.lost", "subject": "agents/mia", "agent": "mia""#;
-        assert!(tell(lost).unwrap().starts_with("mia † has been silent"));
+        assert!(tell(lost).unwrap().starts_with("mia † is lost"));
         let failed = r#""type": "task.failed", "subject": "tasks/x", "agent": "mia", "task": "x",
             "error": "gone", "cause": "agent_gone", "outcome": {"retry": {}}"#;
-        assert_eq!(tell(failed), None, "the death was told already");
-        assert_eq!(tell(&claimed("rui", 2)).unwrap(), "rui ↻ goes on with x, where mia was");
+        assert_eq!(tell(failed), None, "the lost agent was reported already");
+        assert_eq!(tell(&claimed("rui", 2)).unwrap(), "rui ↻ resumes x, from mia");
     }
 
     #[test]
-    fn what_others_wrote_cannot_drive_the_terminal() {
+    fn foreign_text_cannot_control_the_terminal() {
         let mut narrator = Narrator::default();
         let said = r#""type": "topic.posted", "subject": "topics/news", "agent": "ada",
             "topic": "news", "body": "\u001b[2J", "live": false"#;

@@ -1,13 +1,13 @@
-//! What the fleet is made of, what it writes about, and what will go wrong.
+//! The composition of the fleet, the subjects of articles, and the planned failures.
 //!
 //! ```text
 //!   round 17: tides-17.facts ──┐
 //!             tides-17.figures ┴──▶ tides-17.article ──▶ handed to the reviewer ──▶ done
 //! ```
 //!
-//! 1. The same seed gives the same subjects and the same misfortunes in the same order.
-//! 2. Within as many rounds as there are kinds of misfortune, each happens once.
-//! 3. What will go wrong stands in the task itself, so that no agent knows it before the others.
+//! 1. The same seed gives the same subjects and failures in the same order.
+//! 2. In every four rounds, each kind of failure happens once.
+//! 3. The planned failure is part of the task, so that agents need no other knowledge of it.
 
 use std::time::Duration;
 
@@ -20,16 +20,16 @@ use serde::{Deserialize, Serialize};
 /// How fast the fleet works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Pace {
-    /// Slow enough to read along
+    /// Slow enough to read every line
     Slow,
-    /// As people like to watch it
+    /// Comfortable to watch
     Normal,
-    /// As fast as it goes
+    /// As fast as possible
     Fast,
 }
 
 impl Pace {
-    /// One step of work.
+    /// The duration of one step of work.
     pub(super) fn step(self) -> Duration {
         Duration::from_millis(match self {
             Self::Slow => 1_300,
@@ -38,8 +38,8 @@ impl Pace {
         })
     }
 
-    /// How long leases, locks and sessions last without a sign of life, and so how long it takes
-    /// until others notice a death. Not shorter: a busy machine must not look like a dead agent.
+    /// The TTL of leases, locks and sessions, and so the time until a crash is noticed. Not
+    /// shorter, so that a busy machine does not look like a crashed agent.
     pub(super) fn patience_ms(self) -> u64 {
         match self {
             Self::Slow => 6_000,
@@ -49,7 +49,7 @@ impl Pace {
     }
 }
 
-/// What an agent of the fleet does.
+/// The role of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Planner,
@@ -59,7 +59,7 @@ pub(super) enum Role {
 }
 
 impl Role {
-    /// What it registers with.
+    /// The capability that it registers.
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Planner => "planner",
@@ -72,7 +72,7 @@ impl Role {
 
 /// One of each role.
 pub(super) const AGENTS_MIN: usize = 4;
-/// As many as there are names.
+/// The number of available names.
 pub(super) const AGENTS_MAX: usize = NAMES.len() + 2;
 
 pub(super) const PLANNER: &str = "ada";
@@ -82,7 +82,7 @@ const NAMES: [&str; 20] = [
     "ben", "amy", "hal", "joy", "ned", "pia", "ray",
 ];
 
-/// Who is in a fleet of so many: a planner, a reviewer, and researchers and writers by turns.
+/// The agents of a fleet: a planner, a reviewer, and alternately researchers and writers.
 pub(super) fn roster(count: usize) -> Vec<(&'static str, Role)> {
     let turns = [Role::Researcher, Role::Writer].into_iter().cycle();
     let others = NAMES.into_iter().zip(turns).take(count.saturating_sub(2));
@@ -94,21 +94,21 @@ const SUBJECTS: [&str; 16] = [
     "owls", "clocks", "salt", "echoes", "maps", "moss",
 ];
 
-/// What goes wrong in a round.
+/// The planned failure of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Fate {
     /// Nothing.
     Smooth,
-    /// A source does not answer: the first try fails.
+    /// A source does not respond: the first attempt fails.
     SourceDown,
-    /// A researcher dies in the middle of it.
-    Death,
-    /// The first draft is not what the reviewer wants.
+    /// A researcher crashes halfway.
+    Crash,
+    /// The reviewer rejects the first draft.
     Untitled,
 }
 
-const FATES: [Fate; 4] = [Fate::Smooth, Fate::SourceDown, Fate::Death, Fate::Untitled];
+const FATES: [Fate; 4] = [Fate::Smooth, Fate::SourceDown, Fate::Crash, Fate::Untitled];
 
 /// One article.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,7 +117,7 @@ pub(super) struct Round {
     pub(super) fate: Fate,
 }
 
-/// All rounds there will ever be.
+/// The infinite sequence of rounds.
 pub(super) struct Rounds {
     chance: SmallRng,
     subjects: Vec<&'static str>,
@@ -141,13 +141,13 @@ impl Iterator for Rounds {
     }
 }
 
-/// The next card; the deck is shuffled again when it is used up.
+/// The next card of a deck, which is reshuffled when it is empty.
 fn drawn<T: Copy>(deck: &mut Vec<T>, all: &[T], chance: &mut SmallRng) -> T {
     if deck.is_empty() {
         deck.extend(all);
         deck.shuffle(chance);
     }
-    deck.pop().expect("no deck is without cards")
+    deck.pop().expect("a deck has cards")
 }
 
 #[cfg(test)]
@@ -155,14 +155,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_seed_says_what_will_happen() {
+    fn a_seed_determines_the_rounds() {
         let rounds = |seed| Rounds::new(seed).take(32).collect::<Vec<_>>();
         assert_eq!(rounds(7), rounds(7));
         assert_ne!(rounds(7), rounds(8));
     }
 
     #[test]
-    fn every_misfortune_comes_once_in_four_rounds() {
+    fn every_failure_happens_once_in_four_rounds() {
         let rounds: Vec<Round> = Rounds::new(3).take(40).collect();
         for four in rounds.chunks(FATES.len()) {
             for fate in FATES {

@@ -1,4 +1,4 @@
-//! How it ended, in the server's own words.
+//! The summary of a run, from the statistics of the server.
 
 use baton_client::Workspace;
 use baton_core::task::{List, Statistics, Status};
@@ -7,7 +7,7 @@ use baton_core::{GroupName, Revision};
 use crate::failure::{Failure, Fault};
 use crate::output::{Colour, Output};
 
-/// How it was before the fleet came.
+/// The statistics before the run.
 pub(super) struct Before {
     pub(super) revision: Revision,
     tasks: Statistics,
@@ -20,12 +20,12 @@ impl Before {
         Ok(Self { revision, tasks, handoffs: workspace.handoffs().stats().await? })
     }
 
-    /// What the tasks of this run belong to: nobody began at the same revision.
+    /// The group of this run's tasks, unique because the starting revision is.
     pub(super) fn group(&self) -> String {
         format!("demo-{}", self.revision)
     }
 
-    /// Tells what has come of it, and fails if anything is missing.
+    /// Prints the summary, and fails if a task was not completed.
     pub(super) async fn summarise(
         &self,
         workspace: &Workspace,
@@ -44,10 +44,10 @@ impl Before {
         let p95_ms = tasks.time_in_state.in_progress.p95_ms;
         let revisions = workspace.revision().await?.0 - self.revision.0;
         let lines = [
-            ("tasks", format!("{completed} completed, {p95_ms} ms in work at the 95th percentile")),
+            ("tasks", format!("{completed} completed, p95 time in progress {p95_ms} ms")),
             ("hand-offs", format!("{passed} completed, {rejected} rejected and offered again")),
-            ("failures", format!("{tries} tries failed or died, and were taken up again")),
-            ("changes", format!("{revisions}, each durable before anybody saw it")),
+            ("failures", format!("{tries} attempts failed or were lost, and were retried")),
+            ("changes", format!("{revisions} revisions, each durable before it became visible")),
         ];
         output.bytes(b"\n")?;
         for (name, text) in lines {
@@ -57,13 +57,14 @@ impl Before {
         if done < wanted.len() {
             let ids = wanted.iter().filter(|task| !is_done(task.status));
             let ids: Vec<&str> = ids.map(|task| task.id.as_str()).take(5).collect();
-            let (what, reason) = (ids.join(", "), format!("{done} of {} are done", wanted.len()));
+            let (what, reason) =
+                (ids.join(", "), format!("only {done} of {} tasks were completed", wanted.len()));
             return Err(Fault::Lost { what, reason }.into());
         }
         let name = output.coloured(Colour::Green, &format!("{:>10}", "nothing"));
         let all = wanted.len();
         output.bytes(
-            format!("{name}  lost: the server has all {all} tasks as completed\n").as_bytes(),
+            format!("{name}  lost: all {all} tasks are completed on the server\n").as_bytes(),
         )
     }
 }

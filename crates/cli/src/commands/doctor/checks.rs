@@ -1,4 +1,4 @@
-//! Checks of this machine: settings, folder, space, log, files, clock, limits.
+//! Checks of the local machine: settings, folder, space, log, files, clock, limits.
 
 use std::fs;
 use std::path::Path;
@@ -11,55 +11,55 @@ use rustix::process::{Resource, getrlimit};
 
 use super::Finding;
 use crate::context::Context;
-use crate::settings::Serving;
+use crate::settings::ServerSettings;
 
-/// Files that a server has open besides its connections.
+/// Files that the server has open besides its connections.
 const FILES_BESIDES: u64 = 128;
-/// A clock may be this far behind that of whoever wrote last.
+/// How far the clock may be behind the newest change.
 const CLOCK_BEHIND_MS_MAX: u64 = 60_000;
 
 pub(super) fn settings(context: &Context) -> Finding {
     let settings = context.settings();
     match (&settings.fault, settings.sources.file()) {
         (Some(fault), _) => {
-            Finding::bad("settings", fault, "correct the file; `baton config check` checks it")
+            Finding::bad("settings", fault, "fix the file, then run `baton config check`")
         }
-        (None, Some(path)) => Finding::good("settings", format!("{} is in order", path.display())),
-        (None, None) => Finding::good("settings", "there is no file, and none is needed"),
+        (None, Some(path)) => Finding::good("settings", format!("{} is valid", path.display())),
+        (None, None) => Finding::good("settings", "no configuration file (optional)"),
     }
 }
 
-/// Whether the certificate can be used, if there shall be one.
-pub(super) fn certificate(serving: &Serving) -> Option<Finding> {
+/// Whether the TLS certificate is usable, if one is configured.
+pub(super) fn certificate(serving: &ServerSettings) -> Option<Finding> {
     match serving.identity() {
         Ok(None) => None,
-        Ok(Some(_)) => Some(Finding::good("certificate", "it can be read, and its key fits")),
+        Ok(Some(_)) => Some(Finding::good("certificate", "readable, and its key matches")),
         Err(failure) => {
-            let remedy = "name a certificate and its key in PEM: --tls-cert, --tls-key";
+            let remedy = "specify a certificate and its key in PEM format: --tls-cert, --tls-key";
             Some(Finding::bad("certificate", failure.detail(), remedy))
         }
     }
 }
 
-/// Whether the keys of an issuer can be used, if there is one.
-pub(super) fn issuer(serving: &Serving) -> Option<Finding> {
+/// Whether the JWT keys are usable, if configured.
+pub(super) fn issuer(serving: &ServerSettings) -> Option<Finding> {
     match serving.issuer() {
         Ok(None) => None,
-        Ok(Some(_)) => Some(Finding::good("issuer", "its keys can be read")),
+        Ok(Some(_)) => Some(Finding::good("issuer", "JWT keys are readable")),
         Err(failure) => {
-            let remedy = "name the issuer's keys: --jwt-key or --jwt-jwks";
+            let remedy = "specify the issuer's keys: --jwt-key or --jwt-jwks";
             Some(Finding::bad("issuer", failure.detail(), remedy))
         }
     }
 }
 
-/// Looks at the data; whether a server has it open.
-pub(super) fn data(serving: &Serving, findings: &mut Vec<Finding>) -> bool {
+/// Checks the data folder. Returns whether a server has it open.
+pub(super) fn data(serving: &ServerSettings, findings: &mut Vec<Finding>) -> bool {
     let folder = &serving.data;
-    let there = folder_is_there(folder);
-    let goes_on = there.state == super::State::Good;
-    findings.push(there);
-    if !goes_on {
+    let checked = check_folder(folder);
+    let is_usable = checked.state == super::State::Good;
+    findings.push(checked);
+    if !is_usable {
         return false;
     }
     let free = rustix::fs::statvfs(folder).map_or(0, |it| it.f_bavail * it.f_frsize);
@@ -73,25 +73,35 @@ pub(super) fn data(serving: &Serving, findings: &mut Vec<Finding>) -> bool {
     is_running
 }
 
-fn folder_is_there(folder: &Path) -> Finding {
+fn check_folder(folder: &Path) -> Finding {
     let shown = folder.display();
     match fs::metadata(folder) {
         Err(_) => {
-            let found = format!("{shown} is not there");
-            Finding::fair("folder", found, "`baton serve` makes it; or name another with --data")
+            let found = format!("{shown} does not exist");
+            Finding::fair(
+                "folder",
+                found,
+                "`baton serve` creates it; or specify another with --data",
+            )
         }
-        Ok(it) if !it.is_dir() => {
-            Finding::bad("folder", format!("{shown} is no folder"), "name a folder with --data")
-        }
+        Ok(it) if !it.is_dir() => Finding::bad(
+            "folder",
+            format!("{shown} is not a folder"),
+            "specify a folder with --data",
+        ),
         Ok(_) => {
             let probe = folder.join(format!(".doctor-{}", std::process::id()));
-            let written = fs::write(&probe, "written to see whether that is possible");
+            let written = fs::write(&probe, "write test");
             fs::remove_file(&probe).unwrap_or_default();
             match written {
-                Ok(()) => Finding::good("folder", format!("{shown} can be written to")),
+                Ok(()) => Finding::good("folder", format!("{shown} is writable")),
                 Err(error) => {
-                    let found = format!("{shown} cannot be written to: {error}");
-                    Finding::bad("folder", found, "give it to the user that the server runs as")
+                    let found = format!("{shown} is not writable: {error}");
+                    Finding::bad(
+                        "folder",
+                        found,
+                        "make it writable for the user that runs the server",
+                    )
                 }
             }
         }
@@ -99,22 +109,22 @@ fn folder_is_there(folder: &Path) -> Finding {
 }
 
 fn space(free_bytes: u64, bytes_min: u64) -> Finding {
-    let found = format!("{} MiB are free", free_bytes >> 20);
+    let found = format!("{} MiB free", free_bytes >> 20);
     if free_bytes < bytes_min.max(1) {
-        Finding::bad("space", found, "free some, or move the data to a larger disk")
+        Finding::bad("space", found, "free some space, or move the data to a larger disk")
     } else if free_bytes < bytes_min.saturating_mul(8) {
-        Finding::fair("space", found, "that is little: free some before it runs out")
+        Finding::fair("space", found, "space is low: free some before it runs out")
     } else {
         Finding::good("space", found)
     }
 }
 
-/// Reads the log; whether a server has it open.
+/// Verifies the log. Returns whether a server has it open.
 fn log(folder: &Path) -> (Finding, bool) {
     match baton_log::verify(folder) {
         Ok(report) => match report.damage {
             None => {
-                let found = format!("{} records are sound", report.records);
+                let found = format!("{} records verified", report.records);
                 (Finding::good("log", found), false)
             }
             Some(damage) => {
@@ -124,12 +134,12 @@ fn log(folder: &Path) -> (Finding, bool) {
                     damage.offset,
                     damage.reason
                 );
-                let remedy = "restore a backup, or keep a copy and see `baton log repair`";
+                let remedy = "restore a backup, or copy the folder and run `baton log repair`";
                 (Finding::bad("log", found, remedy), false)
             }
         },
         Err(OpenError::InUse { holder, .. }) => {
-            (Finding::good("log", format!("it is in use by {holder}, and was not read")), true)
+            (Finding::good("log", format!("in use by {holder}; not verified")), true)
         }
         Err(error) => (Finding::bad("log", error.to_string(), error.hint()), false),
     }
@@ -149,35 +159,36 @@ fn readable(inspected: &Inspected) -> Finding {
     let Inspected { workspaces, files, damaged, .. } = inspected;
     match damaged.first() {
         None => {
-            let found = format!("{files} files of {workspaces} workspaces can be read");
+            let found = format!("{files} files of {workspaces} workspaces are readable");
             Finding::good("files", found)
         }
         Some((name, why)) => {
-            let found = format!("{} of {files} files cannot be read; {name}: {why}", damaged.len());
-            Finding::bad("files", found, "restore a backup; keep a copy of the folder as it is")
+            let found =
+                format!("{} of {files} files are not readable; {name}: {why}", damaged.len());
+            Finding::bad("files", found, "restore a backup, and keep a copy of the folder as it is")
         }
     }
 }
 
 fn clock(now: Timestamp, newest: Timestamp) -> Finding {
     if newest.0 > now.0 + CLOCK_BEHIND_MS_MAX {
-        let found = format!("it is {now} here, but the newest change is of {newest}");
-        return Finding::bad("clock", found, "set the clock right, and keep it so with NTP");
+        let found = format!("the clock says {now}, but the newest change is from {newest}");
+        return Finding::bad("clock", found, "correct the clock, and synchronise it with NTP");
     }
-    Finding::good("clock", format!("it is {now}, and the newest change is not later"))
+    Finding::good("clock", format!("{now}, not behind the newest change"))
 }
 
 pub(super) fn open_files(connections_max: usize) -> Finding {
-    // A server raises what it may have open to what the system lets it.
+    // The server raises its soft limit to the hard limit.
     allowed(getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX), connections_max as u64)
 }
 
 fn allowed(files_max: u64, connections_max: u64) -> Finding {
     if files_max >= connections_max + FILES_BESIDES {
-        return Finding::good("open files", format!("enough for {connections_max} connections"));
+        return Finding::good("open files", format!("limit allows {connections_max} connections"));
     }
-    let found = format!("{files_max} may be open, and {connections_max} connections may come");
-    let remedy = "raise it (`ulimit -Hn`, LimitNOFILE=), or lower `serve.connections_max`";
+    let found = format!("the limit is {files_max}, but {connections_max} connections are allowed");
+    let remedy = "raise the limit (`ulimit -Hn`, LimitNOFILE=), or lower `serve.connections_max`";
     Finding::fair("open files", found, remedy)
 }
 
@@ -201,7 +212,7 @@ mod tests {
     fn what_cannot_be_read_is_bad() {
         let sound = Inspected { files: 3, ..Inspected::default() };
         assert_eq!(readable(&sound).state, State::Good);
-        let damaged = vec![("workspaces/w/run-1".to_owned(), "it is cut off".to_owned())];
+        let damaged = vec![("workspaces/w/run-1".to_owned(), "it is truncated".to_owned())];
         let found = readable(&Inspected { damaged, ..sound });
         assert_eq!((found.state, found.found.contains("run-1")), (State::Bad, true));
     }

@@ -1,4 +1,4 @@
-//! Checks of the server: its address, whether it answers, which version it is, whom it lets in.
+//! Checks of the server: address, health, version, access.
 
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener};
@@ -17,31 +17,32 @@ use super::Finding;
 use crate::context::Context;
 use crate::settings::{Settings, keys};
 
-/// How long a server may take to answer before it counts as away.
+/// How long to wait for a response.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// Longest answer that is read; what a server says of its health is short.
+/// Maximum size of a response; health responses are short.
 const ANSWER_BYTES_MAX: u64 = 64 << 10;
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// What a server says of itself.
+/// A health response.
 #[derive(Debug, Default, Deserialize)]
-struct Told {
-    /// A word; the number of the refusal where there is one.
+struct Health {
+    /// A status word, or the HTTP status of an error.
     #[serde(default)]
     status: Value,
     #[serde(default)]
     version: Option<String>,
-    /// Why not, if not.
+    /// The reason, if the server is not ready.
     #[serde(default)]
     detail: Option<String>,
 }
 
-/// Asks how a server is, in the plainest way: no token is needed, and nothing else may fail.
-async fn look_at(url: &str, ca_file: Option<&Path>, path: &str) -> io::Result<Told> {
+/// Sends a health request over a plain socket: without a token, and with as little as possible that
+/// can fail.
+async fn health(url: &str, ca_file: Option<&Path>, path: &str) -> io::Result<Health> {
     let late = |_| io::Error::from(ErrorKind::TimedOut);
     let text = timeout(PATIENCE, ask(url, ca_file, path)).await.map_err(late)??;
     let body = text.split_once("\r\n\r\n").map_or("", |(_, body)| body);
-    let odd = |_| io::Error::new(ErrorKind::InvalidData, "it does not answer as a server of Baton");
+    let odd = |_| io::Error::new(ErrorKind::InvalidData, "the response is not from a Baton server");
     serde_json::from_str(body).map_err(odd)
 }
 
@@ -64,67 +65,83 @@ async fn ask(url: &str, ca_file: Option<&Path>, path: &str) -> io::Result<String
     Ok(text)
 }
 
-/// Whether a server can listen where it shall.
+/// Whether the server can listen on its address.
 pub(super) async fn address(listen: SocketAddr, is_running: bool) -> Finding {
     let bad = |found: String| {
-        Finding::bad("address", found, "stop what listens there, or name another with --listen")
+        Finding::bad(
+            "address",
+            found,
+            "stop the other program, or choose another address with --listen",
+        )
     };
     match TcpListener::bind(listen) {
-        Ok(_) => Finding::good("address", format!("{listen} is free")),
+        Ok(_) => Finding::good("address", format!("{listen} is available")),
         Err(error) if error.kind() != ErrorKind::AddrInUse => {
-            bad(format!("{listen} cannot be listened at: {error}"))
+            bad(format!("cannot listen on {listen}: {error}"))
         }
-        Err(_) if is_running => Finding::good("address", format!("the server has {listen}")),
-        Err(_) => match look_at(&listen.to_string(), None, "healthz").await {
+        Err(_) if is_running => {
+            Finding::good("address", format!("the server is listening on {listen}"))
+        }
+        Err(_) => match health(&listen.to_string(), None, "healthz").await {
             Ok(_) => {
-                let found = format!("a server with other data has {listen}");
-                Finding::fair("address", found, "that is fine if it is the one you want")
+                let found = format!("a server with another data folder is listening on {listen}");
+                Finding::fair("address", found, "nothing to do if that is the server you want")
             }
-            Err(_) => bad(format!("another program has {listen}")),
+            Err(_) => bad(format!("another program is listening on {listen}")),
         },
     }
 }
 
-/// Whether the server that commands would ask is alive: nothing else.
+/// Checks only that the configured server responds.
 pub(super) async fn alive(context: &Context) -> Finding {
     let Settings { url, ca_file, .. } = context.settings();
-    match look_at(url, ca_file.as_deref(), "healthz").await {
-        Ok(told) if told.status == "ok" => Finding::good("server", format!("{url} is alive")),
-        Ok(told) => Finding::bad("server", format!("{url}: {}", told.status), "look at its log"),
-        Err(error) => Finding::bad("server", format!("{url}: {error}"), "start it"),
+    match health(url, ca_file.as_deref(), "healthz").await {
+        Ok(alive) if alive.status == "ok" => Finding::good("server", format!("{url} responds")),
+        Ok(alive) => Finding::bad(
+            "server",
+            format!("{url}: {}", alive.status),
+            "check the log of the server",
+        ),
+        Err(error) => Finding::bad(
+            "server",
+            format!("{url}: {error}"),
+            "start the server, or correct the URL",
+        ),
     }
 }
 
-/// Asks the server that commands would ask.
-pub(super) async fn look(context: &Context, findings: &mut Vec<Finding>) {
+/// Checks the configured server.
+pub(super) async fn check(context: &Context, findings: &mut Vec<Finding>) {
     let settings = context.settings();
     let (url, ca_file) = (&settings.url, settings.ca_file.as_deref());
-    let told = async {
-        let health = look_at(url, ca_file, "healthz").await?;
-        Ok::<_, io::Error>((health, look_at(url, ca_file, "readyz").await?))
+    let responses = async {
+        let alive = health(url, ca_file, "healthz").await?;
+        Ok::<_, io::Error>((alive, health(url, ca_file, "readyz").await?))
     };
-    let (health, ready) = match told.await {
-        Ok(told) => told,
+    let (alive, ready) = match responses.await {
+        Ok(responses) => responses,
         Err(error) => {
             let found = format!("{url}: {error}");
-            let is_expected = settings.sources.is_said(&keys::URL);
+            let is_expected = settings.sources.is_explicit(&keys::URL);
             findings.push(if is_expected {
-                Finding::bad("server", found, "start it, or correct the address")
+                Finding::bad("server", found, "start the server, or correct the URL")
             } else {
-                Finding::fair("server", found, "start one with `baton serve`")
+                Finding::fair("server", found, "start the server with `baton serve`")
             });
             return;
         }
     };
     findings.push(judge(url, &ready));
-    findings.push(version(health.version.as_deref()));
+    findings.push(version(alive.version.as_deref()));
     let patient =
         Options { connect_timeout: PATIENCE, request_timeout: PATIENCE, ..Options::default() };
     findings.push(match context.connect(patient).await {
-        Ok(_) => Finding::good("access", "commands are let in"),
-        Err(failure) => {
-            Finding::bad("access", failure.detail(), "ask an admin for a token: BATON_TOKEN")
-        }
+        Ok(_) => Finding::good("access", "the server accepts commands"),
+        Err(failure) => Finding::bad(
+            "access",
+            failure.detail(),
+            "set BATON_TOKEN to a valid access token; an admin can create one",
+        ),
     });
 }
 
@@ -133,26 +150,26 @@ fn authority(url: &str) -> &str {
     rest.split('/').next().unwrap_or(rest)
 }
 
-fn judge(url: &str, ready: &Told) -> Finding {
+fn judge(url: &str, ready: &Health) -> Finding {
     match (&ready.status, &ready.detail) {
-        (status, _) if status == "ready" => {
-            Finding::good("server", format!("{url} answers, and is ready"))
-        }
+        (status, _) if status == "ready" => Finding::good("server", format!("{url} is ready")),
         (status, why) => {
-            let found =
-                format!("{url} answers: {}", why.clone().unwrap_or_else(|| status.to_string()));
-            Finding::bad("server", found, "look at its log, its disk, and how much is free there")
+            let found = format!(
+                "{url} is not ready: {}",
+                why.clone().unwrap_or_else(|| status.to_string())
+            );
+            Finding::bad("server", found, "check the log of the server and the free disk space")
         }
     }
 }
 
 fn version(server: Option<&str>) -> Finding {
     match server {
-        Some(VERSION) => Finding::good("version", format!("{VERSION}, as the server")),
+        Some(VERSION) => Finding::good("version", format!("client and server are {VERSION}")),
         other => {
             let other = other.unwrap_or("unknown");
-            let found = format!("this is {VERSION}, the server is {other}");
-            Finding::fair("version", found, "use the same version for both")
+            let found = format!("client is {VERSION}, server is {other}");
+            Finding::fair("version", found, "use the same version of both")
         }
     }
 }
@@ -167,9 +184,9 @@ mod tests {
         assert_eq!(version(Some(VERSION)).state, State::Good);
         assert_eq!(version(Some("0.0.1")).state, State::Fair);
         assert_eq!(version(None).state, State::Fair);
-        let told = |status: &str| Told { status: status.into(), ..Told::default() };
-        assert_eq!(judge("u", &told("ready")).state, State::Good);
-        assert_eq!(judge("u", &told("read_only")).state, State::Bad);
+        let health = |status: &str| Health { status: status.into(), ..Health::default() };
+        assert_eq!(judge("u", &health("ready")).state, State::Good);
+        assert_eq!(judge("u", &health("read_only")).state, State::Bad);
     }
 
     #[test]

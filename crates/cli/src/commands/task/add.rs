@@ -1,65 +1,65 @@
-//! `baton task add`: somebody wants something done.
+//! `baton task add`: create a task.
 
 use baton_client::Tasks;
 use baton_core::AgentId;
 use baton_core::task::OnExhausted;
 use clap::Args;
 
-use super::told;
+use super::report;
 use crate::failure::Failure;
 use crate::input::{Source, milliseconds};
 use crate::output::Output;
 use crate::trace::Trace;
 
-/// Want something done
+/// Create a task
 #[derive(Args)]
 pub(super) struct Add {
-    /// What kind of work it is
+    /// Task type
     #[arg(value_name = "TYPE")]
     task_type: String,
-    /// What is to be done, as data: JSON, - for stdin, or @file
+    /// Input of the task: JSON, @FILE, or - for stdin
     #[arg(allow_negative_numbers = true)]
     definition: Option<Source>,
-    /// Its id; one is made up unless given
+    /// Task ID [default: generated]
     #[arg(long)]
     id: Option<String>,
-    /// What is to be done, in words
+    /// Description
     #[arg(long, short, value_name = "TEXT")]
     description: Option<String>,
-    /// Higher is sooner: -100 to 100
+    /// Priority from -100 to 100; higher is claimed first
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     priority: Option<i32>,
-    /// The only agent that may work on it
+    /// Assign the task to this agent; no other may claim it
     #[arg(long, value_name = "AGENT")]
     assign: Option<String>,
-    /// Something an agent must be able to do; may be given several times
+    /// Capability that an agent needs to claim the task; repeatable
     #[arg(long, value_name = "NAME")]
     capability: Vec<String>,
-    /// Only if there is a live agent that can do it
+    /// Create the task only if an active agent is capable of it
     #[arg(long)]
     if_capable: bool,
-    /// A task that must be completed before; may be given several times
+    /// Task that must be completed first; repeatable
     #[arg(long, value_name = "TASK")]
     after: Vec<String>,
-    /// The task it is a part of: with that it is cancelled
+    /// Parent task; cancelling it cancels this task too
     #[arg(long, value_name = "TASK")]
     parent: Option<String>,
-    /// Which tasks it belongs with
+    /// Group of related tasks
     #[arg(long, value_name = "NAME")]
     group: Option<String>,
-    /// It is not begun before so much time has passed
+    /// Earliest start, as a time from now
     #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
     delay: Option<u64>,
-    /// It has failed if it is not finished after so much time
+    /// Fail the task if it is not finished within this time
     #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
     deadline: Option<u64>,
-    /// How often it may be tried again [default: 3]
+    /// Maximum number of retries [default: 3]
     #[arg(long, value_name = "COUNT")]
     retries: Option<u64>,
-    /// What becomes of it after that: fail, review, or agent:ID
+    /// What to do when retries are exhausted: fail, review, or agent:ID [default: fail]
     #[arg(long, value_name = "THEN", value_parser = exhausted)]
     on_exhausted: Option<OnExhausted>,
-    /// Whatever else is worth knowing: an object as JSON, - for stdin, or @file
+    /// Additional metadata: a JSON object, @FILE, or - for stdin
     #[arg(long, value_name = "JSON")]
     metadata: Option<Source>,
     #[command(flatten)]
@@ -74,7 +74,7 @@ fn exhausted(word: &str) -> Result<OnExhausted, String> {
             let agent = AgentId::parse(agent).map_err(|error| error.to_string())?;
             Ok(OnExhausted::Agent(agent))
         }
-        _ => Err("it must be fail, review, or agent:ID".to_owned()),
+        _ => Err("expected fail, review, or agent:ID".to_owned()),
     }
 }
 
@@ -129,6 +129,6 @@ impl Add {
         if let Some(traceparent) = self.trace.given() {
             creating = creating.traceparent(&traceparent);
         }
-        told(output, &creating.await?)
+        report(output, &creating.await?)
     }
 }

@@ -1,7 +1,7 @@
-//! `baton task`: what is to be done, and who does it.
+//! `baton task`: tasks and their leases.
 
 mod add;
-mod look;
+mod list;
 mod work;
 
 use baton_client::Tasks;
@@ -11,26 +11,27 @@ use clap::{Args, Subcommand};
 
 use crate::context::Context;
 use crate::failure::{Failure, Fault};
-use crate::input::{Source, milliseconds};
+use crate::input::{Source, milliseconds, word};
 use crate::output::Output;
 
 const AFTER_HELP: &str = "\
 Examples:
-  baton task add review '{\"change\": 7}' --priority 5   want something done
-  baton task ls --status pending                       what is to be done
-  baton task why t-7                                   why it is not being done
-  baton task work --type review -- ./review.sh         do it: a program for each task
+  baton task add review '{\"change\": 7}' --priority 5   create a task
+  baton task ls --status pending                       list pending tasks
+  baton task why t-7                                   show why a task is not running
+  baton task work --type review -- ./review.sh         run a program for each task
 
 By hand, or in a script:
-  baton task claim --type review --wait 1m             take the next one, with a token
+  baton task claim --type review --wait 1m             claim the next task, with a token
   baton task done t-7 --token 42 '{\"verdict\": \"good\"}'
   baton task fail t-7 --token 42 'the model is overloaded'
 
-`work` gives the program the task as JSON on stdin, and takes what it prints as the result: JSON if
-it is, else text. A program that ends otherwise than with 0 has failed, with the end of its stderr
-as the error. While it runs, the lease is renewed; if that is lost, the program is killed.";
+`work` passes the task to the program as JSON on stdin, and stores its output as the result: as JSON
+if it is valid JSON, otherwise as text. An exit code other than 0 fails the attempt, with the last
+lines of stderr as the error. The lease is renewed while the program runs; if the lease is lost, the
+program is killed.";
 
-/// Want things done, and do them
+/// Create, claim and complete tasks
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Task {
@@ -50,144 +51,140 @@ enum Verb {
     Release(Release),
     Cancel(Cancel),
     Review(Review),
-    Ls(look::Ls),
-    /// Show one
-    Get(look::Which),
-    /// Say why it is not running
-    Why(look::Which),
-    /// Show what happened to it, newest first
-    History(look::Which),
-    Stats(look::Stats),
+    Ls(list::Ls),
+    /// Show a task
+    Get(list::Which),
+    /// Explain why a task is not running
+    Why(list::Which),
+    /// Show the history of a task, newest first
+    History(list::Which),
+    Stats(list::Stats),
 }
 
-/// Take the next task and print it with its token
+/// Claim the next task and print it with its token
 #[derive(Args)]
 struct Claim {
     #[command(flatten)]
     wanted: Wanted,
-    /// Only this one
+    /// Claim only this task
     #[arg(long, value_name = "TASK", conflicts_with = "types")]
     task: Option<String>,
-    /// How long to wait for one, such as 30s; not at all unless given
+    /// How long to wait for a task, such as 30s [default: do not wait]
     #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
     wait: Option<u64>,
 }
 
-/// Which tasks, and for how long.
+/// Which tasks to claim, and for how long.
 #[derive(Args)]
 struct Wanted {
-    /// Only tasks of this type; may be given several times
+    /// Only tasks of this type; repeatable
     #[arg(long = "type", id = "types", value_name = "TYPE")]
     types: Vec<String>,
-    /// Something that can be done here, instead of what the agent registered with
+    /// Capability to claim with, instead of those the agent registered with; repeatable
     #[arg(long, value_name = "NAME")]
     capability: Vec<String>,
-    /// How long the lease lasts unless it is renewed [default: 5m]
+    /// Duration of the lease unless it is renewed [default: 5m]
     #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
     lease: Option<u64>,
 }
 
-/// A task, and the right to work on it.
+/// A claimed task and the token of its lease.
 #[derive(Args)]
 struct Held {
-    /// Which task
+    /// Task
     task: String,
-    /// The token it was claimed with
+    /// Token of the lease
     #[arg(long)]
     token: u64,
 }
 
-/// Say that the work goes on
+/// Renew the lease of a task
 #[derive(Args)]
 struct Heartbeat {
     #[command(flatten)]
     held: Held,
-    /// How long from now on
+    /// New duration of the lease, from now
     #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
     lease: Option<u64>,
 }
 
-/// Say how far the work is
+/// Report progress; also renews the lease
 #[derive(Args)]
 struct Progress {
     #[command(flatten)]
     held: Held,
-    /// The part that is done, from 0 to 1
+    /// Fraction done, from 0 to 1
     fraction: f64,
-    /// In words
+    /// Note about the progress
     #[arg(long)]
     note: Option<String>,
 }
 
-/// Say that it is done
+/// Complete a task
 #[derive(Args)]
 struct Done {
     #[command(flatten)]
     held: Held,
-    /// What came of it: JSON, - for stdin, or @file
+    /// Result: JSON, @FILE, or - for stdin
     #[arg(allow_negative_numbers = true)]
     result: Option<Source>,
-    /// Take the result as text, not as JSON
+    /// Treat the result as text instead of JSON
     #[arg(long, requires = "result")]
     string: bool,
-    /// What it made besides: a list as JSON, - for stdin, or @file
+    /// Artifacts: a JSON list, @FILE, or - for stdin
     #[arg(long, value_name = "JSON")]
     artifacts: Option<Source>,
 }
 
-/// Say that it went wrong; it is tried again unless it was tried too often
+/// Fail the current attempt; the task is retried if it has retries left
 #[derive(Args)]
 struct Fail {
     #[command(flatten)]
     held: Held,
-    /// What went wrong: text, - for stdin, or @file
+    /// Error: text, @FILE, or - for stdin
     error: Source,
-    /// Take the error as JSON, not as text
+    /// Treat the error as JSON instead of text
     #[arg(long)]
     json: bool,
-    /// Trying again would not help
+    /// Do not retry
     #[arg(long)]
     for_good: bool,
 }
 
-/// Let it go, for others to take; that counts as no try
+/// Release a task for other agents, without counting an attempt
 #[derive(Args)]
 struct Release {
     #[command(flatten)]
     held: Held,
-    /// Why
+    /// Reason
     #[arg(long)]
     reason: Option<String>,
 }
 
-/// Cancel it, and everything below it
+/// Cancel a task and its subtasks
 #[derive(Args)]
 struct Cancel {
-    /// Which task
+    /// Task
     task: String,
-    /// Why
+    /// Reason
     #[arg(long)]
     reason: Option<String>,
 }
 
-/// Decide about a task that waits for a person
+/// Decide what to do with a task that is waiting for review
 #[derive(Args)]
 struct Review {
-    /// Which task
+    /// Task
     task: String,
-    /// What becomes of it: retry, complete or fail
-    #[arg(value_parser = verdict)]
+    /// Verdict: retry, complete or fail
+    #[arg(value_parser = word::<Verdict>)]
     verdict: Verdict,
-    /// Why
+    /// Reason
     #[arg(long)]
     note: Option<String>,
-    /// What came of it: JSON, - for stdin, or @file
+    /// Result: JSON, @FILE, or - for stdin
     #[arg(long, value_name = "JSON")]
     result: Option<Source>,
-}
-
-fn verdict(word: &str) -> Result<Verdict, String> {
-    serde_json::from_value(word.into()).map_err(|error| error.to_string())
 }
 
 impl Task {
@@ -206,20 +203,20 @@ impl Task {
                     Some(ms) => tasks.heartbeat_for(&held.task, held.token(), ms).await?,
                     None => tasks.heartbeat(&held.task, held.token()).await?,
                 };
-                told(output, &task)
+                report(output, &task)
             }
             Verb::Progress(Progress { held, fraction, note }) => {
                 let (token, note) = (held.token(), note.as_deref());
-                told(output, &tasks.progress(&held.task, token, fraction, note).await?)
+                report(output, &tasks.progress(&held.task, token, fraction, note).await?)
             }
             Verb::Done(done) => done.run(&tasks, output).await,
             Verb::Fail(fail) => fail.run(&tasks, output).await,
             Verb::Release(Release { held, reason }) => {
                 let (token, reason) = (held.token(), reason.as_deref());
-                told(output, &tasks.release(&held.task, token, reason).await?)
+                report(output, &tasks.release(&held.task, token, reason).await?)
             }
             Verb::Cancel(Cancel { task, reason }) => {
-                told(output, &tasks.cancel(&task, reason.as_deref()).await?)
+                report(output, &tasks.cancel(&task, reason.as_deref()).await?)
             }
             Verb::Review(review) => review.run(&tasks, output).await,
             Verb::Ls(ls) => ls.run(&tasks, output).await,
@@ -236,18 +233,18 @@ impl Task {
         }
     }
 
-    /// Whether it sees to signals itself, because there is something to finish.
-    pub(crate) fn ends_itself(&self) -> bool {
+    /// Whether it handles signals itself, because there is work to finish.
+    pub(crate) fn handles_signals(&self) -> bool {
         matches!(self.verb, Verb::Work(_))
     }
 }
 
-/// A task, and for people where it is in its life.
-fn told(output: &mut Output, task: &Record) -> Result<(), Failure> {
+/// Prints a task; for people, its status and lease.
+fn report(output: &mut Output, task: &Record) -> Result<(), Failure> {
     let Record { id, status, .. } = task;
     let more = match (&task.lease, task.not_before) {
         (Some(Lease { holder, token, expires_at, .. }), _) => {
-            format!(": {holder} holds it until {expires_at} (token {token})")
+            format!("; {holder} holds it until {expires_at} (token {token})")
         }
         (None, Some(moment)) if !status.is_finished() => format!(", not before {moment}"),
         (None, _) => String::new(),
@@ -281,7 +278,7 @@ impl Claim {
         if let Some(wait_ms) = self.wait {
             claiming = claiming.wait_ms(wait_ms);
         }
-        let none = || Fault::NothingInTime { what: "no task is ready".to_owned() };
+        let none = || Fault::NothingInTime { what: "no task was ready".to_owned() };
         output.one(&claiming.await?.ok_or_else(none)?)
     }
 }
@@ -290,13 +287,13 @@ impl Done {
     async fn run(self, tasks: &Tasks, output: &mut Output) -> Result<(), Failure> {
         let mut completing = tasks.complete(&self.held.task, self.held.token());
         if let Some(source) = &self.result {
-            let result = if self.string { source.string()? } else { source.json()? };
+            let result = source.json_or_string(self.string)?;
             completing = completing.result(result);
         }
         if let Some(artifacts) = &self.artifacts {
             completing = completing.artifacts(artifacts.json()?);
         }
-        told(output, &completing.await?.task)
+        report(output, &completing.await?.task)
     }
 }
 
@@ -307,7 +304,7 @@ impl Fail {
         if self.for_good {
             failing = failing.for_good();
         }
-        told(output, &failing.await?)
+        report(output, &failing.await?)
     }
 }
 
@@ -320,6 +317,6 @@ impl Review {
         if let Some(result) = &self.result {
             reviewing = reviewing.result(result.json()?);
         }
-        told(output, &reviewing.await?)
+        report(output, &reviewing.await?)
     }
 }

@@ -1,4 +1,4 @@
-//! `baton task work`: a program for each task.
+//! `baton task work`: run a program for each task.
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -10,24 +10,24 @@ use serde::Serialize;
 use super::Wanted;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::handler_program::HandlerProgram;
 use crate::output::Output;
-use crate::program::Asked;
-use crate::runs::Runs;
+use crate::supervised::StopSignals;
 
-/// Run a program for each task, one after the other
+/// Claim tasks and run a program for each
 #[derive(Args)]
 pub(super) struct Work {
     #[command(flatten)]
     wanted: Wanted,
-    /// How many programs at a time
+    /// How many programs to run concurrently
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
     concurrency: usize,
-    /// The program and what it is given
+    /// Program and arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     program: Vec<OsString>,
 }
 
-/// What was done, in the end.
+/// Counts at exit.
 #[derive(Serialize)]
 struct Worked {
     completed: u64,
@@ -36,11 +36,11 @@ struct Worked {
 }
 
 impl Work {
-    /// Asked once to end, it finishes what was begun; asked twice, it does not.
+    /// The first signal finishes the tasks in progress; the second exits immediately.
     pub(super) async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
-        let mut asked = Asked::listen()?;
+        let mut signals = StopSignals::listen()?;
         let workspace = context.workplace().await?;
-        let program = Arc::new(Runs::new(self.program, context, output)?);
+        let program = Arc::new(HandlerProgram::new(self.program, context, output)?);
         let mut worker = Worker::new(workspace).concurrency(self.concurrency);
         for task_type in &self.wanted.types {
             worker = worker.of_type(task_type);
@@ -51,7 +51,7 @@ impl Work {
         if let Some(lease_ms) = self.wanted.lease {
             worker = worker.lease_ms(lease_ms);
         }
-        let (told, stop) = tokio::sync::oneshot::channel();
+        let (stopping, stop) = tokio::sync::oneshot::channel();
         let work = worker.run(
             move |job| {
                 let program = Arc::clone(&program);
@@ -63,17 +63,17 @@ impl Work {
                 }
             },
             async {
-                // Whoever is gone wants it to end, too.
+                // A dropped sender also means stop.
                 let _ = stop.await;
             },
         );
         let worked = tokio::select! {
             worked = work => worked?,
             () = async {
-                asked.told().await;
-                let _ = told.send(());
-                output.note("what was begun is finished first; once more ends it at once");
-                asked.told().await;
+                signals.next().await;
+                let _ = stopping.send(());
+                output.note("finishing tasks in progress; press ctrl-c again to exit immediately");
+                signals.next().await;
             } => return Err(Failure::Interrupted),
         };
         let baton_client::Worked { completed, failed, lost } = worked;

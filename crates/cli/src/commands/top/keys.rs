@@ -1,20 +1,20 @@
-//! What the keys mean, which depends on what is open.
+//! Key bindings, which depend on the mode.
 //!
-//! | key | while looking |
+//! | key | action |
 //! |---|---|
-//! | `tab` `→` · `shift-tab` `←` | the next panel, the one before |
-//! | `↓` `j` · `↑` `k` · page keys | rows |
+//! | `tab` `→` · `shift-tab` `←` | next panel, previous panel |
+//! | `↓` `j` · `↑` `k` · page keys | move between rows |
 //! | `enter` | details of the row |
-//! | `/` | filter; `esc` takes it back |
+//! | `/` | filter; `esc` clears it |
 //! | `r` `c` `u` | retry, cancel, release |
-//! | `w` | the next workspace |
+//! | `w` | next workspace |
 //! | `?` `q` | help, quit |
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::model::{Mode, Panel};
 
-/// A key, as far as anybody here is interested.
+/// A key with a binding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Key {
     Letter(char),
@@ -34,7 +34,7 @@ pub(super) enum Key {
 }
 
 impl Key {
-    /// The key that was pressed; none for those without a meaning anywhere.
+    /// The key of an event; none if it has no binding.
     pub(super) fn of(event: KeyEvent) -> Option<Self> {
         if event.kind == KeyEventKind::Release {
             return None;
@@ -60,9 +60,9 @@ impl Key {
     }
 }
 
-/// What somebody wants who presses a key.
+/// The action bound to a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wish {
+pub(super) enum Intent {
     Quit,
     Close,
     Help,
@@ -70,7 +70,7 @@ pub(super) enum Wish {
     ClearFilter,
     Type(char),
     Erase,
-    /// So many panels further.
+    /// Move by this many panels.
     Panel(usize),
     Row(isize),
     Scroll(i16),
@@ -85,16 +85,16 @@ pub(super) enum Wish {
 const PAGE: isize = 10;
 const BACK: usize = Panel::ALL.len() - 1;
 
-impl Wish {
-    /// What a key means; none if nothing.
+impl Intent {
+    /// The action of a key in a mode, if any.
     pub(super) fn of(mode: &Mode, key: Key) -> Option<Self> {
         if key == Key::Control('c') {
             return Some(Self::Quit);
         }
         match mode {
-            Mode::Looking => Self::while_looking(key),
+            Mode::Browsing => Self::while_browsing(key),
             Mode::Filtering => Self::while_filtering(key),
-            Mode::Asking(_) => Some(match key {
+            Mode::Confirming(_) => Some(match key {
                 Key::Letter('y' | 'Y') => Self::Yes,
                 _ => Self::Close,
             }),
@@ -110,7 +110,7 @@ impl Wish {
         }
     }
 
-    fn while_looking(key: Key) -> Option<Self> {
+    fn while_browsing(key: Key) -> Option<Self> {
         Some(match key {
             Key::Letter('q') => Self::Quit,
             Key::Letter('?') => Self::Help,

@@ -1,19 +1,19 @@
-//! `baton top`: the whole fleet on one screen, as it changes.
+//! `baton top`: a live view of a workspace.
 //!
 //! ```text
 //!   keys ────────┐                                  ┌──▶ view ──▶ the terminal
-//!   the watch ───┼──▶ inputs ──▶ model: update ─────┤
-//!   answers ─────┤      ▲                           └──▶ effects: ask, do, leave
+//!   events ──────┼──▶ inputs ──▶ model: update ─────┤
+//!   responses ───┤      ▲                           └──▶ effects: request, act, quit
 //!   the clock ───┘      └───────────────────────────────────┘
 //! ```
 //!
-//! 1. The terminal is given back as it was: at the end, on an error, on a panic, on ctrl-c.
-//! 2. The server is asked at most five times a second, however much happens, and the screen drawn
-//!    only when something has changed.
-//! 3. When the server is away, the screen says so and stays; it goes on when the server is back.
-//! 4. Nothing that was read from the server reaches the terminal with control characters in it.
+//! 1. The terminal is restored: at the end, on an error, on a panic, on ctrl-c.
+//! 2. The server is asked at most five times a second, however much happens, and the screen is
+//!    drawn only when something has changed.
+//! 3. When the server is unreachable, the header shows it, and the view continues when it is back.
+//! 4. Text from the server reaches the terminal only with control characters escaped.
 //!
-//! Deliberately absent: a mouse, which would take the terminal's own selection away.
+//! Deliberately absent: mouse support, which would disable the selection of the terminal.
 
 mod keys;
 mod model;
@@ -46,27 +46,27 @@ use crate::output::Output;
 
 const AFTER_HELP: &str = "\
 Examples:
-  baton top                              the workspace in which most happens
-  baton top --workspace research         this one
-  baton demo                             in another terminal: something to look at
+  baton top                              show the busiest workspace
+  baton top --workspace research         show this workspace
+  baton demo                             run a demo fleet in another terminal
 
-Keys: tab and arrows move, enter shows details, / filters, r tries again, c cancels, u releases,
-w shows the next workspace, ? helps, q quits. What cannot be taken back is asked about first.";
+Keys: tab and arrows move, enter shows details, / filters, r retries, c cancels, u releases, w shows
+the next workspace, ? shows help, q quits. Actions that cannot be undone ask for confirmation.";
 
-/// At most so often is the server asked.
+/// Minimum interval between requests to the server.
 const REFRESH: Duration = Duration::from_millis(200);
-/// So often the clock goes on: leases run out on the screen, too.
+/// Interval of clock ticks, which update the remaining lease times.
 const TICK: Duration = Duration::from_millis(250);
-/// A server that does not answer for so long is away.
+/// How long to wait for the server before it counts as unreachable.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Inputs that wait for the screen. More make the watch wait, which resumes by itself.
+/// Capacity of the input queue. A full queue delays the watch, which catches up later.
 const INPUTS_MAX: usize = 1_024;
-/// How long it is looked where something happens.
-const GLANCE: Duration = Duration::from_millis(250);
-/// Workspaces among which is looked.
+/// How long to observe workspaces to find the busiest.
+const OBSERVATION: Duration = Duration::from_millis(250);
+/// Maximum number of workspaces to consider.
 const WORKSPACES_MAX: u64 = 1_000;
 
-/// See agents, tasks, hand-offs, locks and events on one screen
+/// Show agents, tasks, hand-offs, locks and events live
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Top {}
@@ -74,7 +74,7 @@ pub(crate) struct Top {}
 impl Top {
     pub(crate) async fn run(context: &Context, output: &Output) -> Result<(), Failure> {
         if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
-            let reason = "`baton top` needs a terminal; for programs there is `baton watch`";
+            let reason = "`baton top` needs a terminal; programs can use `baton watch`";
             return Err(Fault::Usage { reason: reason.to_owned() }.into());
         }
         let options = Options { request_timeout: PATIENCE, ..Options::default() };
@@ -82,7 +82,7 @@ impl Top {
         let any = client.workspace("default")?.as_agent(context.agent())?;
         let name = match context.workspace_said() {
             Some(name) => name.to_owned(),
-            None => liveliest(&any).await?,
+            None => busiest(&any).await?,
         };
         let workspace = client.workspace(&name)?.as_agent(context.agent())?;
         let theme = Theme { is_coloured: output.is_coloured() };
@@ -91,10 +91,10 @@ impl Top {
     }
 }
 
-/// The workspace in which most happens; otherwise the usual one, or the fullest.
-async fn liveliest(any: &Workspace) -> Result<String, Failure> {
+/// The busiest workspace; if none is busy, the default one, or the one with most revisions.
+async fn busiest(any: &Workspace) -> Result<String, Failure> {
     let (before, _) = any.workspaces(Some(WORKSPACES_MAX), None).await?;
-    tokio::time::sleep(GLANCE).await;
+    tokio::time::sleep(OBSERVATION).await;
     let (after, _) = any.workspaces(Some(WORKSPACES_MAX), None).await?;
     let changes = |id: &baton_core::WorkspaceName, revision: u64| {
         let earlier = before.iter().find(|listed| listed.id == *id);
@@ -107,7 +107,7 @@ async fn liveliest(any: &Workspace) -> Result<String, Failure> {
     Ok(best.map_or_else(|| "default".to_owned(), |listed| listed.id.to_string()))
 }
 
-/// The terminal, while it is ours.
+/// The terminal and the state of the view.
 struct Screen {
     terminal: DefaultTerminal,
     client: Client,
@@ -116,11 +116,11 @@ struct Screen {
     theme: Theme,
     sender: mpsc::Sender<Input>,
     inputs: mpsc::Receiver<Input>,
-    /// Whatever goes on beside the screen; it ends with it.
-    beside: JoinSet<()>,
+    /// Background tasks, which end with the view.
+    background: JoinSet<()>,
     watching: Option<AbortHandle>,
     is_asking: bool,
-    /// Something has changed since the server was last asked.
+    /// Whether something has changed since the last request.
     is_stale: bool,
     next_ask: Instant,
 }
@@ -135,7 +135,7 @@ impl Screen {
     fn open(client: Client, workspace: Workspace, theme: Theme) -> Result<Self, Failure> {
         let model = Model::new(&client.description(), workspace.name().as_str());
         let (sender, inputs) = mpsc::channel(INPUTS_MAX);
-        // A panic gives the terminal back, too: that is part of this.
+        // This also installs a panic hook that restores the terminal.
         let terminal = ratatui::try_init()?;
         let mut screen = Self {
             terminal,
@@ -145,7 +145,7 @@ impl Screen {
             theme,
             sender,
             inputs,
-            beside: JoinSet::new(),
+            background: JoinSet::new(),
             watching: None,
             is_asking: false,
             is_stale: true,
@@ -158,7 +158,7 @@ impl Screen {
     async fn run(&mut self) -> Result<(), Failure> {
         let mut keys = EventStream::new();
         let mut terminated = signal(SignalKind::terminate())?;
-        // The one on the wall, which the ends of leases are compared with.
+        // Wall-clock time, which lease expiry is compared with.
         let (wall, mut clock) = (SystemClock::default(), interval(TICK));
         let mut is_changed = true;
         loop {
@@ -179,14 +179,14 @@ impl Screen {
             };
             is_changed = input.is_some();
             let Some(input) = input else { continue };
-            if matches!(input, Input::Picture(_) | Input::Away { .. }) {
+            if matches!(input, Input::Snapshot(_) | Input::Unreachable { .. }) {
                 self.is_asking = false;
-                // Who is away is asked again, although nothing is heard from there.
-                self.is_stale |= matches!(input, Input::Away { .. });
+                // An unreachable server is asked again, although no events arrive.
+                self.is_stale |= matches!(input, Input::Unreachable { .. });
             }
             match self.model.update(input) {
                 Some(Effect::Quit) => return Ok(()),
-                Some(effect) => self.bring_about(effect).await?,
+                Some(effect) => self.apply(effect).await?,
                 None => {}
             }
         }
@@ -198,20 +198,20 @@ impl Screen {
         Ok(())
     }
 
-    async fn bring_about(&mut self, effect: Effect) -> Result<(), Failure> {
+    async fn apply(&mut self, effect: Effect) -> Result<(), Failure> {
         match effect {
             Effect::Quit => {}
             Effect::Refresh => self.is_stale = true,
             Effect::NextWorkspace => self.next_workspace().await?,
             Effect::Do(action) => {
                 let (workspace, sender) = (self.workspace.clone(), self.sender.clone());
-                self.beside.spawn(async move {
-                    drop(sender.send(source::carry_out(&workspace, &action).await).await);
+                self.background.spawn(async move {
+                    drop(sender.send(source::perform(&workspace, &action).await).await);
                 });
             }
             Effect::Look(subject) => {
                 let (workspace, sender) = (self.workspace.clone(), self.sender.clone());
-                self.beside.spawn(async move {
+                self.background.spawn(async move {
                     drop(sender.send(source::details(&workspace, &subject).await).await);
                 });
             }
@@ -220,45 +220,47 @@ impl Screen {
     }
 
     fn ask_if_due(&mut self) {
-        // What has ended is forgotten.
-        while self.beside.try_join_next().is_some() {}
+        // Reap finished tasks.
+        while self.background.try_join_next().is_some() {}
         if self.is_asking || !self.is_stale || Instant::now() < self.next_ask {
             return;
         }
         (self.is_asking, self.is_stale) = (true, false);
         self.next_ask = Instant::now() + REFRESH;
         let (workspace, sender) = (self.workspace.clone(), self.sender.clone());
-        self.beside.spawn(async move {
-            let input = match source::picture(&workspace).await {
-                Ok(picture) => Input::Picture(Box::new(picture)),
-                Err(error) => Input::Away { reason: crate::output::plain(&error.to_string()) },
+        self.background.spawn(async move {
+            let input = match source::snapshot(&workspace).await {
+                Ok(snapshot) => Input::Snapshot(Box::new(snapshot)),
+                Err(error) => {
+                    Input::Unreachable { reason: crate::output::plain(&error.to_string()) }
+                }
             };
             drop(sender.send(input).await);
         });
     }
 
-    /// Begins to watch the workspace, and goes on for as long as it is shown.
+    /// Starts to watch the workspace, and restarts the watch if it ends.
     fn watch(&mut self) {
         if let Some(before) = self.watching.take() {
             before.abort();
         }
         let (workspace, sender) = (self.workspace.clone(), self.sender.clone());
-        self.watching = Some(self.beside.spawn(async move {
+        self.watching = Some(self.background.spawn(async move {
             loop {
                 if let Ok(mut watch) = workspace.watch("**").await {
                     while let Some(Ok(item)) = watch.next().await {
                         let Item::Event(notice) = item else { continue };
-                        let input = if source::is_told(&notice) {
+                        let input = if source::is_notable(&notice) {
                             Input::Event(Box::new(source::event_row(&notice)))
                         } else {
-                            Input::Stirred
+                            Input::Changed
                         };
                         if sender.send(input).await.is_err() {
                             return;
                         }
                     }
                 }
-                // Whatever ended it, such as a gap that cannot be filled: it begins again from now.
+                // Whatever ended it, such as a gap in the retained history: restart from now.
                 tokio::time::sleep(PATIENCE).await;
             }
         }));

@@ -1,29 +1,29 @@
-//! What is on the screen, and what becomes of it: no terminal, no server, no clock.
+//! The state of the screen and its transitions, without terminal, server or clock.
 //!
 //! ```text
 //!   Input ──▶ update ──▶ the model, changed ──▶ view
-//!   keys, pictures,  └──▶ Effect: ask the server, do something, leave
+//!   keys, snapshots, └──▶ Effect: ask the server, act, quit
 //!   events, ticks
 //! ```
 //!
-//! 1. All that is shown is in here, and every list has a limit.
-//! 2. Whoever is selected stays selected while others come and go.
-//! 3. What cannot be taken back is done only after a `y`.
+//! 1. Everything on the screen is in the model, and every list is bounded.
+//! 2. The selected row stays selected while other rows come and go.
+//! 3. Actions that cannot be undone require a `y`.
 
 use std::collections::VecDeque;
 
 use baton_core::task::{Counts, Status};
 
-use super::keys::{Key, Wish};
+use super::keys::{Intent, Key};
 
-/// Rows of events that are kept to scroll back to.
+/// Events kept for scrolling back.
 const EVENTS_MAX: usize = 300;
-/// Tasks that have ended and are still shown.
+/// Finished tasks that are still shown.
 const FINISHED_MAX: usize = 40;
-/// Seconds of which the number of changes is remembered.
+/// Seconds of change counts to keep.
 const SECONDS_MAX: usize = 60;
 
-/// A part of the screen with rows.
+/// A panel of the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Panel {
     Tasks,
@@ -51,7 +51,7 @@ pub(super) struct AgentRow {
     pub(super) id: String,
     pub(super) role: String,
     pub(super) is_alive: bool,
-    /// It fell silent, instead of saying good-bye.
+    /// Its session expired, instead of ending properly.
     pub(super) is_lost: bool,
 }
 
@@ -60,10 +60,10 @@ pub(super) struct TaskRow {
     pub(super) id: String,
     pub(super) kind: String,
     pub(super) status: Status,
-    /// It is pending, and waits for another task or for its time.
+    /// Pending, and waiting for another task or its start time.
     pub(super) is_blocked: bool,
     pub(super) holder: Option<String>,
-    /// What whoever lets it go must show.
+    /// The token of its lease, needed to release it.
     pub(super) token: Option<u64>,
     pub(super) lease_until_ms: Option<u64>,
     pub(super) fraction: Option<f64>,
@@ -86,7 +86,7 @@ pub(super) struct LockRow {
     pub(super) holder: String,
     pub(super) token: u64,
     pub(super) waiters: Vec<String>,
-    /// It is part of a circle in which nobody goes on.
+    /// Part of a deadlock.
     pub(super) is_deadlocked: bool,
 }
 
@@ -100,9 +100,9 @@ pub(super) struct EventRow {
     pub(super) fields: String,
 }
 
-/// The server's answers at one moment.
+/// The server's responses at one point in time.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Picture {
+pub(super) struct Snapshot {
     pub(super) workspace: String,
     pub(super) revision: u64,
     pub(super) agents: Vec<AgentRow>,
@@ -112,14 +112,14 @@ pub(super) struct Picture {
     pub(super) locks: Vec<LockRow>,
 }
 
-/// Whether the server answers.
+/// The state of the connection.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Link {
     Live,
-    Away { reason: String },
+    Unreachable { reason: String },
 }
 
-/// Something to be done at the server.
+/// A write to the server.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Action {
     Retry { task: String, is_finished: bool },
@@ -130,19 +130,19 @@ pub(super) enum Action {
 }
 
 impl Action {
-    /// What is asked before it is done.
+    /// The confirmation prompt.
     pub(super) fn question(&self) -> String {
         match self {
-            Self::Retry { task, .. } => format!("try {task} again?"),
-            Self::CancelTask { task } => format!("cancel {task} and everything below it?"),
-            Self::CancelHandoff { handoff } => format!("withdraw the offer {handoff}?"),
-            Self::ReleaseTask { task, .. } => format!("take {task} from its worker?"),
-            Self::ReleaseLock { lock, .. } => format!("take the lock {lock} from its holder?"),
+            Self::Retry { task, .. } => format!("retry {task}?"),
+            Self::CancelTask { task } => format!("cancel {task} and its subtasks?"),
+            Self::CancelHandoff { handoff } => format!("withdraw offer {handoff}?"),
+            Self::ReleaseTask { task, .. } => format!("release {task} from its holder?"),
+            Self::ReleaseLock { lock, .. } => format!("release lock {lock} from its holder?"),
         }
     }
 }
 
-/// Something to look at more closely.
+/// The subject of a details window.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Subject {
     Task(String),
@@ -151,44 +151,44 @@ pub(super) enum Subject {
     Lock(String),
 }
 
-/// What the keys mean now.
+/// The input mode.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Mode {
-    Looking,
+    Browsing,
     Filtering,
-    Asking(Action),
+    Confirming(Action),
     Details { title: String, lines: Vec<String>, scrolled: u16 },
     Help,
 }
 
-/// What happens to the model.
+/// An input to the model.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Input {
     Key(Key),
-    Picture(Box<Picture>),
+    Snapshot(Box<Snapshot>),
     Event(Box<EventRow>),
-    /// Something happened that is not worth a line.
-    Stirred,
-    Away {
+    /// An event that is not shown.
+    Changed,
+    Unreachable {
         reason: String,
     },
-    /// An action was carried out, or refused.
-    Told {
-        words: String,
+    /// The outcome of an action.
+    Outcome {
+        message: String,
         is_bad: bool,
     },
     Details {
         title: String,
         lines: Vec<String>,
     },
-    /// What time it is, and whether a second has gone by since the last one.
+    /// The current time.
     Tick {
         now_ms: u64,
     },
     Resized,
 }
 
-/// What shall happen outside.
+/// A side effect to perform.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Effect {
     Quit,
@@ -198,61 +198,61 @@ pub(super) enum Effect {
     Look(Subject),
 }
 
-/// All that is on the screen.
+/// The state of the screen.
 #[derive(Debug)]
 pub(super) struct Model {
     pub(super) server: String,
     pub(super) link: Link,
-    pub(super) picture: Picture,
+    pub(super) snapshot: Snapshot,
     pub(super) finished: VecDeque<TaskRow>,
     pub(super) events: VecDeque<EventRow>,
-    /// Changes in each of the last seconds, the present one last.
+    /// Changes in each of the last seconds, the current one last.
     pub(super) changes: VecDeque<u64>,
     pub(super) panel: Panel,
     selected: [Option<String>; Panel::ALL.len()],
     pub(super) filter: String,
     pub(super) mode: Mode,
-    pub(super) words: Option<(String, bool)>,
+    pub(super) message: Option<(String, bool)>,
     pub(super) now_ms: u64,
     second: u64,
 }
 
 impl Model {
     pub(super) fn new(server: &str, workspace: &str) -> Self {
-        let picture = Picture { workspace: workspace.to_owned(), ..Picture::default() };
+        let snapshot = Snapshot { workspace: workspace.to_owned(), ..Snapshot::default() };
         Self {
             server: server.to_owned(),
             link: Link::Live,
-            picture,
+            snapshot,
             finished: VecDeque::new(),
             events: VecDeque::new(),
             changes: VecDeque::from([0]),
             panel: Panel::Tasks,
             selected: Default::default(),
             filter: String::new(),
-            mode: Mode::Looking,
-            words: None,
+            mode: Mode::Browsing,
+            message: None,
             now_ms: 0,
             second: 0,
         }
     }
 
-    /// Takes in what happened; what shall happen because of it.
+    /// Applies an input, and returns the effect to perform.
     pub(super) fn update(&mut self, input: Input) -> Option<Effect> {
         match input {
             Input::Key(key) => return self.pressed(key),
-            Input::Picture(picture) => self.seen(*picture),
+            Input::Snapshot(snapshot) => self.replace_snapshot(*snapshot),
             Input::Event(event) => {
-                self.happened(*event);
+                self.add_event(*event);
                 return Some(Effect::Refresh);
             }
-            Input::Stirred => {
+            Input::Changed => {
                 self.count();
                 return Some(Effect::Refresh);
             }
-            Input::Away { reason } => self.link = Link::Away { reason },
-            Input::Told { words, is_bad } => {
-                self.words = Some((words, is_bad));
+            Input::Unreachable { reason } => self.link = Link::Unreachable { reason },
+            Input::Outcome { message, is_bad } => {
+                self.message = Some((message, is_bad));
                 return Some(Effect::Refresh);
             }
             Input::Details { title, lines } => {
@@ -264,18 +264,18 @@ impl Model {
         None
     }
 
-    fn seen(&mut self, picture: Picture) {
-        if picture.workspace != self.picture.workspace {
+    fn replace_snapshot(&mut self, snapshot: Snapshot) {
+        if snapshot.workspace != self.snapshot.workspace {
             self.finished.clear();
             self.events.clear();
             self.selected = Default::default();
         }
         self.link = Link::Live;
-        self.finished.retain(|row| picture.tasks.iter().all(|task| task.id != row.id));
-        self.picture = picture;
+        self.finished.retain(|row| snapshot.tasks.iter().all(|task| task.id != row.id));
+        self.snapshot = snapshot;
     }
 
-    fn happened(&mut self, event: EventRow) {
+    fn add_event(&mut self, event: EventRow) {
         self.count();
         if let Some(id) = event.subject.strip_prefix("tasks/") {
             let ended = match event.kind.as_str() {
@@ -297,11 +297,11 @@ impl Model {
         }
     }
 
-    /// A task that has ended stays on the screen for a while.
+    /// A finished task stays on the screen for a while.
     fn ended(&mut self, id: &str, status: Status) {
-        let place = self.picture.tasks.iter().position(|task| task.id == id);
+        let place = self.snapshot.tasks.iter().position(|task| task.id == id);
         let Some(place) = place else { return };
-        let mut row = self.picture.tasks.remove(place);
+        let mut row = self.snapshot.tasks.remove(place);
         (row.status, row.token, row.lease_until_ms) = (status, None, None);
         if status == Status::Completed {
             row.fraction = Some(1.0);
@@ -316,7 +316,7 @@ impl Model {
         if self.second == 0 {
             self.second = second;
         }
-        // After a long sleep of the machine there is nothing to remember.
+        // Bounded, for the case that the machine was suspended.
         for _ in 0..second.saturating_sub(self.second).min(SECONDS_MAX as u64) {
             self.changes.push_back(0);
         }
@@ -327,49 +327,50 @@ impl Model {
     }
 
     fn pressed(&mut self, key: Key) -> Option<Effect> {
-        let wish = Wish::of(&self.mode, key)?;
-        self.words = None;
-        match wish {
-            Wish::Quit => return Some(Effect::Quit),
-            Wish::Close => self.mode = Mode::Looking,
-            Wish::Help => self.mode = Mode::Help,
-            Wish::Filter => self.mode = Mode::Filtering,
-            Wish::ClearFilter => {
+        let intent = Intent::of(&self.mode, key)?;
+        self.message = None;
+        match intent {
+            Intent::Quit => return Some(Effect::Quit),
+            Intent::Close => self.mode = Mode::Browsing,
+            Intent::Help => self.mode = Mode::Help,
+            Intent::Filter => self.mode = Mode::Filtering,
+            Intent::ClearFilter => {
                 self.filter.clear();
-                self.mode = Mode::Looking;
+                self.mode = Mode::Browsing;
             }
-            Wish::Type(letter) => self.filter.push(letter),
-            Wish::Erase => drop(self.filter.pop()),
-            Wish::Panel(by) => self.panel = self.panel.moved(by),
-            Wish::Row(by) => self.row_moved(by),
-            Wish::Scroll(by) => {
+            Intent::Type(letter) => self.filter.push(letter),
+            Intent::Erase => drop(self.filter.pop()),
+            Intent::Panel(by) => self.panel = self.panel.moved(by),
+            Intent::Row(by) => self.row_moved(by),
+            Intent::Scroll(by) => {
                 if let Mode::Details { lines, scrolled, .. } = &mut self.mode {
                     let most = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_sub(1);
                     *scrolled = scrolled.saturating_add_signed(by).min(most);
                 }
             }
-            Wish::Look => return self.looked(),
-            Wish::Retry => return self.retry(),
-            Wish::Cancel => self.ask(Self::cancelling),
-            Wish::Release => self.ask(Self::releasing),
-            Wish::Yes => {
-                if let Mode::Asking(action) = std::mem::replace(&mut self.mode, Mode::Looking) {
+            Intent::Look => return self.show_details(),
+            Intent::Retry => return self.retry(),
+            Intent::Cancel => self.confirm(Self::cancelling),
+            Intent::Release => self.confirm(Self::releasing),
+            Intent::Yes => {
+                if let Mode::Confirming(action) = std::mem::replace(&mut self.mode, Mode::Browsing)
+                {
                     return Some(Effect::Do(action));
                 }
             }
-            Wish::NextWorkspace => return Some(Effect::NextWorkspace),
+            Intent::NextWorkspace => return Some(Effect::NextWorkspace),
         }
         None
     }
 
-    fn say(&mut self, words: &str) {
-        self.words = Some((words.to_owned(), true));
+    fn say(&mut self, message: &str) {
+        self.message = Some((message.to_owned(), true));
     }
 
-    fn ask(&mut self, what: fn(&Self) -> Result<Action, &'static str>) {
+    fn confirm(&mut self, what: fn(&Self) -> Result<Action, &'static str>) {
         match what(self) {
-            Ok(action) => self.mode = Mode::Asking(action),
-            Err(words) => self.say(words),
+            Ok(action) => self.mode = Mode::Confirming(action),
+            Err(message) => self.say(message),
         }
     }
 
@@ -381,13 +382,13 @@ impl Model {
             wanted.then(|| Action::Retry { task, is_finished: row.status == Status::Failed })
         });
         if retried.is_none() {
-            self.say("only a task that has failed or waits for review is tried again");
+            self.say("only tasks that have failed or wait for review can be retried");
         }
         retried.map(Effect::Do)
     }
 
     fn cancelling(&self) -> Result<Action, &'static str> {
-        const NOT: &str = "only tasks that are not finished and hand-offs that wait are cancelled";
+        const NOT: &str = "only unfinished tasks and open hand-offs can be cancelled";
         match self.panel {
             Panel::Tasks => {
                 let row = self.task().filter(|row| !row.status.is_finished()).ok_or(NOT)?;
@@ -402,7 +403,7 @@ impl Model {
     }
 
     fn releasing(&self) -> Result<Action, &'static str> {
-        const NOT: &str = "only locks that are held and tasks in work are released";
+        const NOT: &str = "only held locks and tasks in progress can be released";
         match self.panel {
             Panel::Tasks => {
                 let row = self.task().ok_or(NOT)?;
@@ -411,14 +412,14 @@ impl Model {
             }
             Panel::Locks => {
                 let name = self.selected_id().ok_or(NOT)?;
-                let row = self.picture.locks.iter().find(|row| row.name == name).ok_or(NOT)?;
+                let row = self.snapshot.locks.iter().find(|row| row.name == name).ok_or(NOT)?;
                 Ok(Action::ReleaseLock { lock: name, token: row.token })
             }
             Panel::Agents | Panel::Handoffs | Panel::Events => Err(NOT),
         }
     }
 
-    fn looked(&mut self) -> Option<Effect> {
+    fn show_details(&mut self) -> Option<Effect> {
         let id = self.selected_id()?;
         match self.panel {
             Panel::Tasks => Some(Effect::Look(Subject::Task(id))),
@@ -452,7 +453,7 @@ impl Model {
         self.selected[self.panel.place()] = Some(ids[place].clone());
     }
 
-    /// Where the selected row of a panel is; the first if the one that was is gone.
+    /// The index of the selected row of a panel; the first if it no longer exists.
     pub(super) fn selected_row(&self, panel: Panel) -> Option<usize> {
         let ids = self.ids(panel);
         if ids.is_empty() {
@@ -485,44 +486,45 @@ impl Model {
         }
     }
 
-    fn fits(&self, texts: &[&str]) -> bool {
+    fn matches_filter(&self, texts: &[&str]) -> bool {
         let wanted = self.filter.to_lowercase();
         texts.iter().any(|text| text.to_lowercase().contains(&wanted))
     }
 
-    /// What is under way, then what waits, then what has just ended.
+    /// Unfinished tasks, then recently finished ones.
     pub(super) fn shown_tasks(&self) -> impl Iterator<Item = &TaskRow> {
-        self.picture.tasks.iter().chain(&self.finished).filter(|row| {
+        self.snapshot.tasks.iter().chain(&self.finished).filter(|row| {
             let holder = row.holder.as_deref().unwrap_or_default();
-            self.fits(&[&row.id, &row.kind, holder, row.status.word(), &row.note])
+            self.matches_filter(&[&row.id, &row.kind, holder, row.status.word(), &row.note])
         })
     }
 
     pub(super) fn shown_agents(&self) -> impl Iterator<Item = &AgentRow> {
-        self.picture.agents.iter().filter(|row| self.fits(&[&row.id, &row.role]))
+        self.snapshot.agents.iter().filter(|row| self.matches_filter(&[&row.id, &row.role]))
     }
 
     pub(super) fn shown_handoffs(&self) -> impl Iterator<Item = &HandoffRow> {
-        let rows = self.picture.handoffs.iter();
-        rows.filter(|row| self.fits(&[&row.id, &row.from, &row.to, &row.task]))
+        let rows = self.snapshot.handoffs.iter();
+        rows.filter(|row| self.matches_filter(&[&row.id, &row.from, &row.to, &row.task]))
     }
 
     pub(super) fn shown_locks(&self) -> impl Iterator<Item = &LockRow> {
-        self.picture.locks.iter().filter(|row| {
-            self.fits(&[&row.name, &row.holder]) || row.waiters.iter().any(|who| self.fits(&[who]))
+        self.snapshot.locks.iter().filter(|row| {
+            self.matches_filter(&[&row.name, &row.holder])
+                || row.waiters.iter().any(|who| self.matches_filter(&[who]))
         })
     }
 
     pub(super) fn shown_events(&self) -> impl Iterator<Item = &EventRow> {
         let rows = self.events.iter();
-        rows.filter(|row| self.fits(&[&row.agent, &row.kind, &row.subject]))
+        rows.filter(|row| self.matches_filter(&[&row.agent, &row.kind, &row.subject]))
     }
 
-    /// What an agent holds: its tasks and locks.
+    /// The tasks and locks that an agent holds.
     pub(super) fn held_by(&self, agent: &str) -> Vec<&str> {
         let is_its = |holder: Option<&String>| holder.is_some_and(|holder| holder == agent);
-        let tasks = self.picture.tasks.iter().filter(|row| is_its(row.holder.as_ref()));
-        let locks = self.picture.locks.iter().filter(|row| row.holder == agent);
+        let tasks = self.snapshot.tasks.iter().filter(|row| is_its(row.holder.as_ref()));
+        let locks = self.snapshot.locks.iter().filter(|row| row.holder == agent);
         tasks.map(|row| row.id.as_str()).chain(locks.map(|row| row.name.as_str())).collect()
     }
 }

@@ -1,7 +1,7 @@
-//! What the server is asked, and what it is told to do.
+//! Requests to the server: snapshots, details and actions.
 //!
-//! One watch says that something happened; what there is then is asked by the ordinary questions,
-//! each with a limit, because a screen has one.
+//! A watch signals changes; the current state is then requested with ordinary queries, each with a
+//! limit.
 
 use baton_client::{Error, Workspace};
 use baton_core::agent::{self, Agent, Status as AgentStatus};
@@ -11,23 +11,23 @@ use baton_core::task::{List, Status, Task, Verdict};
 use baton_core::{Json, Notice, Query, Reply, Token};
 
 use super::model::{
-    Action, AgentRow, EventRow, HandoffRow, Input, LockRow, Picture, Subject, TaskRow,
+    Action, AgentRow, EventRow, HandoffRow, Input, LockRow, Snapshot, Subject, TaskRow,
 };
 use crate::output::{Fields, plain};
 
-/// Rows of each kind and status that are asked for: more than the tallest screen has.
+/// Maximum rows per type and status: more than fit on any screen.
 const ROWS_MAX: u64 = 100;
-/// The same for agents, who are listed alive or not.
+/// The same for agents, which are listed with any status.
 const AGENTS_MAX: usize = 200;
-/// Steps of a task's past that are shown with its details.
+/// Events shown in the details of a task.
 const PAST_MAX: usize = 12;
 
-/// What there is now.
-pub(super) async fn picture(workspace: &Workspace) -> Result<Picture, Error> {
+/// The current state of the workspace.
+pub(super) async fn snapshot(workspace: &Workspace) -> Result<Snapshot, Error> {
     let tasks = workspace.tasks();
     let (agents, locks) = tokio::try_join!(agents(workspace), locks(workspace))?;
     let mut rows = Vec::new();
-    // In the order in which they are worth looking at.
+    // Most important first.
     let statuses = [
         Status::WaitingReview,
         Status::InProgress,
@@ -40,7 +40,7 @@ pub(super) async fn picture(workspace: &Workspace) -> Result<Picture, Error> {
         rows.extend(tasks.list(list).await?.iter().map(task_row));
     }
     let is_blocked = |row: &TaskRow| row.is_blocked;
-    // What can be claimed comes before what cannot; the order is kept otherwise.
+    // Claimable tasks come before blocked ones; the sort is stable.
     rows.sort_by_key(is_blocked);
     let counts = tasks.stats(None).await?.tasks;
     let mut handoffs = Vec::new();
@@ -49,7 +49,7 @@ pub(super) async fn picture(workspace: &Workspace) -> Result<Picture, Error> {
             HandoffList { status: Some(status), limit: Some(ROWS_MAX), ..HandoffList::default() };
         handoffs.extend(workspace.handoffs().list(list).await?.iter().map(handoff_row));
     }
-    Ok(Picture {
+    Ok(Snapshot {
         workspace: workspace.name().to_string(),
         revision: workspace.revision().await?.0,
         agents,
@@ -120,7 +120,7 @@ fn task_row(task: &Task) -> TaskRow {
         is_blocked: task.status == Status::Pending && is_waiting,
         holder: lease.map(|lease| lease.holder.to_string()),
         token: lease.map(|lease| lease.token.0),
-        // While it is offered to another it does not end.
+        // A lease does not expire while it is offered to another agent.
         lease_until_ms: lease
             .filter(|lease| lease.handoff.is_none())
             .map(|lease| lease.expires_at.0),
@@ -159,7 +159,7 @@ pub(super) fn event_row(notice: &Notice) -> EventRow {
     }
 }
 
-/// What an event says that is not said beside it, as people read it.
+/// The fields of an event that have no column, as text.
 fn fields(notice: &Notice) -> String {
     let around = [
         "revision",
@@ -181,60 +181,60 @@ fn fields(notice: &Notice) -> String {
         "recipe",
     ];
     let own = Fields::parse(&String::from_utf8_lossy(&notice.json())).without(&around);
-    // What only programs need: tokens, calls, lengths of time.
-    let is_told = |name: &str| {
+    // Fields for programs are omitted: tokens, waits, durations.
+    let is_shown = |name: &str| {
         !matches!(name, "token" | "wait" | "until" | "digest" | "content") && !name.ends_with("_ms")
     };
-    let pairs = own.pairs().filter(|(name, _)| is_told(name));
+    let pairs = own.pairs().filter(|(name, _)| is_shown(name));
     let pairs = pairs.map(|(name, value)| format!("{name} {}", value.trim_matches('"')));
     plain(&pairs.collect::<Vec<_>>().join(" · "))
 }
 
-/// Whether an event is worth a line: signs of life and calls that wait would hide all others.
-pub(super) fn is_told(notice: &Notice) -> bool {
+/// Whether to show an event: heartbeats and waiting calls would crowd out the others.
+pub(super) fn is_notable(notice: &Notice) -> bool {
     let verb = notice.kind().rsplit('.').next().unwrap_or_default();
     !matches!(verb, "seen" | "renewed" | "queued" | "gave_up" | "rejoined" | "delivered")
 }
 
-/// Does it; what came of it, in words.
-pub(super) async fn carry_out(workspace: &Workspace, action: &Action) -> Input {
+/// Performs an action, and returns its outcome as a message.
+pub(super) async fn perform(workspace: &Workspace, action: &Action) -> Input {
     match done(workspace, action).await {
-        Ok(words) => Input::Told { words, is_bad: false },
-        Err(error) => Input::Told { words: plain(&error.to_string()), is_bad: true },
+        Ok(message) => Input::Outcome { message, is_bad: false },
+        Err(error) => Input::Outcome { message: plain(&error.to_string()), is_bad: true },
     }
 }
 
 async fn done(workspace: &Workspace, action: &Action) -> Result<String, Error> {
-    let (tasks, why) = (workspace.tasks(), Some("by hand, in `baton top`"));
+    let (tasks, why) = (workspace.tasks(), Some("manually, with `baton top`"));
     Ok(match action {
         Action::Retry { task, is_finished: false } => {
             tasks.review(task, Verdict::Retry).await?;
-            format!("{task} is tried again")
+            format!("{task} will be retried")
         }
         Action::Retry { task, is_finished: true } => {
             let again = again(workspace, &tasks.get(task).await?).await?;
-            format!("{task} is wanted again, as {}", again.id)
+            format!("{task} retried as new task {}", again.id)
         }
         Action::CancelTask { task } => {
             tasks.cancel(task, why).await?;
-            format!("{task} is cancelled")
+            format!("{task} cancelled")
         }
         Action::CancelHandoff { handoff } => {
             workspace.handoffs().cancel(handoff, why).await?;
-            format!("{handoff} is withdrawn")
+            format!("{handoff} withdrawn")
         }
         Action::ReleaseTask { task, token } => {
             tasks.release(task, Token(*token), why).await?;
-            format!("{task} is free again")
+            format!("{task} released")
         }
         Action::ReleaseLock { lock, token } => {
             workspace.locks().release(lock, Token(*token)).await?;
-            format!("the lock {lock} is free again")
+            format!("lock {lock} released")
         }
     })
 }
 
-/// What has failed for good stays as it is; the same is wanted once more.
+/// Creates a copy of a task: one that has failed cannot be changed.
 async fn again(workspace: &Workspace, task: &Task) -> Result<Task, Error> {
     let mut creating = workspace.tasks().create(task.task_type.as_str()).priority(task.priority);
     creating = creating.max_retries(task.max_retries).backoff(task.backoff);
@@ -253,7 +253,7 @@ async fn again(workspace: &Workspace, task: &Task) -> Result<Task, Error> {
     creating.await
 }
 
-/// Looks at something more closely.
+/// Loads the details of an object.
 pub(super) async fn details(workspace: &Workspace, subject: &Subject) -> Input {
     let found = match subject {
         Subject::Task(task) => of_task(workspace, task).await,
@@ -266,18 +266,18 @@ pub(super) async fn details(workspace: &Workspace, subject: &Subject) -> Input {
             let lines = lines.iter().map(|line| plain(line)).collect();
             Input::Details { title, lines }
         }
-        Err(error) => Input::Told { words: plain(&error.to_string()), is_bad: true },
+        Err(error) => Input::Outcome { message: plain(&error.to_string()), is_bad: true },
     }
 }
 
-type Told = (String, Vec<String>);
+type Details = (String, Vec<String>);
 
-/// Name and value, in two columns; nothing for what is not there.
+/// Name and value in two columns; none if there is no value.
 fn field(name: &str, value: Option<impl ToString>) -> Option<String> {
     value.map(|value| format!("{name:<13} {}", value.to_string()))
 }
 
-async fn of_task(workspace: &Workspace, id: &str) -> Result<Told, Error> {
+async fn of_task(workspace: &Workspace, id: &str) -> Result<Details, Error> {
     let tasks = workspace.tasks();
     let (task, why) = (tasks.get(id).await?, tasks.why(id).await?);
     let past = tasks.history(id).await?;
@@ -294,11 +294,11 @@ async fn of_task(workspace: &Workspace, id: &str) -> Result<Told, Error> {
             field("status", Some(task.status.phrase())),
             field("holder", lease.map(|lease| &lease.holder)),
             field("lease until", lease.map(|lease| lease.expires_at)),
-            field("tries", Some(task.attempts)),
+            field("attempts", Some(task.attempts)),
             field("waits for", listed(&task.waiting_for)),
             field("after", listed(&task.depends_on)),
             field("group", task.group.as_ref()),
-            field("wanted by", Some(&task.requested_by)),
+            field("requested by", Some(&task.requested_by)),
             field("definition", task.definition.as_ref().map(Json::as_str)),
             field("result", task.result.as_ref().map(Json::as_str)),
             field("error", task.error.as_ref().map(Json::as_str)),
@@ -309,29 +309,29 @@ async fn of_task(workspace: &Workspace, id: &str) -> Result<Told, Error> {
     lines.push(String::new());
     for step in past.iter().take(PAST_MAX) {
         let step = Fields::of(step);
-        let time = step.get("time");
-        let clock = time.get(11..19).unwrap_or(time);
-        lines.push(format!("{clock} {:<6} {}", step.get("agent"), step.get("type")));
+        let text = |name| step.get(name).trim_matches('"');
+        let clock = text("time").get(11..19).unwrap_or(text("time"));
+        lines.push(format!("{clock} {:<6} {}", text("agent"), text("type")));
     }
     Ok((format!("task {id}"), lines))
 }
 
-async fn of_agent(workspace: &Workspace, id: &str) -> Result<Told, Error> {
+async fn of_agent(workspace: &Workspace, id: &str) -> Result<Details, Error> {
     let agent = workspace.agents().get(id).await?;
     let capabilities = agent.capabilities.iter().cloned().collect::<Vec<_>>().join(" ");
     let lines = [
-        field("status", Some(Fields::of(&agent).get("status"))),
-        field("can", Some(capabilities)),
+        field("status", Some(Fields::of(&agent).get("status").trim_matches('"'))),
+        field("capabilities", Some(capabilities)),
         field("since", Some(agent.registered_at)),
         field("last seen", Some(agent.last_seen_at)),
         field("ended", agent.ended_at),
-        field("patience", Some(format!("{} ms", agent.ttl_ms))),
-        field("more", agent.metadata.as_ref().map(Json::as_str)),
+        field("TTL", Some(format!("{} ms", agent.ttl_ms))),
+        field("metadata", agent.metadata.as_ref().map(Json::as_str)),
     ];
     Ok((format!("agent {id}"), lines.into_iter().flatten().collect()))
 }
 
-async fn of_handoff(workspace: &Workspace, id: &str) -> Result<Told, Error> {
+async fn of_handoff(workspace: &Workspace, id: &str) -> Result<Details, Error> {
     let handoff = workspace.handoffs().get(id).await?;
     let mut lines: Vec<String> = [
         field("status", Some(handoff.status.word())),
@@ -340,7 +340,7 @@ async fn of_handoff(workspace: &Workspace, id: &str) -> Result<Told, Error> {
         field("task", handoff.task.as_ref()),
         field("reason", handoff.reason.as_ref()),
         field("done", handoff.work_completed.as_ref().map(Json::as_str)),
-        field("left to do", handoff.remaining_work.as_ref().map(Json::as_str)),
+        field("remaining", handoff.remaining_work.as_ref().map(Json::as_str)),
         field("deadline", Some(handoff.deadline)),
     ]
     .into_iter()
@@ -351,7 +351,7 @@ async fn of_handoff(workspace: &Workspace, id: &str) -> Result<Told, Error> {
     Ok((format!("hand-off {id}"), lines))
 }
 
-async fn of_lock(workspace: &Workspace, name: &str) -> Result<Told, Error> {
+async fn of_lock(workspace: &Workspace, name: &str) -> Result<Details, Error> {
     let lock = workspace.locks().get(name).await?;
     let hold = lock.hold.as_ref();
     let mut lines: Vec<String> = [
@@ -363,10 +363,9 @@ async fn of_lock(workspace: &Workspace, name: &str) -> Result<Told, Error> {
     .flatten()
     .collect();
     let places = lock.waiters.iter().enumerate();
-    lines.extend(
-        places.map(|(place, wait)| {
-            format!("{:<13} {}", format!("waits, {}.", place + 1), wait.agent)
-        }),
-    );
+    lines
+        .extend(places.map(|(place, wait)| {
+            format!("{:<13} {}", format!("waiter {}", place + 1), wait.agent)
+        }));
     Ok((format!("lock {name}"), lines))
 }

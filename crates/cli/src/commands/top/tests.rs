@@ -1,4 +1,4 @@
-//! Screens as they are seen, and keys as they are meant.
+//! Snapshots of screens, and the effects of keys.
 
 use baton_core::task::{Counts, Status};
 use ratatui::Terminal;
@@ -6,7 +6,7 @@ use ratatui::backend::TestBackend;
 
 use super::keys::Key;
 use super::model::{
-    Action, AgentRow, Effect, EventRow, HandoffRow, Input, LockRow, Mode, Model, Panel, Picture,
+    Action, AgentRow, Effect, EventRow, HandoffRow, Input, LockRow, Mode, Model, Panel, Snapshot,
     Subject, TaskRow,
 };
 use super::view::{Theme, draw};
@@ -32,19 +32,19 @@ fn agent(id: &str, role: &str) -> AgentRow {
     AgentRow { id: id.to_owned(), role: role.to_owned(), is_alive: true, is_lost: false }
 }
 
-fn picture() -> Picture {
+fn snapshot() -> Snapshot {
     let held = TaskRow {
         holder: Some("mia".to_owned()),
         token: Some(42),
         lease_until_ms: Some(NOW_MS + 2_300),
         fraction: Some(0.55),
-        note: "compares".to_owned(),
+        note: "comparing".to_owned(),
         tries: 2,
         ..task("tides-1.facts", Status::InProgress)
     };
     let blocked = TaskRow { is_blocked: true, ..task("tides-1.article", Status::Pending) };
     let lost = AgentRow { is_alive: false, is_lost: true, ..agent("rui", "researcher") };
-    Picture {
+    Snapshot {
         workspace: "demo".to_owned(),
         revision: 1_234,
         agents: vec![agent("ada", "planner"), agent("mia", "researcher"), lost],
@@ -89,15 +89,15 @@ fn event(kind: &str, subject: &str) -> Input {
         agent: "mia".to_owned(),
         kind: kind.to_owned(),
         subject: subject.to_owned(),
-        fields: "fraction 0.55 · note compares".to_owned(),
+        fields: "fraction 0.55 · note comparing".to_owned(),
     }))
 }
 
-/// A model that has seen a little of everything.
+/// A model with some of everything.
 fn model() -> Model {
     let mut model = Model::new("server at 127.0.0.1:4747", "demo");
     model.update(Input::Tick { now_ms: NOW_MS - 3_000 });
-    model.update(Input::Picture(Box::new(picture())));
+    model.update(Input::Snapshot(Box::new(snapshot())));
     for second in [2_000, 1_000, 0] {
         model.update(event("task.progressed", "tasks/tides-1.facts"));
         model.update(Input::Tick { now_ms: NOW_MS - second });
@@ -126,27 +126,27 @@ fn a_larger_screen_shows_more() {
 }
 
 #[test]
-fn an_empty_workspace_says_what_to_do() {
+fn an_empty_workspace_shows_what_to_try() {
     insta::assert_snapshot!(screen(&Model::new("", "default"), 80, 24));
 }
 
 #[test]
-fn a_server_that_is_away_is_told_and_the_rest_stays() {
+fn an_unreachable_server_is_shown_and_the_rest_stays() {
     let mut model = model();
-    let reason = "there is no connection to http://127.0.0.1:4747".to_owned();
-    model.update(Input::Away { reason });
+    let reason = "no connection to http://127.0.0.1:4747".to_owned();
+    model.update(Input::Unreachable { reason });
     insta::assert_snapshot!(screen(&model, 80, 24));
-    model.update(Input::Picture(Box::new(picture())));
+    model.update(Input::Snapshot(Box::new(snapshot())));
     assert!(screen(&model, 80, 24).contains("● live"));
 }
 
 #[test]
-fn help_is_laid_over_everything() {
+fn help_covers_the_screen() {
     let mut model = model();
     press(&mut model, &[Key::Letter('?')]);
     insta::assert_snapshot!(screen(&model, 80, 24));
     press(&mut model, &[Key::Letter('x')]);
-    assert_eq!(model.mode, Mode::Looking);
+    assert_eq!(model.mode, Mode::Browsing);
 }
 
 #[test]
@@ -162,20 +162,20 @@ fn no_screen_is_too_small_to_be_drawn() {
 }
 
 #[test]
-fn what_cannot_be_taken_back_is_asked_about() {
+fn irreversible_actions_need_confirmation() {
     let mut model = model();
-    // The second row is the task that is worked on.
+    // The second row is the task in progress.
     assert_eq!(press(&mut model, &[Key::Down, Key::Letter('c')]), None);
-    assert!(screen(&model, 80, 24).contains("cancel tides-1.facts and everything below it? y/n"));
+    assert!(screen(&model, 80, 24).contains("cancel tides-1.facts and its subtasks? y/n"));
     assert_eq!(press(&mut model, &[Key::Letter('n')]), None);
-    assert_eq!(model.mode, Mode::Looking);
+    assert_eq!(model.mode, Mode::Browsing);
     let released = press(&mut model, &[Key::Letter('u'), Key::Letter('y')]);
     let task = "tides-1.facts".to_owned();
     assert_eq!(released, Some(Effect::Do(Action::ReleaseTask { task, token: 42 })));
 }
 
 #[test]
-fn a_lock_is_taken_from_its_holder_by_the_token_that_was_seen() {
+fn a_lock_is_released_with_the_token_that_was_shown() {
     let mut model = model();
     press(&mut model, &[Key::BackTab, Key::BackTab]);
     assert_eq!(model.panel, Panel::Locks);
@@ -183,29 +183,29 @@ fn a_lock_is_taken_from_its_holder_by_the_token_that_was_seen() {
     let lock = "library".to_owned();
     assert_eq!(released, Some(Effect::Do(Action::ReleaseLock { lock, token: 7 })));
     assert_eq!(press(&mut model, &[Key::Letter('c')]), None, "a lock is not cancelled");
-    assert!(model.words.is_some());
+    assert!(model.message.is_some());
 }
 
 #[test]
-fn only_what_failed_is_tried_again() {
+fn only_failed_tasks_are_retried() {
     let mut model = model();
     let reviewed = press(&mut model, &[Key::Letter('r')]);
     let task = "maps-3.facts".to_owned();
     assert_eq!(reviewed, Some(Effect::Do(Action::Retry { task, is_finished: false })));
     assert_eq!(press(&mut model, &[Key::Down, Key::Letter('r')]), None);
-    assert!(screen(&model, 80, 24).contains("only a task that has failed"));
+    assert!(screen(&model, 80, 24).contains("only tasks that have failed"));
     let failed = press(&mut model, &[Key::Down, Key::Letter('r')]);
     let task = "moss-2.figures".to_owned();
     assert_eq!(failed, Some(Effect::Do(Action::Retry { task, is_finished: true })));
 }
 
 #[test]
-fn a_filter_is_typed_kept_and_taken_back() {
+fn a_filter_is_typed_applied_and_cleared() {
     let mut model = model();
     let typed = [Key::Letter('/'), Key::Letter('M'), Key::Letter('i'), Key::Letter('q')];
     press(&mut model, &typed);
     press(&mut model, &[Key::Backspace, Key::Letter('a'), Key::Enter]);
-    assert_eq!((model.filter.as_str(), &model.mode), ("Mia", &Mode::Looking));
+    assert_eq!((model.filter.as_str(), &model.mode), ("Mia", &Mode::Browsing));
     assert_eq!(model.shown_tasks().count(), 1, "what mia holds");
     assert_eq!(model.shown_agents().count(), 1);
     press(&mut model, &[Key::Escape]);
@@ -213,29 +213,29 @@ fn a_filter_is_typed_kept_and_taken_back() {
 }
 
 #[test]
-fn whoever_is_selected_stays_selected_while_others_come_and_go() {
+fn the_selection_stays_while_rows_come_and_go() {
     let mut model = model();
     press(&mut model, &[Key::Down]);
-    let mut next = picture();
+    let mut next = snapshot();
     next.tasks.insert(0, task("amber-0.facts", Status::WaitingReview));
-    model.update(Input::Picture(Box::new(next)));
+    model.update(Input::Snapshot(Box::new(next)));
     let looked = press(&mut model, &[Key::Enter]);
     assert_eq!(looked, Some(Effect::Look(Subject::Task("tides-1.facts".to_owned()))));
-    let mut gone = picture();
+    let mut gone = snapshot();
     gone.tasks.truncate(1);
-    model.update(Input::Picture(Box::new(gone)));
+    model.update(Input::Snapshot(Box::new(gone)));
     assert_eq!(model.selected_row(Panel::Tasks), Some(0));
 }
 
 #[test]
-fn what_has_ended_is_seen_for_a_while_and_what_is_kept_is_bounded() {
+fn finished_tasks_stay_for_a_while_and_lists_are_bounded() {
     let mut model = model();
     model.update(event("task.completed", "tasks/tides-1.facts"));
     let last = model.shown_tasks().last().unwrap();
     assert_eq!((last.id.as_str(), last.status), ("tides-1.facts", Status::Completed));
     for number in 0..2_000 {
         let id = format!("t-{number}");
-        model.picture.tasks.push(task(&id, Status::InProgress));
+        model.snapshot.tasks.push(task(&id, Status::InProgress));
         model.update(event("task.completed", &format!("tasks/{id}")));
     }
     assert!(model.events.len() <= 300 && model.finished.len() <= 40);
@@ -244,10 +244,10 @@ fn what_has_ended_is_seen_for_a_while_and_what_is_kept_is_bounded() {
 }
 
 #[test]
-fn another_workspace_begins_with_nothing_of_the_one_before() {
+fn another_workspace_starts_empty() {
     let mut model = model();
     model.update(event("task.completed", "tasks/tides-1.facts"));
-    let elsewhere = Picture { workspace: "research".to_owned(), ..Picture::default() };
-    model.update(Input::Picture(Box::new(elsewhere)));
+    let elsewhere = Snapshot { workspace: "research".to_owned(), ..Snapshot::default() };
+    model.update(Input::Snapshot(Box::new(elsewhere)));
     assert_eq!((model.events.len(), model.finished.len()), (0, 0));
 }

@@ -1,15 +1,15 @@
-//! The model as a frame. Nothing is decided here, and nothing is remembered.
+//! Draws the model. Nothing is decided or remembered here.
 //!
 //! ```text
-//!   ┌ head: server, workspace, live or away, changes a second ┐
-//!   │ agents     │ tasks: a bar, and a row each               │
-//!   │ hand-offs  │                                            │
-//!   │ locks      │ events, the newest first                   │
-//!   └ foot: what the keys do, or what was said                ┘
+//!   ┌ header: workspace, connection, server, changes per second ┐
+//!   │ agents     │ tasks: one row each, and a bar               │
+//!   │ hand-offs  │                                              │
+//!   │ locks      │ events, newest first                         │
+//!   └ footer: keys, or a message                                ┘
 //! ```
 //!
-//! It is made for 80 by 24 characters and grows: the left column a little, the rest a lot. Colour
-//! says nothing that a word or a sign does not say, too.
+//! The layout fits 80 by 24 characters and grows: the left column a little, the rest a lot. Colour
+//! carries no information that text or a symbol does not carry too.
 
 use baton_core::task::{Counts, Status};
 use ratatui::Frame;
@@ -20,10 +20,10 @@ use ratatui::widgets::{Block, BorderType, Clear, List, ListItem, ListState, Para
 
 use super::model::{AgentRow, EventRow, HandoffRow, Link, LockRow, Mode, Model, Panel, TaskRow};
 
-/// Seconds that the little chart in the head shows.
+/// Seconds shown in the chart of the header.
 const CHART_CELLS: usize = 16;
 
-/// Which colours there are.
+/// The styles.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Theme {
     pub(super) is_coloured: bool,
@@ -63,7 +63,7 @@ impl Theme {
         }
     }
 
-    /// The colour in which an event of this kind is told.
+    /// The colour of an event type.
     fn of_kind(self, kind: &str) -> Style {
         let (noun, verb) = kind.split_once('.').unwrap_or((kind, ""));
         match (noun, verb) {
@@ -76,7 +76,7 @@ impl Theme {
     }
 }
 
-/// Draws all of it.
+/// Draws the whole screen.
 pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, theme: Theme) {
     let rows = [Constraint::Length(1), Constraint::Min(3), Constraint::Length(1)];
     let [head, body, foot] = Layout::vertical(rows).areas(frame.area());
@@ -85,7 +85,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, theme: Theme) {
     let left_width = (body.width * 3 / 10).clamp(22, 40);
     let [left, right] =
         Layout::horizontal([Constraint::Length(left_width), Constraint::Min(20)]).areas(body);
-    let agents = u16::try_from(model.picture.agents.len()).unwrap_or(u16::MAX).saturating_add(2);
+    let agents = u16::try_from(model.snapshot.agents.len()).unwrap_or(u16::MAX).saturating_add(2);
     let agents = agents.clamp(4, (left.height / 2).max(4));
     let rows = [Constraint::Length(agents), Constraint::Fill(1), Constraint::Fill(1)];
     let [agents, handoffs, locks] = Layout::vertical(rows).areas(left);
@@ -98,21 +98,23 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, theme: Theme) {
     match &model.mode {
         Mode::Details { title, lines, scrolled } => {
             let lines = lines.iter().map(|line| Line::from(line.as_str())).collect();
-            popup(frame, theme, (title, "esc closes, ↑↓ scroll"), lines, *scrolled);
+            popup(frame, theme, (title, "esc to close, ↑↓ to scroll"), lines, *scrolled);
         }
-        Mode::Help => popup(frame, theme, ("Help", "any key closes"), help(), 0),
-        Mode::Looking | Mode::Filtering | Mode::Asking(_) => {}
+        Mode::Help => popup(frame, theme, ("Help", "press any key to close"), help(), 0),
+        Mode::Browsing | Mode::Filtering | Mode::Confirming(_) => {}
     }
 }
 
 fn draw_head(frame: &mut Frame<'_>, area: Rect, model: &Model, theme: Theme) {
     let name = Span::styled(" baton top ", theme.accent().add_modifier(Modifier::REVERSED).bold());
-    let workspace = Span::from(format!(" {} ", model.picture.workspace)).bold();
+    let workspace = Span::from(format!(" {} ", model.snapshot.workspace)).bold();
     let link = match &model.link {
         Link::Live => Span::styled("● live", theme.good()),
-        Link::Away { reason } => Span::styled(format!("◌ reconnecting: {reason}"), theme.bad()),
+        Link::Unreachable { reason } => {
+            Span::styled(format!("◌ reconnecting: {reason}"), theme.bad())
+        }
     };
-    let revision = Span::styled(format!("  revision {}", model.picture.revision), theme.faint());
+    let revision = Span::styled(format!("  revision {}", model.snapshot.revision), theme.faint());
     let mut left = vec![name, workspace, link];
     if model.link == Link::Live {
         left.push(revision);
@@ -132,12 +134,12 @@ fn draw_head(frame: &mut Frame<'_>, area: Rect, model: &Model, theme: Theme) {
     }
 }
 
-/// Changes in the last whole second.
+/// Changes in the last full second.
 fn rate(model: &Model) -> u64 {
     model.changes.iter().rev().nth(1).copied().unwrap_or_default()
 }
 
-/// The last seconds as blocks, the highest as high as a line.
+/// A chart of the last seconds, scaled to the maximum.
 fn chart(model: &Model) -> String {
     let whole = model.changes.len().saturating_sub(1);
     let shown: Vec<u64> =
@@ -152,19 +154,19 @@ fn chart(model: &Model) -> String {
 }
 
 fn draw_foot(frame: &mut Frame<'_>, area: Rect, model: &Model, theme: Theme) {
-    let line = match (&model.mode, &model.words) {
-        (Mode::Asking(action), _) => Line::from(vec![
+    let line = match (&model.mode, &model.message) {
+        (Mode::Confirming(action), _) => Line::from(vec![
             Span::styled(format!(" {} ", action.question()), theme.colour(Color::Yellow).bold()),
             Span::from("y/n"),
         ]),
         (Mode::Filtering, _) => Line::from(vec![
             Span::styled(" / ", theme.accent().bold()),
             Span::from(format!("{}▏", model.filter)),
-            Span::styled("  enter keeps it, esc takes it back", theme.faint()),
+            Span::styled("  enter to apply, esc to clear", theme.faint()),
         ]),
-        (_, Some((words, is_bad))) => {
+        (_, Some((message, is_bad))) => {
             let style = if *is_bad { theme.bad() } else { theme.good() };
-            Line::styled(format!(" {words}"), style)
+            Line::styled(format!(" {message}"), style)
         }
         (_, None) => keys_line(model, theme, area.width),
     };
@@ -196,7 +198,7 @@ fn keys_line(model: &Model, theme: Theme, width: u16) -> Line<'static> {
     Line::from(spans)
 }
 
-/// A panel around rows; the one that has the keys is told by its frame.
+/// The border of a panel; the focused panel has a thick border.
 fn block(model: &Model, theme: Theme, panel: Panel, title: Line<'static>) -> Block<'static> {
     let is_focused = model.panel == panel;
     let style = if is_focused { theme.accent() } else { theme.faint() };
@@ -214,14 +216,14 @@ fn draw_rows(
 ) {
     let block = block(model, theme, panel, title);
     if rows.is_empty() {
-        let words = if model.filter.is_empty() { empty } else { "nothing fits the filter" };
+        let words = if model.filter.is_empty() { empty } else { "no matches" };
         frame.render_widget(Paragraph::new(words).style(theme.faint()).block(block), area);
         return;
     }
     let is_focused = model.panel == panel;
     let selected = model.selected_row(panel);
     let rows = rows.into_iter().enumerate().map(|(place, row)| {
-        // One bar of one colour: colours that are each turned round look like a mistake.
+        // The selected row is one solid bar: reversing each colour separately would look broken.
         let is_marked = is_focused && selected == Some(place);
         ListItem::new(if is_marked { Line::from(row.to_string()) } else { row })
     });
@@ -236,16 +238,16 @@ fn titled(name: &str, count: usize, theme: Theme) -> Line<'static> {
     Line::from(vec![heading(format!(" {name} ")), Span::styled(count, theme.faint())])
 }
 
-/// Bold, in the colour of text and not of the frame it stands in.
+/// Bold, in the text colour instead of the border colour.
 fn heading(text: String) -> Span<'static> {
     Span::styled(text, Style::new().fg(Color::Reset).bold())
 }
 
 fn draw_agents(frame: &mut Frame<'_>, area: Rect, model: &Model, theme: Theme) {
-    let alive = model.picture.agents.iter().filter(|row| row.is_alive).count();
+    let alive = model.snapshot.agents.iter().filter(|row| row.is_alive).count();
     let rows = model.shown_agents().map(|row| agent_line(row, model, theme)).collect();
     let title = titled("Agents", alive, theme);
-    draw_rows(frame, area, (model, theme, Panel::Agents), title, rows, "nobody has registered yet");
+    draw_rows(frame, area, (model, theme, Panel::Agents), title, rows, "no agents");
 }
 
 fn agent_line(row: &AgentRow, model: &Model, theme: Theme) -> Line<'static> {
@@ -268,7 +270,7 @@ fn agent_line(row: &AgentRow, model: &Model, theme: Theme) -> Line<'static> {
 fn draw_handoffs(frame: &mut Frame<'_>, area: Rect, model: &Model, theme: Theme) {
     let rows: Vec<_> = model.shown_handoffs().map(|row| handoff_line(row, theme)).collect();
     let title = titled("Hand-offs", rows.len(), theme);
-    draw_rows(frame, area, (model, theme, Panel::Handoffs), title, rows, "none waits");
+    draw_rows(frame, area, (model, theme, Panel::Handoffs), title, rows, "no open hand-offs");
 }
 
 fn handoff_line(row: &HandoffRow, theme: Theme) -> Line<'static> {
@@ -284,7 +286,7 @@ fn handoff_line(row: &HandoffRow, theme: Theme) -> Line<'static> {
 fn draw_locks(frame: &mut Frame<'_>, area: Rect, model: &Model, theme: Theme) {
     let rows: Vec<_> = model.shown_locks().map(|row| lock_line(row, theme)).collect();
     let title = titled("Locks", rows.len(), theme);
-    draw_rows(frame, area, (model, theme, Panel::Locks), title, rows, "none is held");
+    draw_rows(frame, area, (model, theme, Panel::Locks), title, rows, "no locks held");
 }
 
 fn lock_line(row: &LockRow, theme: Theme) -> Line<'static> {
@@ -301,10 +303,10 @@ fn lock_line(row: &LockRow, theme: Theme) -> Line<'static> {
 }
 
 fn draw_tasks(frame: &mut Frame<'_>, area: Rect, model: &Model, theme: Theme) {
-    let title = task_title(&model.picture.counts, theme);
+    let title = task_title(&model.snapshot.counts, theme);
     let inner = area.width.saturating_sub(2);
     let rows = model.shown_tasks().map(|row| task_line(row, model, theme, inner)).collect();
-    let empty = "no task yet: `baton task add`, or `baton demo` to see some";
+    let empty = "no tasks; try `baton task add` or `baton demo`";
     draw_rows(frame, area, (model, theme, Panel::Tasks), title, rows, empty);
     let bar = Rect {
         x: area.x + 2,
@@ -312,10 +314,10 @@ fn draw_tasks(frame: &mut Frame<'_>, area: Rect, model: &Model, theme: Theme) {
         width: inner.saturating_sub(2),
         height: 1,
     };
-    frame.render_widget(counts_bar(&model.picture.counts, theme, usize::from(bar.width)), bar);
+    frame.render_widget(counts_bar(&model.snapshot.counts, theme, usize::from(bar.width)), bar);
 }
 
-/// The counts that matter, each in the colour of its part of the bar.
+/// The counts, each in the colour of its segment of the bar.
 fn parts(counts: &Counts, theme: Theme) -> [(&'static str, u64, Style); 6] {
     let waiting = counts.blocked + counts.delayed;
     [
@@ -331,7 +333,7 @@ fn parts(counts: &Counts, theme: Theme) -> [(&'static str, u64, Style); 6] {
 fn task_title(counts: &Counts, theme: Theme) -> Line<'static> {
     let mut spans = vec![heading(" Tasks ".to_owned())];
     for (name, count, style) in parts(counts, theme) {
-        // What there is none of needs no room, except what everybody looks for.
+        // Zero counts are omitted, except the most important ones.
         if count > 0 || matches!(name, "done" | "working") {
             spans.push(Span::styled(format!("{count} {name} "), style));
         }
@@ -339,7 +341,7 @@ fn task_title(counts: &Counts, theme: Theme) -> Line<'static> {
     Line::from(spans)
 }
 
-/// A bar in which every status has its share, and none that is there is without a cell.
+/// A bar with a segment per status; every nonzero count has at least one cell.
 fn counts_bar(counts: &Counts, theme: Theme, cells: usize) -> Line<'static> {
     let parts = parts(counts, theme);
     let all: u64 = parts.iter().map(|(_, count, _)| count).sum();
@@ -349,7 +351,7 @@ fn counts_bar(counts: &Counts, theme: Theme, cells: usize) -> Line<'static> {
     let share = |count: u64| usize::try_from(count * cells as u64 / all).unwrap_or(cells);
     let mut widths: Vec<usize> =
         parts.iter().map(|(_, count, _)| share(*count).max(usize::from(*count > 0))).collect();
-    // What rounding left over or took too much of is for the widest to bear.
+    // The widest segment absorbs the rounding error.
     let sum: usize = widths.iter().sum();
     if let Some(widest) = widths.iter_mut().max() {
         *widest = (*widest + cells).saturating_sub(sum);
@@ -375,7 +377,7 @@ fn task_line(row: &TaskRow, model: &Model, theme: Theme, width: u16) -> Line<'st
         Status::WaitingReview => ("?", "review"),
         Status::Completed => ("✓", "done"),
         Status::Failed => ("✗", "failed"),
-        Status::Cancelled => ("–", "dropped"),
+        Status::Cancelled => ("–", "cancel"),
     };
     let mut spans = vec![
         Span::styled(format!("{mark} "), style),
@@ -408,7 +410,7 @@ fn task_line(row: &TaskRow, model: &Model, theme: Theme, width: u16) -> Line<'st
     Line::from(spans)
 }
 
-/// How far it is, to an eighth of a cell.
+/// A progress bar with a resolution of an eighth of a cell.
 fn progress(row: &TaskRow, theme: Theme, cells: usize) -> Vec<Span<'static>> {
     let Some(fraction) = row.fraction.filter(|_| row.status != Status::Pending) else {
         return vec![Span::from(" ".repeat(cells + 5))];
@@ -428,7 +430,7 @@ fn progress(row: &TaskRow, theme: Theme, cells: usize) -> Vec<Span<'static>> {
     ]
 }
 
-/// As many characters, filled up or cut.
+/// Pads or truncates to a width.
 fn cut(text: &str, width: usize) -> String {
     let length = text.chars().count();
     if length <= width {
@@ -442,7 +444,7 @@ fn cut(text: &str, width: usize) -> String {
 fn draw_events(frame: &mut Frame<'_>, area: Rect, model: &Model, theme: Theme) {
     let rows = model.shown_events().map(|row| event_line(row, theme)).collect();
     let title = titled("Events", 0, theme);
-    draw_rows(frame, area, (model, theme, Panel::Events), title, rows, "nothing has happened yet");
+    draw_rows(frame, area, (model, theme, Panel::Events), title, rows, "no events yet");
 }
 
 fn event_line(row: &EventRow, theme: Theme) -> Line<'static> {
@@ -486,15 +488,15 @@ fn popup(
 
 fn help() -> Vec<Line<'static>> {
     let keys = [
-        ("tab →", "the next panel; shift-tab ← the one before"),
-        ("↑ ↓ j k", "the next row, the one before; page keys ten"),
-        ("enter", "details; a task says why it is not running"),
-        ("/", "show only what has these letters; esc takes it back"),
-        ("r", "try again what failed or waits for review"),
-        ("c", "cancel a task and all below it, or an offer"),
-        ("u", "release: take a task or a lock from whoever has it"),
-        ("w", "the next workspace"),
-        ("q", "quit; ctrl-c, too"),
+        ("tab →", "next panel; shift-tab or ← for the previous one"),
+        ("↑ ↓ j k", "move between rows; page keys move by ten"),
+        ("enter", "details; for a task, why it is not running"),
+        ("/", "filter by text; esc clears the filter"),
+        ("r", "retry a task that failed or waits for review"),
+        ("c", "cancel a task and its subtasks, or an offer"),
+        ("u", "release a task or a lock from its holder"),
+        ("w", "next workspace"),
+        ("q", "quit; or ctrl-c"),
     ];
     let line = |(key, meaning): (&'static str, &'static str)| {
         Line::from(vec![Span::from(format!(" {key:<9}")).bold(), Span::from(meaning)])

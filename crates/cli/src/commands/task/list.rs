@@ -1,4 +1,4 @@
-//! `baton task ls`, `stats` and the like: what there is to see.
+//! `baton task ls` and `baton task stats`.
 
 use baton_client::Tasks;
 use baton_core::task::{Durations, List, Statistics, Status, Task};
@@ -7,53 +7,51 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::failure::Failure;
+use crate::input::word;
 use crate::output::Output;
 
-/// As many as fit onto a screen.
+/// Rows shown in a table by default.
 const SHOWN: usize = 100;
 
 #[derive(Args)]
 pub(super) struct Which {
-    /// Which task
+    /// Task
     pub(super) task: String,
 }
 
-/// List them, by id
+/// List tasks, ordered by ID
 #[derive(Args)]
 pub(super) struct Ls {
-    /// Only those: pending, `in_progress`, `waiting_review`, completed, failed or cancelled
-    #[arg(long, value_parser = status)]
+    /// Only tasks with this status: pending, `in_progress`, `waiting_review`, completed, failed or
+    /// cancelled
+    #[arg(long, value_parser = word::<Status>)]
     status: Option<Status>,
-    /// Only those of this type
+    /// Only tasks of this type
     #[arg(long = "type", value_name = "TYPE")]
     task_type: Option<String>,
-    /// Only those that this agent holds or is assigned
+    /// Only tasks held by or assigned to this agent
     #[arg(long, value_name = "AGENT")]
     of: Option<String>,
-    /// Only those of this group
+    /// Only tasks of this group
     #[arg(long, value_name = "NAME")]
     group: Option<String>,
-    /// Only direct parts of this task
+    /// Only direct subtasks of this task
     #[arg(long, value_name = "TASK")]
     parent: Option<String>,
-    /// How many at most [default: 100 for people, all for programs]
+    /// Maximum number of tasks [default: 100 in a table, otherwise all]
     #[arg(long, value_name = "COUNT")]
     limit: Option<u64>,
 }
 
-/// Count them: by status, how long they took, why they failed
+/// Show counts by status, durations, and reasons for failures
 #[derive(Args)]
 pub(super) struct Stats {
-    /// Only those of this type
+    /// Only tasks of this type
     #[arg(long = "type", value_name = "TYPE")]
     task_type: Option<String>,
 }
 
-fn status(word: &str) -> Result<Status, String> {
-    serde_json::from_value(word.into()).map_err(|error| error.to_string())
-}
-
-/// What people see of a task in a list.
+/// A task as a table row.
 #[derive(Serialize)]
 struct Row<'a> {
     id: &'a TaskId,
@@ -107,7 +105,7 @@ impl Ls {
             output.table(&rows, &COLUMNS)
         })?;
         if self.limit.is_none() && found.len() == enough {
-            output.note(&format!("these are the first {enough}; --limit shows more"));
+            output.note(&format!("showing the first {enough} tasks; use --limit for more"));
         }
         Ok(())
     }

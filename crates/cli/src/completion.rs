@@ -1,20 +1,18 @@
-//! What a shell may put where the cursor is: names of commands and options, and names of what
-//! there is on the server.
+//! Dynamic shell completion: commands and options, and live names from the server.
 //!
 //! ```text
 //!   tab ──▶ the shell ──▶ COMPLETE=bash baton -- baton task get t-00…
 //!                                        │
-//!                    which argument is that, and of what kind? ──▶ task.list ──▶ the ids that fit
+//!                    which argument, and of which kind? ──▶ task.list ──▶ the ids that match
 //! ```
 //!
-//! 1. A server that is not there, refuses or takes too long offers nothing, and says nothing: the
-//!    line that is being typed belongs to whoever types it.
-//! 2. What an argument is called on the command line says of what kind it is, in one table. A test
-//!    knows the arguments that ought to be in it.
-//! 3. What is offered is asked with the settings of the line so far: `--workspace`, `--url`, and
-//!    whatever else says where to ask, as for the command itself.
+//! 1. If the server is unreachable, slow or denies access, nothing is offered and nothing is
+//!    printed, so that the line being typed is not disturbed.
+//! 2. The kind of an argument follows from its name, in one table. A test lists the arguments that
+//!    must be in it.
+//! 3. The request uses the settings on the line so far: `--workspace`, `--url` and the like.
 //!
-//! Deliberately absent: values, types of tasks and stages of pipelines, which no list has.
+//! Deliberately absent: values, task types and pipeline stages, which no operation lists.
 
 use std::ffi::OsStr;
 use std::time::Duration;
@@ -30,16 +28,16 @@ use crate::arguments::{Arguments, Globals};
 use crate::context::Context;
 use crate::settings::Settings;
 
-/// How long somebody who has pressed a key waits for a server, unless [`PATIENCE`] says otherwise.
+/// How long to wait for the server, unless [`PATIENCE`] is set.
 const PATIENCE_MS: u64 = 700;
 const PATIENCE: &str = "BATON_COMPLETION_MS";
 
-/// Something there is on the server, and how to ask for all of its kind.
+/// A kind of object on the server, and how to list all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Kind {
-    /// The question.
+    /// The operation that lists them.
     command: &'static str,
-    /// Where the answer has them, what each is called, and a word about each.
+    /// The fields of the response: the list, the name of an object, and its description.
     list: &'static str,
     name: &'static str,
     about: &'static str,
@@ -72,7 +70,7 @@ const TASKS: Kind = kind("task.list", "tasks", "id", "status");
 const TOPICS: Kind = kind("topic.list", "topics", "topic", "last_by");
 const WORKSPACES: Kind = kind("workspace.list", "workspaces", "id", "revision");
 
-/// Of what kind an argument is, by the command it belongs to and what it is called there.
+/// The kind of an argument, by its command and name.
 fn kind_of(noun: &str, argument: &Arg) -> Option<Kind> {
     let shown = argument.get_value_names().and_then(|names| names.first());
     match (noun, argument.get_id().as_str(), shown?.as_str()) {
@@ -97,12 +95,12 @@ fn kind_of(noun: &str, argument: &Arg) -> Option<Kind> {
     }
 }
 
-/// If a shell asks what may come next, says so and ends; otherwise nothing.
-pub(crate) fn if_asked() {
+/// Answers a completion request from a shell and exits; otherwise does nothing.
+pub(crate) fn run_if_requested() {
     CompleteEnv::with_factory(|| live(Arguments::command(), "")).bin("baton").complete();
 }
 
-/// The command with somebody behind every argument who knows what there is.
+/// The command with a completer for every argument that names an object.
 fn live(command: Command, noun: &str) -> Command {
     let noun = noun.to_owned();
     let of = noun.clone();
@@ -133,7 +131,7 @@ fn offers(kind: Kind, word: &OsStr) -> Vec<CompletionCandidate> {
     fitting.collect()
 }
 
-/// Asks the server, without a word about what goes wrong.
+/// Asks the server; errors are ignored.
 fn asked(kind: Kind, word: &str, words: &[String]) -> Option<Value> {
     let said = |name: &str| option(words, name);
     let globals = Globals {
@@ -155,7 +153,7 @@ fn asked(kind: Kind, word: &str, words: &[String]) -> Option<Value> {
             question["prefix"] = json!(word);
         }
         MESSAGES => question["agent"] = json!(context.agent()),
-        // A page goes on after a name: after what has been typed comes what begins with it.
+        // A cursor is a name: what follows the typed prefix begins with it.
         TASKS | AGENTS | LOCKS | WORKSPACES if !word.is_empty() => question["cursor"] = json!(word),
         _ => {}
     }
@@ -169,7 +167,7 @@ fn asked(kind: Kind, word: &str, words: &[String]) -> Option<Value> {
     })
 }
 
-/// What an option was given on the line so far.
+/// The value of an option on the line so far.
 fn option(words: &[String], name: &str) -> Option<String> {
     words.iter().enumerate().find_map(|(place, word)| match word.strip_prefix(name) {
         Some("") => words.get(place + 1).cloned(),
@@ -197,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_called_so_is_of_that_kind() {
+    fn the_kind_of_an_argument_follows_from_its_name() {
         let mut found = Vec::new();
         known(&Arguments::command(), "", "", &mut found);
         let expected = [
@@ -232,11 +230,11 @@ mod tests {
             assert!(found.contains(&(path.to_owned(), kind)), "{path}: {found:#?}");
         }
         let strange = found.iter().find(|(path, _)| path.ends_with("idempotency_key"));
-        assert_eq!(strange, None, "that is nobody's key");
+        assert_eq!(strange, None, "an idempotency key is not an entry");
     }
 
     #[test]
-    fn every_question_is_one_that_the_server_knows() {
+    fn every_list_operation_exists() {
         for kind in [
             AGENTS,
             ARTIFACTS,

@@ -1,4 +1,4 @@
-//! `baton workspace export` and `import`: a workspace as one file.
+//! `baton workspace export` and `import`: a workspace as a file.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -8,33 +8,33 @@ use baton_core::history::{At, Origin};
 use baton_core::workspace::Forked;
 use clap::Args;
 
+use crate::atomic_file::{AtomicFile, unreadable};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::progress::Unit;
-use crate::whole::{Partial, unreadable};
 
-/// As others may read it as the system lets them.
+/// The usual file mode, subject to the umask.
 const MODE: u32 = 0o666;
 
-/// Write a workspace into one file: everything but its past and the values of secrets
+/// Export a workspace to a file, without its history and the values of secrets
 #[derive(Args)]
 pub(super) struct Export {
-    /// Which workspace
+    /// Workspace
     name: String,
-    /// Where to, such as research.baton
+    /// File to write, such as research.baton
     file: PathBuf,
-    /// As it was then: a revision, or a time such as 2026-11-15T09:00:00Z
+    /// Export the state as of this revision, or time such as 2026-11-15T09:00:00Z
     #[arg(long, value_name = "MOMENT")]
     at: Option<At>,
 }
 
-/// Make a workspace of such a file; nothing is held there
+/// Create a workspace from an exported file, without leases and locks
 #[derive(Args)]
 pub(super) struct Import {
-    /// Which file
+    /// File to read
     file: PathBuf,
-    /// The name of the new one [default: the one in the file]
+    /// Name of the new workspace [default: the name in the file]
     #[arg(long = "as", value_name = "NAME")]
     name: Option<String>,
 }
@@ -45,14 +45,17 @@ impl Export {
         if let Some(at) = self.at {
             workspace = workspace.at(at);
         }
-        let (partial, file) = Partial::create(&self.file, MODE)?;
+        let (partial, file) = AtomicFile::create(&self.file, MODE)?;
         let progress = output.progress("exporting", Unit::Bytes, None);
         workspace.export(BufWriter::new(progress.counting(file))).await?;
         drop(progress);
         let verify = |file| baton::parcel::verify(output.reading("verifying", file));
         let about = partial.finish(verify)?;
-        let place = self.file.display();
-        let sentence = format!("{} at revision {} is in {place}", about.workspace, about.revision);
+        let path = self.file.display();
+        let sentence = format!(
+            "workspace {} exported at revision {} to {path}",
+            about.workspace, about.revision
+        );
         output.said(&about, &sentence)
     }
 }
@@ -60,15 +63,15 @@ impl Export {
 impl Import {
     pub(super) async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
         let open = || File::open(&self.file).map_err(|error| unreadable(&self.file, error));
-        // What is not whole is not even sent.
+        // Verified before anything is sent.
         let about = baton::parcel::verify(output.reading("verifying", open()?));
         let about = about.map_err(|error| unreadable(&self.file, error))?;
         let name = self.name.as_deref().unwrap_or(about.workspace.as_str());
         let workspace = context.workspace_named(name).await?;
-        let founded = workspace.import(output.reading("importing", open()?)).await?;
-        let Forked { id, origin, .. } = &founded;
+        let imported = workspace.import(output.reading("importing", open()?)).await?;
+        let Forked { id, origin, .. } = &imported;
         let Origin { workspace, revision, .. } = origin;
-        let sentence = format!("{id} begins as {workspace} was at revision {revision}");
-        output.said(&founded, &sentence)
+        let sentence = format!("workspace {id} created from {workspace} at revision {revision}");
+        output.said(&imported, &sentence)
     }
 }

@@ -1,8 +1,8 @@
-//! What a shell is offered, asked through a real bash as it asks when somebody presses tab.
+//! Shell completion, tested with a real bash.
 
 use crate::process::{Ran, Server, baton};
 
-/// What bash would offer for this line, the last word of which is being typed.
+/// The candidates that bash offers for this line, whose last word is incomplete.
 fn offered(server: &Server, line: &str) -> Vec<String> {
     offered_by(&server.command(["completions", "bash"]), line)
 }
@@ -29,12 +29,12 @@ fn offered_by(script: &std::process::Command, line: &str) -> Vec<String> {
     let program = std::path::Path::new(env!("CARGO_BIN_EXE_baton")).parent().unwrap().to_owned();
     let elsewhere = std::env::var("PATH").unwrap();
     shell.env("PATH", format!("{}:{elsewhere}", program.display()));
-    // However slow this machine is.
+    // Enough for any machine.
     shell.env("BATON_COMPLETION_MS", "60000").current_dir(script.get_current_dir().unwrap());
     shell.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
     let ran = Ran::of(shell, "");
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{line}: {ran:?}");
-    // Options may follow anywhere, and are offered where nothing has been typed yet.
+    // Options can follow anywhere, and are offered for an empty word.
     let names = ran.stdout.lines().map(str::trim).filter(|word| !word.starts_with('-'));
     names.filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }

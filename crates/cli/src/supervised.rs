@@ -1,16 +1,16 @@
-//! Programs that are run under something that may be lost: a lock, a lease.
+//! Child processes that run while a lock or permit is held.
 //!
 //! ```text
-//!   start ──▶ runs ──▶ ends by itself ───────────────────────▶ its exit code
+//!   start ──▶ runs ──▶ exits ──────────────────────▶ its exit code
 //!              │ ▲
-//!              │ └── a signal to us is handed on to it
-//!              └──▶ lost ──▶ asked to end ──▶ … or made to ──▶ why it was lost
+//!              │ └── signals are forwarded to it
+//!              └──▶ lost ──▶ SIGTERM ──▶ SIGKILL ──▶ why the lock was lost
 //! ```
 //!
-//! 1. When this returns, the program has ended.
-//! 2. A program that is asked to end has some seconds for it, and no more.
+//! 1. When this returns, the program has exited.
+//! 2. A program that receives SIGTERM has a grace period before SIGKILL.
 //!
-//! Deliberately absent: what the program has started itself. Whoever starts others sees to them.
+//! Deliberately absent: the program's own child processes, which are its responsibility.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
@@ -27,26 +27,26 @@ use tokio::time::timeout;
 use crate::failure::{Failure, Fault};
 use crate::output::Output;
 
-/// How long a program may take to end when it is asked to.
+/// The time between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// What asks us to end while a program runs. Listened to before the program is there.
-pub(crate) struct Asked {
+/// The signals that stop this process. The handlers are installed before the program starts.
+pub(crate) struct StopSignals {
     interrupt: Signals,
     terminate: Signals,
-    /// On a terminal ctrl-c reaches the program by itself.
+    /// On a terminal, ctrl-c reaches the program directly.
     is_shared: bool,
 }
 
-impl Asked {
+impl StopSignals {
     pub(crate) fn listen() -> io::Result<Self> {
         let interrupt = signal(SignalKind::interrupt())?;
         let terminate = signal(SignalKind::terminate())?;
         Ok(Self { interrupt, terminate, is_shared: io::stdin().is_terminal() })
     }
 
-    /// Waits until somebody asks; what to hand on, if anything.
-    pub(crate) async fn told(&mut self) -> Option<Signal> {
+    /// Waits for a signal. Returns the signal to forward to the program, if any.
+    pub(crate) async fn next(&mut self) -> Option<Signal> {
         tokio::select! {
             _ = self.interrupt.recv() => (!self.is_shared).then_some(Signal::INT),
             _ = self.terminate.recv() => Some(Signal::TERM),
@@ -54,11 +54,11 @@ impl Asked {
     }
 }
 
-/// Waits for a program to end, and hands on to it what we are asked. If what it works under is
-/// lost first, it is ended, and why it was lost is the answer.
-async fn attend<L>(
+/// Waits for a program to exit, and forwards signals to it. If the lock is lost first, the program
+/// is terminated, and the reason is returned.
+async fn supervise<L>(
     child: &mut Child,
-    asked: &mut Asked,
+    signals: &mut StopSignals,
     lost: impl Future<Output = L>,
 ) -> io::Result<Result<ExitStatus, L>> {
     let mut lost = std::pin::pin!(lost);
@@ -66,46 +66,46 @@ async fn attend<L>(
         tokio::select! {
             status = child.wait() => return status.map(Ok),
             why = &mut lost => {
-                end(child).await?;
+                terminate(child).await?;
                 return Ok(Err(why));
             }
-            signal = asked.told() => hand_on(child, signal),
+            signal = signals.next() => forward(child, signal),
         }
     }
 }
 
-fn hand_on(child: &Child, signal: Option<Signal>) {
+fn forward(child: &Child, signal: Option<Signal>) {
     let id = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
     if let (Some(id), Some(signal)) = (id, signal) {
-        // It may have ended in this moment, which is what was wanted.
+        // It may have exited in the meantime, which is fine.
         let _ = kill_process(id, signal);
     }
 }
 
-async fn end(child: &mut Child) -> io::Result<()> {
-    hand_on(child, Some(Signal::TERM));
+async fn terminate(child: &mut Child) -> io::Result<()> {
+    forward(child, Some(Signal::TERM));
     match timeout(GRACE, child.wait()).await {
         Ok(ended) => ended.map(drop),
         Err(_) => child.kill().await,
     }
 }
 
-/// Something that a program is run under: it ends by itself unless it is renewed.
-pub(crate) struct Held {
-    /// What it is, for people.
+/// A lock or permit that is held while a program runs, and expires unless it is renewed.
+pub(crate) struct Lease {
+    /// Its name in messages.
     pub(crate) what: String,
-    /// Its token, and where the program finds it.
+    /// The environment variable for its token, and the token.
     pub(crate) variable: (&'static str, Token),
-    /// How long a renewal lasts.
+    /// The time to live after a renewal.
     pub(crate) ttl: Duration,
 }
 
-impl Held {
-    /// Runs a program while it is held, and lets go of it. How the program ended is how we do.
+impl Lease {
+    /// Runs a program, then releases the lock. The exit code is that of the program.
     pub(crate) async fn run<F: Future<Output = Result<(), Error>>>(
         self,
         program: &[OsString],
-        mut asked: Asked,
+        mut signals: StopSignals,
         renew: impl FnMut() -> F,
         release: impl AsyncFnOnce() -> Result<(), Error>,
         output: &Output,
@@ -115,24 +115,24 @@ impl Held {
         let mut command = Command::new(name);
         command.args(arguments).env(variable, token.to_string()).kill_on_drop(true);
         let outcome = match command.spawn() {
-            Ok(mut child) => attend(&mut child, &mut asked, keep(ttl, renew)).await?,
+            Ok(mut child) => supervise(&mut child, &mut signals, keep(ttl, renew)).await?,
             Err(error) => {
-                // It ends by itself if that fails, and why nothing is run is more important.
+                // If the release fails, the lock expires; the error of the program matters more.
                 let _ = release().await;
                 let program = name.to_string_lossy().into_owned();
                 return Err(Fault::NoProgram { program, reason: error.to_string() }.into());
             }
         };
         let status = outcome.map_err(|lost| Failure::lost(&what, lost))?;
-        // If that fails, it ends by itself; what the program did, it did while this was held.
+        // If the release fails, the lock expires; the program ran while it was held.
         if let Err(error) = release().await {
-            output.note(&format!("{what} could not be released: {error}"));
+            output.note(&format!("could not release {what}: {error}"));
         }
         Err(Failure::Ended { exit: exit_code(status) })
     }
 }
 
-/// The exit code that says how a program ended, as shells have it.
+/// The exit code of a program, as shells report it: 128 plus the signal if it was killed.
 pub(crate) fn exit_code(status: ExitStatus) -> u8 {
     use std::os::unix::process::ExitStatusExt;
     let by_signal = || status.signal().map(|signal| 128 + signal);

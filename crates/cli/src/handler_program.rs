@@ -1,4 +1,4 @@
-//! A program for each of many things to do: it gets one on stdin, and what it prints came of it.
+//! A program that handles tasks or messages: input on stdin, result on stdout.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -14,25 +14,25 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use crate::context::Context;
 use crate::failure::{Failure, Fault};
 use crate::output::{self, Output};
-use crate::program::exit_code;
+use crate::supervised::exit_code;
 use crate::trace;
 
-/// Lines of stderr that are told as the error of a try.
+/// Lines of stderr that become the error of a failed attempt.
 const STDERR_LINES: usize = 20;
-/// Bytes of them, at most.
+/// Maximum size of these lines.
 const STDERR_BYTES: usize = 4 << 10;
 
-/// A program that is run for each task, or for each message.
-pub(crate) struct Runs {
+/// A program that is run for each task or message.
+pub(crate) struct HandlerProgram {
     program: Vec<OsString>,
-    around: Vec<(&'static str, String)>,
+    environment: Vec<(&'static str, String)>,
     is_quiet: bool,
 }
 
-/// Ends a program with all that it has started, unless it has ended itself.
-struct Ends(Option<Pid>);
+/// Kills the process group of a program on drop, unless the program has exited.
+struct KillOnDrop(Option<Pid>);
 
-impl Drop for Ends {
+impl Drop for KillOnDrop {
     fn drop(&mut self) {
         if let Some(group) = self.0 {
             let _ = kill_process_group(group, Signal::KILL);
@@ -40,27 +40,27 @@ impl Drop for Ends {
     }
 }
 
-impl Runs {
-    /// A program that is there: one that is not would fail everything there is to do.
+impl HandlerProgram {
+    /// Checks that the program exists: otherwise every task would fail.
     pub(crate) fn new(
         program: Vec<OsString>,
         context: &Context,
         output: &Output,
     ) -> Result<Self, Failure> {
-        let around = context.around().into_iter();
-        let around = around.map(|(name, value)| (name, value.to_owned())).collect();
-        let runs = Self { program, around, is_quiet: output.is_quiet() };
-        runs.check()?;
-        Ok(runs)
+        let environment = context.environment().into_iter();
+        let environment = environment.map(|(name, value)| (name, value.to_owned())).collect();
+        let handler = Self { program, environment, is_quiet: output.is_quiet() };
+        handler.check()?;
+        Ok(handler)
     }
 
     fn command(&self) -> Command {
         let (program, arguments) = self.program.split_first().expect("the command line has one");
         let mut command = Command::new(program);
-        // In a group of its own, so that ctrl-c leaves it time to finish.
+        // In its own process group, so that ctrl-c does not reach it and it can finish.
         command.args(arguments).process_group(0).kill_on_drop(true);
-        command.envs(self.around.iter().map(|(name, value)| (name, value)));
-        // What it does is a part of the trace of what there is to do, not of whoever started us.
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        // The program belongs to the trace of its task, not to that of this process.
         command.env_remove(trace::VARIABLE);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
@@ -79,11 +79,11 @@ impl Runs {
             return Ok(());
         }
         let program = program.to_string_lossy().into_owned();
-        let reason = "there is no such file".to_owned();
+        let reason = "no such file".to_owned();
         Err(Fault::NoProgram { program, reason }.into())
     }
 
-    /// Gives it something on stdin, and takes what it prints.
+    /// Runs the program with this input and returns its output.
     pub(crate) async fn run(
         &self,
         given: Vec<u8>,
@@ -95,41 +95,41 @@ impl Runs {
         command.envs(traceparent.map(|traceparent| (trace::VARIABLE, traceparent.as_str())));
         let mut child = command.spawn()?;
         let id = child.id().and_then(|id| i32::try_from(id).ok());
-        let mut ends = Ends(id.and_then(Pid::from_raw));
+        let mut guard = KillOnDrop(id.and_then(Pid::from_raw));
         let (stdin, stdout, stderr) = pipes(&mut child);
         let ((), printed, said) =
-            tokio::join!(give(stdin, given), read(stdout), listen(stderr, self.is_quiet));
+            tokio::join!(write(stdin, given), read(stdout), forward(stderr, self.is_quiet));
         let status = child.wait().await?;
-        ends.0 = None;
+        guard.0 = None;
         outcome(status, &printed?, &said)
     }
 }
 
 fn pipes(child: &mut Child) -> (ChildStdin, ChildStdout, ChildStderr) {
-    let stdin = child.stdin.take().expect("it was asked for");
-    let stdout = child.stdout.take().expect("it was asked for");
-    (stdin, stdout, child.stderr.take().expect("it was asked for"))
+    let stdin = child.stdin.take().expect("it was piped");
+    let stdout = child.stdout.take().expect("it was piped");
+    (stdin, stdout, child.stderr.take().expect("it was piped"))
 }
 
-async fn give(mut stdin: ChildStdin, given: Vec<u8>) {
-    // A program may do without.
+async fn write(mut stdin: ChildStdin, given: Vec<u8>) {
+    // The program need not read its input.
     let _ = stdin.write_all(&given).await;
     let _ = stdin.shutdown().await;
 }
 
-/// All that was printed, or the beginning of more than a result may be.
+/// The output, truncated just above the maximum size of a result.
 async fn read(stdout: ChildStdout) -> std::io::Result<Vec<u8>> {
     let mut printed = Vec::new();
     let bytes_max = limits::VALUE_BYTES_MAX as u64 + 1;
     let mut stdout = stdout;
     (&mut stdout).take(bytes_max).read_to_end(&mut printed).await?;
-    // The rest is read and forgotten, so that the program does not get stuck on it.
+    // The rest is discarded, so that the program does not block on a full pipe.
     tokio::io::copy(&mut stdout, &mut tokio::io::sink()).await?;
     Ok(printed)
 }
 
-/// The last lines of what was said; all of it is shown.
-async fn listen(stderr: ChildStderr, is_quiet: bool) -> String {
+/// The last lines of stderr; all lines are forwarded unless quiet.
+async fn forward(stderr: ChildStderr, is_quiet: bool) -> String {
     let mut lines = BufReader::new(stderr);
     let mut last = VecDeque::new();
     let mut line = Vec::new();
@@ -156,7 +156,7 @@ fn outcome(status: ExitStatus, printed: &[u8], said: &str) -> Result<Value, Setb
         return Err(Setback::new(json!({"code": code, "stderr": said})));
     }
     if printed.len() > limits::VALUE_BYTES_MAX {
-        let detail = format!("more than {} bytes were printed", limits::VALUE_BYTES_MAX);
+        let detail = format!("the output is larger than {} bytes", limits::VALUE_BYTES_MAX);
         return Err(Setback::new(json!({"code": "result_too_large", "detail": detail})).for_good());
     }
     let text = String::from_utf8_lossy(printed);

@@ -1,4 +1,4 @@
-//! Files that appear when they are whole, so that nobody takes a part for one.
+//! Files that appear only when they are complete.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
@@ -6,37 +6,43 @@ use std::path::{Path, PathBuf};
 
 use crate::failure::{Failure, Fault};
 
-/// A file that is being written. Dropped before it is finished, it never was.
-pub(crate) struct Partial {
+/// A file that is being written under a temporary name. Dropping it unfinished deletes it.
+pub(crate) struct AtomicFile {
     path: PathBuf,
     partial: PathBuf,
 }
 
-/// That a file cannot be read or written.
+/// The error that a file cannot be read.
 pub(crate) fn unreadable(path: &Path, error: impl std::fmt::Display) -> Failure {
-    let (given, reason) = (path.display().to_string(), error.to_string());
+    let (given, reason) = (format!("`{}`", path.display()), error.to_string());
     Fault::Unreadable { given, reason }.into()
 }
 
-impl Partial {
-    /// Begins it, readable for those whom the mode says.
+/// The error that a file cannot be written.
+pub(crate) fn unwritable(path: &Path, error: impl std::fmt::Display) -> Failure {
+    let (given, reason) = (format!("`{}`", path.display()), error.to_string());
+    Fault::Unwritable { given, reason }.into()
+}
+
+impl AtomicFile {
+    /// Creates the temporary file with this mode.
     pub(crate) fn create(path: &Path, mode: u32) -> Result<(Self, File), Failure> {
         let mut partial = path.to_owned().into_os_string();
         partial.push(".partial");
         let partial = PathBuf::from(partial);
-        // One that was left behind may be readable for others.
+        // A leftover file may have another mode.
         std::fs::remove_file(&partial).unwrap_or_default();
         let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&partial);
-        let file = file.map_err(|error| unreadable(path, error))?;
+        let file = file.map_err(|error| unwritable(path, error))?;
         Ok((Self { path: path.to_owned(), partial }, file))
     }
 
-    /// Reads it again, and lets it appear if that finds nothing wrong.
+    /// Verifies the file, and gives it its final name if it is valid.
     pub(crate) fn finish<T>(
         self,
         verify: impl FnOnce(File) -> Result<T, baton::Error>,
     ) -> Result<T, Failure> {
-        let failed = |error: std::io::Error| unreadable(&self.path, error);
+        let failed = |error: std::io::Error| unwritable(&self.path, error);
         let open = || File::open(&self.partial).map_err(failed);
         let verified = verify(open()?);
         let verified = verified.map_err(|error| unreadable(&self.partial, error))?;
@@ -46,9 +52,9 @@ impl Partial {
     }
 }
 
-impl Drop for Partial {
+impl Drop for AtomicFile {
     fn drop(&mut self) {
-        // After it has appeared there is nothing of this name.
+        // After it has been renamed, this does nothing.
         std::fs::remove_file(&self.partial).unwrap_or_default();
     }
 }

@@ -1,4 +1,4 @@
-//! What a server says of itself on stderr: sentences for people, or lines for programs.
+//! What the server prints to stderr about itself: text for people, or JSON lines for programs.
 
 use std::io;
 
@@ -6,18 +6,18 @@ use baton_server::journal::{Fields, Form, Journal, Level, Said, spoken};
 
 use super::{banner, program};
 use crate::output::{self, Output};
-use crate::settings::Serving;
+use crate::settings::ServerSettings;
 
-/// How a server speaks.
-pub(super) struct Voice {
-    /// What happens while it runs.
+/// Prints the banner, the first token, and start and stop messages.
+pub(super) struct Announcer {
+    /// The log of the running server.
     pub(super) journal: Journal,
     is_json: bool,
     is_quiet: bool,
 }
 
-impl Voice {
-    pub(super) fn of(serving: &Serving, output: &Output) -> io::Result<Self> {
+impl Announcer {
+    pub(super) fn of(serving: &ServerSettings, output: &Output) -> io::Result<Self> {
         let journal = Journal::new(serving.log_level, serving.log_form, io::stderr())?;
         let (is_json, is_quiet) = (serving.log_form == Form::Json, output.is_quiet());
         Ok(Self { journal, is_json, is_quiet })
@@ -27,7 +27,7 @@ impl Voice {
         output::say(&spoken(Form::Json, Level::Info, what, fields));
     }
 
-    /// A sentence for people, or a line that says the same.
+    /// Prints text for people, or the equivalent JSON line.
     fn either(&self, sentence: &str, what: &str, fields: &Fields<'_>) {
         if self.is_json && self.journal.wants(Level::Info) {
             Self::line(what, fields);
@@ -36,14 +36,12 @@ impl Voice {
         }
     }
 
-    /// The one token that is shown, whatever else is said: nobody could come in without it.
+    /// Prints the first token, even with --quiet: without it nobody has access.
     pub(super) fn first_token(&self, token: &str) {
         if self.is_json {
             return Self::line("token.first", &[("token", Said::Text(token))]);
         }
-        output::say(&format!(
-            "the first token, of an admin, shown this once:\n\n  export BATON_TOKEN={token}\n"
-        ));
+        output::say(&format!("Admin token (shown only once):\n\n  export BATON_TOKEN={token}\n"));
     }
 
     pub(super) fn began(&self, data: &str, url: &str, has_tokens: bool) {
@@ -57,14 +55,14 @@ impl Voice {
         self.either(&banner(data, url, &program(), shown), "server.began", &fields);
     }
 
-    /// A file was read again, or was not.
-    pub(super) fn renewed(&self, what: &str, became: &str) {
-        self.either(became, what, &[("became", Said::Text(became))]);
+    /// A file was reloaded, or could not be.
+    pub(super) fn reloaded(&self, what: &str, outcome: &str) {
+        self.either(outcome, what, &[("became", Said::Text(outcome))]);
     }
 
     pub(super) fn ended(&self) {
         self.journal.finish();
-        let sentence = "baton has ended; everything acknowledged is durable";
+        let sentence = "baton has stopped; all acknowledged writes are durable";
         self.either(sentence, "server.ended", &[]);
     }
 }

@@ -16,84 +16,86 @@ use clap::Args;
 use super::{Sources, keys};
 use crate::failure::{Failure, Fault};
 
-/// What may be said after `baton serve`. None of it has a default here: a file may say it, too.
+/// The options of `baton serve`. Defaults are not set here, since the file takes precedence over
+/// them.
 #[derive(Args, Clone, Debug, Default)]
-pub(crate) struct ServingOptions {
-    /// Where to listen; only loopback, unless --tokens is given [default: 127.0.0.1:4747]
+pub(crate) struct ServerOptions {
+    /// Address to listen on; must be loopback unless tokens are required [default: 127.0.0.1:4747]
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) listen: Option<String>,
-    /// Where the data is; the folder is created if it is not there [default: ./.baton]
+    /// Data folder; created if it does not exist [default: ./.baton]
     #[arg(long, value_name = "FOLDER")]
     pub(crate) data: Option<String>,
-    /// Keep the bytes of artifacts in a bucket; docs/artifacts.md has all that the address may say
+    /// Store the content of artifacts in an S3 bucket; see docs/artifacts.md for the URL
     #[cfg_attr(not(feature = "s3"), arg(skip))]
     #[cfg_attr(feature = "s3", arg(long, value_name = "s3://BUCKET/PREFIX"))]
     pub(crate) artifacts: Option<String>,
-    /// Demand a token of everyone; if there is none yet, one of an admin is made and printed
+    /// Require access tokens; on first start, an admin token is created and printed
     #[arg(long)]
     pub(crate) tokens: bool,
-    /// Take tokens of an issuer, too: its public key in PEM, or a secret that is shared with it
+    /// Also accept JWTs; the issuer's public key (PEM), or a shared secret
     #[arg(long, value_name = "FILE")]
     pub(crate) jwt_key: Option<String>,
-    /// The same, with a set of keys (JWKS)
+    /// Also accept JWTs; the issuer's key set (JWKS)
     #[arg(long, value_name = "FILE")]
     pub(crate) jwt_jwks: Option<String>,
-    /// Who that issuer is: `iss` of its tokens
+    /// Expected issuer (`iss`) of JWTs
     #[arg(long, value_name = "NAME")]
     pub(crate) jwt_issuer: Option<String>,
-    /// Whom its tokens must be for: `aud`
+    /// Expected audience (`aud`) of JWTs
     #[arg(long, value_name = "NAME")]
     pub(crate) jwt_audience: Option<String>,
-    /// Speak TLS, with this chain of certificates in PEM, the server's own first
+    /// Serve TLS with this certificate chain (PEM, server certificate first)
     #[arg(long, value_name = "FILE")]
     pub(crate) tls_cert: Option<String>,
-    /// The private key of that certificate, in PEM
+    /// Private key of the certificate (PEM)
     #[arg(long, value_name = "FILE")]
     pub(crate) tls_key: Option<String>,
-    /// Another name by which the server may be called; may be given several times
+    /// Additional host name to accept in the Host header; repeatable
     #[arg(long, value_name = "NAME")]
     pub(crate) host: Vec<String>,
-    /// Connections at a time [default: 16384]
+    /// Maximum number of concurrent connections [default: 16384]
     #[arg(long, value_name = "COUNT")]
     pub(crate) connections_max: Option<String>,
-    /// Call the webhooks of reactions, at public addresses only
+    /// Enable webhooks of reactions, to public addresses only
     #[arg(long)]
     pub(crate) webhooks: bool,
-    /// Call webhooks also at private, loopback and link-local addresses
+    /// Also allow webhooks to private, loopback and link-local addresses
     #[arg(long)]
     pub(crate) webhooks_private: bool,
-    /// Refuse writes while less than this is free on the disk; 0 for never [default: 64]
+    /// Reject writes while less than this much disk space is free; 0 disables the check [default:
+    /// 64]
     #[arg(long, value_name = "MIB")]
     pub(crate) disk_free_mib_min: Option<String>,
-    /// What is written to stderr: off, error, warn, info or debug, which is a line for everything
-    /// that is asked [default: info]
+    /// Log level: off, error, warn, info, or debug, which logs every request [default: info]
     #[arg(long, value_name = "LEVEL")]
     pub(crate) log_level: Option<String>,
-    /// As text for people, or as json for programs [default: text]
+    /// Log format: text or json [default: text]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) log_format: Option<String>,
-    /// What takes longer than this is written down as slow [default: 500]
+    /// Log requests that take longer than this as slow [default: 500]
     #[arg(long, value_name = "MS")]
     pub(crate) log_slow_ms: Option<String>,
-    /// Send spans to a collector of OpenTelemetry, over HTTP; in builds with the feature otel
+    /// Export spans to this OpenTelemetry collector over HTTP; requires the build feature `otel`
     #[arg(long, value_name = "URL")]
     pub(crate) otel_endpoint: Option<String>,
-    /// Headers for the collector, as NAME=VALUE,NAME=VALUE; better in the environment or the file
+    /// Headers for the collector, as NAME=VALUE,NAME=VALUE. Prefer the environment or the file:
+    /// arguments are visible in the process list
     #[arg(long, value_name = "HEADERS")]
     pub(crate) otel_headers: Option<String>,
 }
 
-/// How to serve, after all sources were asked.
+/// The effective settings of the server.
 #[derive(Debug)]
-pub(crate) struct Serving {
+pub(crate) struct ServerSettings {
     pub(crate) listen: SocketAddr,
     pub(crate) data: PathBuf,
-    #[cfg_attr(not(feature = "s3"), expect(dead_code, reason = "only a bucket is told of it"))]
+    #[cfg_attr(not(feature = "s3"), expect(dead_code, reason = "used only with a bucket"))]
     pub(crate) artifacts: Option<String>,
     pub(crate) tokens: bool,
-    /// Where the certificate is, and its key.
+    /// The paths of the certificate and its key.
     tls: Option<(PathBuf, PathBuf)>,
-    /// Where the keys of an issuer are, its name, and the audience.
+    /// The file with the JWT keys, the issuer and the audience.
     jwt: Option<(KeyFile, String, String)>,
     pub(crate) hosts: Vec<String>,
     pub(crate) connections_max: usize,
@@ -105,23 +107,23 @@ pub(crate) struct Serving {
     pub(crate) log_level: Level,
     pub(crate) log_form: Form,
     pub(crate) log_slow: Duration,
-    /// Where a collector is, and what it is to be told of us.
+    /// The endpoint of the collector, and headers for it.
     otel: Option<(String, Option<String>)>,
 }
 
-impl Serving {
-    /// Options, environment, file, defaults.
-    pub(crate) fn of(options: &ServingOptions, sources: &mut Sources) -> Result<Self, Failure> {
-        let checked = "what is chosen was checked";
+impl ServerSettings {
+    /// Resolves the settings from options, environment, file and defaults.
+    pub(crate) fn of(options: &ServerOptions, sources: &mut Sources) -> Result<Self, Failure> {
+        let checked = "resolved values are valid";
         let mut text = |key, option: Option<&str>| {
             Ok::<_, Failure>(sources.choose(key, option)?.unwrap_or_default())
         };
-        let raised = |flag: bool| flag.then_some("true");
+        let flag = |is_set: bool| is_set.then_some("true");
         let hosts = options.host.join(",");
         let listen = text(&keys::LISTEN, options.listen.as_deref())?;
         let data = text(&keys::DATA, options.data.as_deref())?;
         let artifacts = text(&keys::ARTIFACTS, options.artifacts.as_deref())?;
-        let tokens = text(&keys::TOKENS, raised(options.tokens))?;
+        let tokens = text(&keys::TOKENS, flag(options.tokens))?;
         let jwt_key = text(&keys::JWT_KEY, options.jwt_key.as_deref())?;
         let jwt_jwks = text(&keys::JWT_JWKS, options.jwt_jwks.as_deref())?;
         let jwt_issuer = text(&keys::JWT_ISSUER, options.jwt_issuer.as_deref())?;
@@ -131,8 +133,8 @@ impl Serving {
         let tls_key = text(&keys::TLS_KEY, options.tls_key.as_deref())?;
         let hosts = text(&keys::HOSTS, Some(&hosts))?;
         let connections_max = text(&keys::CONNECTIONS_MAX, options.connections_max.as_deref())?;
-        let webhooks = text(&keys::WEBHOOKS, raised(options.webhooks))?;
-        let private = text(&keys::WEBHOOKS_PRIVATE, raised(options.webhooks_private))?;
+        let webhooks = text(&keys::WEBHOOKS, flag(options.webhooks))?;
+        let private = text(&keys::WEBHOOKS_PRIVATE, flag(options.webhooks_private))?;
         let free = text(&keys::DISK_FREE_MIB_MIN, options.disk_free_mib_min.as_deref())?;
         let level = text(&keys::LOG_LEVEL, options.log_level.as_deref())?;
         let form = text(&keys::LOG_FORMAT, options.log_format.as_deref())?;
@@ -141,11 +143,11 @@ impl Serving {
         let headers = text(&keys::OTEL_HEADERS, options.otel_headers.as_deref())?;
         let headers = Some(headers).filter(|headers| !headers.is_empty());
         if private == "true" && webhooks != "true" {
-            let reason = "webhooks_private is nothing without webhooks".to_owned();
+            let reason = "webhooks_private requires webhooks".to_owned();
             return Err(Fault::Usage { reason }.into());
         }
         if tls_cert.is_empty() != tls_key.is_empty() {
-            let reason = "TLS takes both, tls_cert and tls_key".to_owned();
+            let reason = "TLS requires both tls_cert and tls_key".to_owned();
             return Err(Fault::Usage { reason }.into());
         }
         let tls = (!tls_cert.is_empty()).then(|| (tls_cert.into(), tls_key.into()));
@@ -171,13 +173,13 @@ impl Serving {
         })
     }
 
-    /// Who the server is to those who speak TLS with it, if it does; the files are read for that.
+    /// The TLS certificate, if configured; reads its files.
     pub(crate) fn identity(&self) -> Result<Option<Identity>, Failure> {
         let Some((certificate, key)) = &self.tls else { return Ok(None) };
         Ok(Some(Identity::read(certificate, key)?))
     }
 
-    /// Where spans are sent, if anywhere.
+    /// The OpenTelemetry exporter, if configured.
     #[cfg(feature = "otel")]
     pub(crate) fn otel(&self) -> Result<Option<Otel>, Failure> {
         let Some((endpoint, headers)) = &self.otel else { return Ok(None) };
@@ -186,25 +188,23 @@ impl Serving {
         Ok(Some(otel.map_err(bad)?))
     }
 
-    /// Refuses to send spans, since this program cannot.
+    /// Fails if spans are configured, since this build cannot export them.
     #[cfg(not(feature = "otel"))]
     pub(crate) fn no_otel(&self) -> Result<(), Failure> {
         match &self.otel {
-            Some(_) => {
-                Err(Fault::NotBuilt { what: "spans for OpenTelemetry", feature: "otel" }.into())
-            }
+            Some(_) => Err(Fault::NotBuilt { what: "OpenTelemetry spans", feature: "otel" }.into()),
             None => Ok(()),
         }
     }
 
-    /// Somebody else whose tokens are taken, if anybody; the keys are read for that.
+    /// The issuer of JWTs, if configured; reads its keys.
     pub(crate) fn issuer(&self) -> Result<Option<Issuer>, Failure> {
         let Some((file, name, audience)) = &self.jwt else { return Ok(None) };
         Ok(Some(Issuer::read(file.clone(), name, audience)?))
     }
 }
 
-/// Where the keys of an issuer are, its name, and the audience: all of it, or nothing.
+/// The file with the JWT keys, the issuer and the audience: all of them, or none.
 fn issuer(
     key: String,
     set: String,
@@ -214,14 +214,14 @@ fn issuer(
     let usage = |reason: &str| Err(Fault::Usage { reason: reason.to_owned() }.into());
     let file = match (key.is_empty(), set.is_empty()) {
         (true, true) if name.is_empty() && audience.is_empty() => return Ok(None),
-        (true, true) => return usage("jwt_issuer and jwt_audience need jwt_key or jwt_jwks"),
-        (false, false) => return usage("either jwt_key or jwt_jwks can be given"),
+        (true, true) => return usage("jwt_issuer and jwt_audience require jwt_key or jwt_jwks"),
+        (false, false) => return usage("jwt_key and jwt_jwks cannot be combined"),
         (false, true) => KeyFile::Key(key.into()),
         (true, false) => KeyFile::Set(set.into()),
     };
     if name.is_empty() || audience.is_empty() {
         return usage(
-            "jwt_issuer and jwt_audience must be given: a token for others is none for us",
+            "JWTs require jwt_issuer and jwt_audience, so that tokens for other services are rejected",
         );
     }
     Ok(Some((file, name, audience)))
