@@ -12,7 +12,8 @@
 //!
 //! One folder per primitive, each with the same six files: `mod.rs` tells the story,
 //! `vocabulary.rs` has the words, `operations.rs` what can be called from outside, `decide.rs` the
-//! rules, `table.rs` the facts, `tests.rs` the scenarios. What follows from what across primitives stands in [`policy`].
+//! rules, `table.rs` the facts, `tests.rs` the scenarios. What follows from what across primitives
+//! stands in [`policy`].
 //!
 //! What this crate does not know: files, sockets, threads, the time of day, the log.
 
