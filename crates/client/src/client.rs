@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use baton_core::{Answer, IdempotencyKey, Query, Wish, wire};
+use baton_core::{Answer, IdempotencyKey, Mutation, Query, wire};
 use baton_handle::{Caller, Carrier};
 use tokio::task::JoinHandle;
 
@@ -98,14 +98,14 @@ impl Carrier for Client {
     type Error = Error;
     type Watch = Watch;
 
-    async fn fulfil(&self, caller: &Caller, wish: Wish) -> Result<Answer, Error> {
+    async fn mutate(&self, caller: &Caller, mutation: Mutation) -> Result<Answer, Error> {
         let desk = self.desk();
         let given = caller.idempotency_key.clone();
         let key = given.or_else(|| desk.options().automatic_keys.then(|| self.0.keys.next()));
         let effect = if key.is_some() { Effect::ChangesOnce } else { Effect::Changes };
         let id = desk.next_id();
-        let said = frames::wish(id, caller, key.as_ref(), &wish);
-        drop(wish);
+        let said = frames::mutation(id, caller, key.as_ref(), &mutation);
+        drop(mutation);
         desk.call(id, said, effect).await
     }
 

@@ -10,7 +10,7 @@
 
 use baton_core::wire::{self, Call, Frame, Problem, Spoken, write_text};
 use baton_core::{
-    Answer, Command, Entry, IdempotencyKey, Notice, Precondition, Query, Reply, Revision, Wish,
+    Answer, Command, Entry, IdempotencyKey, Mutation, Notice, Precondition, Query, Reply, Revision,
     join, task,
 };
 use baton_handle::{Caller, Item};
@@ -139,9 +139,14 @@ fn names_agent(spoken: &Spoken) -> bool {
 }
 
 /// A command or a transaction.
-pub(crate) fn wish(id: u64, caller: &Caller, key: Option<&IdempotencyKey>, wish: &Wish) -> Said {
-    match wish {
-        Wish::Command(command) => {
+pub(crate) fn mutation(
+    id: u64,
+    caller: &Caller,
+    key: Option<&IdempotencyKey>,
+    mutation: &Mutation,
+) -> Said {
+    match mutation {
+        Mutation::Command(command) => {
             let mut named = Vec::new();
             let spoken = spoken(command, &mut named);
             let mut out = envelope(id, caller, names_agent(&spoken));
@@ -151,7 +156,7 @@ pub(crate) fn wish(id: u64, caller: &Caller, key: Option<&IdempotencyKey>, wish:
             let awaits = Awaits::of(caller, command);
             Said { text: finish(out), expects: Expects::One(spoken.name), awaits }
         }
-        Wish::Fenced { token, command } => {
+        Mutation::Fenced { token, command } => {
             let mut named = Vec::new();
             let spoken = spoken(command, &mut named);
             let mut out = envelope(id, caller, names_agent(&spoken));
@@ -162,7 +167,7 @@ pub(crate) fn wish(id: u64, caller: &Caller, key: Option<&IdempotencyKey>, wish:
             let awaits = Awaits::of(caller, command);
             Said { text: finish(out), expects: Expects::One(spoken.name), awaits }
         }
-        Wish::Transaction { require, commands } => {
+        Mutation::Transaction { require, commands } => {
             let mut out = envelope(id, caller, false);
             add_key(&mut out, key);
             let names = transaction(&mut out, require, commands);

@@ -6,7 +6,7 @@
 //!                                   └────── policies ◀────┘
 //! ```
 //!
-//! A [`Space`] is one workspace in memory. [`Space::commit`] decides a wish and applies what
+//! A [`Space`] is one workspace in memory. [`Space::commit`] decides a mutation and applies what
 //! follows, all or nothing; [`Space::replay`] applies what was decided before. Both end in the
 //! same `evolve`, so replaying the log gives the space that wrote it.
 //!
@@ -40,7 +40,7 @@ pub mod words;
 pub use primitives::*;
 pub use words::*;
 
-pub use command::{Command, Query, Request, Wish};
+pub use command::{Command, Mutation, Query, Request};
 pub use event::Event;
 pub use json::Json;
 pub use kind::Kind;
@@ -56,7 +56,7 @@ pub use pattern::Pattern;
 pub use rejection::Rejection;
 pub use reply::{Answer, Reply};
 pub use space::batch::Batch;
-pub use space::{Bounds, Committed, Ended, Outcome, PlainSet, Space};
+pub use space::{Committed, Ended, FastSet, Outcome, Space, StorageQuota};
 pub use state::Entry;
 pub use time::Timestamp;
 pub use transaction::Precondition;

@@ -31,7 +31,7 @@ pub struct Family {
 
 /// A number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct Sample {
     /// Which.
     pub family: &'static Family,
     /// The value of its label; empty if it has none.
@@ -68,19 +68,19 @@ static CALLS: Family = family("baton_webhook_calls_waiting", None, "Calls that w
 
 impl Space {
     /// How much there is of everything.
-    pub fn census(&self) -> Vec<Line> {
-        let mut lines = Vec::with_capacity(64);
-        let mut tell = |family: &'static Family, label: &'static str, value: u64| {
-            lines.push(Line { family, label, value });
+    pub fn gauges(&self) -> Vec<Sample> {
+        let mut samples = Vec::with_capacity(64);
+        let mut record = |family: &'static Family, label: &'static str, value: u64| {
+            samples.push(Sample { family, label, value });
         };
         let entries: usize = self.state.namespaces().map(|(_, entries)| entries.len()).sum();
-        tell(&ENTRIES, "", entries as u64);
-        tell(&STATE_BYTES, "", self.state.bytes() as u64);
-        tell(&NAMESPACES, "", self.namespace.len() as u64);
-        self.count_work(&mut tell);
-        self.count_talk(&mut tell);
-        self.count_waits(&mut tell);
-        self.count_reactions(&mut tell);
+        record(&ENTRIES, "", entries as u64);
+        record(&STATE_BYTES, "", self.state.bytes() as u64);
+        record(&NAMESPACES, "", self.namespace.len() as u64);
+        self.count_work(&mut record);
+        self.count_talk(&mut record);
+        self.count_waits(&mut record);
+        self.count_reactions(&mut record);
         for (kind, count) in [
             ("streams", self.stream.len()),
             ("semaphores", self.semaphore.len()),
@@ -90,13 +90,13 @@ impl Space {
             ("secrets", self.secret.len()),
             ("rules", self.rule.len()),
         ] {
-            tell(&THINGS, kind, count as u64);
+            record(&THINGS, kind, count as u64);
         }
-        tell(&ARTIFACT_BYTES, "", self.artifact.bytes());
-        lines
+        record(&ARTIFACT_BYTES, "", self.artifact.bytes());
+        samples
     }
 
-    fn count_work(&self, tell: &mut impl FnMut(&'static Family, &'static str, u64)) {
+    fn count_work(&self, record: &mut impl FnMut(&'static Family, &'static str, u64)) {
         let statistics = self.task.statistics(None);
         let counts = &statistics.tasks;
         for (status, count) in [
@@ -110,19 +110,19 @@ impl Space {
             ("failed", counts.failed),
             ("cancelled", counts.cancelled),
         ] {
-            tell(&TASKS, status, count);
+            record(&TASKS, status, count);
         }
-        tell(&CLAIMS, "", statistics.claims_waiting);
+        record(&CLAIMS, "", statistics.claims_waiting);
         let mut by_status = [0; HANDOFF_STATUSES.len()];
         for handoff in self.handoff.after(&List::default()) {
-            by_status[handoff_place(handoff.status)] += 1;
+            by_status[handoff_index(handoff.status)] += 1;
         }
         for (status, count) in HANDOFF_STATUSES.into_iter().zip(by_status) {
-            tell(&HANDOFFS, status, count);
+            record(&HANDOFFS, status, count);
         }
     }
 
-    fn count_talk(&self, tell: &mut impl FnMut(&'static Family, &'static str, u64)) {
+    fn count_talk(&self, record: &mut impl FnMut(&'static Family, &'static str, u64)) {
         let [mut active, mut left, mut lost] = [0; 3];
         for agent in self.agent.after(None) {
             match agent.status {
@@ -132,10 +132,10 @@ impl Space {
             }
         }
         for (status, count) in [("active", active), ("left", left), ("lost", lost)] {
-            tell(&AGENTS, status, count);
+            record(&AGENTS, status, count);
         }
         let [mut waiting, mut delivered, mut dead, mut ended] = [0; 4];
-        for message in self.message.shelf().all() {
+        for message in self.message.store().all() {
             match message.status {
                 message::Status::Waiting => waiting += 1,
                 message::Status::Delivered => delivered += 1,
@@ -150,13 +150,13 @@ impl Space {
         let counts =
             [("waiting", waiting), ("delivered", delivered), ("dead", dead), ("ended", ended)];
         for (status, count) in counts {
-            tell(&MESSAGES, status, count);
+            record(&MESSAGES, status, count);
         }
     }
 
-    fn count_waits(&self, tell: &mut impl FnMut(&'static Family, &'static str, u64)) {
-        tell(&HELD, "locks", self.lock.held() as u64);
-        tell(&HELD, "permits", self.semaphore.held() as u64);
+    fn count_waits(&self, record: &mut impl FnMut(&'static Family, &'static str, u64)) {
+        record(&HELD, "locks", self.lock.held() as u64);
+        record(&HELD, "permits", self.semaphore.held() as u64);
         for (kind, count) in [
             ("lock", self.lock.waits().len()),
             ("semaphore", self.semaphore.waits().len()),
@@ -165,11 +165,11 @@ impl Space {
             ("handoff", self.handoff.waits().len()),
             ("message", self.message.waits().count()),
         ] {
-            tell(&WAITING, kind, count as u64);
+            record(&WAITING, kind, count as u64);
         }
     }
 
-    fn count_reactions(&self, tell: &mut impl FnMut(&'static Family, &'static str, u64)) {
+    fn count_reactions(&self, record: &mut impl FnMut(&'static Family, &'static str, u64)) {
         let [mut enabled, mut stopped, mut runs, mut failures] = [0; 4];
         for record in self.reaction.after(None) {
             if record.enabled {
@@ -180,11 +180,11 @@ impl Space {
             runs += record.runs;
             failures += record.failures;
         }
-        tell(&REACTIONS, "enabled", enabled);
-        tell(&REACTIONS, "stopped", stopped);
-        tell(&REACTION_RUNS, "run", runs);
-        tell(&REACTION_RUNS, "failed", failures);
-        tell(&CALLS, "", self.reaction.waiting().0 as u64);
+        record(&REACTIONS, "enabled", enabled);
+        record(&REACTIONS, "stopped", stopped);
+        record(&REACTION_RUNS, "run", runs);
+        record(&REACTION_RUNS, "failed", failures);
+        record(&CALLS, "", self.reaction.waiting().0 as u64);
     }
 }
 
@@ -200,7 +200,7 @@ const HANDOFF_STATUSES: [&str; 9] = [
     "failed",
 ];
 
-fn handoff_place(status: handoff::Status) -> usize {
+fn handoff_index(status: handoff::Status) -> usize {
     match status {
         handoff::Status::Offered => 0,
         handoff::Status::Approved => 1,
@@ -220,15 +220,16 @@ mod tests {
 
     #[test]
     fn every_line_is_told_once_and_always() {
-        let lines = Space::default().census();
-        let mut names: Vec<_> = lines.iter().map(|line| (line.family.name, line.label)).collect();
+        let samples = Space::default().gauges();
+        let mut names: Vec<_> =
+            samples.iter().map(|sample| (sample.family.name, sample.label)).collect();
         let count = names.len();
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), count);
-        for line in lines {
-            assert_eq!(line.label.is_empty(), line.family.label.is_none(), "{line:?}");
-            assert!(line.family.help.ends_with('.'), "{line:?}");
+        for sample in samples {
+            assert_eq!(sample.label.is_empty(), sample.family.label.is_none(), "{sample:?}");
+            assert!(sample.family.help.ends_with('.'), "{sample:?}");
         }
     }
 }

@@ -32,9 +32,9 @@
 
 mod asked;
 mod contents;
-mod handing;
-mod stages;
-mod told;
+mod handoffs;
+mod pipelines;
+mod render;
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -59,7 +59,7 @@ use crate::{state, task};
 pub(crate) use asked::read_command;
 use asked::{read_query, read_request};
 use contents::{shortened, written_out};
-use told::{shown, told, told_again};
+use render::{rendered, rendered_again, shown};
 
 /// Milliseconds, agent, what is asked, what comes of it.
 pub(crate) type Step = (u64, &'static str, &'static str, &'static str);
@@ -96,7 +96,7 @@ pub(crate) fn story(steps: &[Step]) -> String {
         let Batch { revision, time, agent, events } = batch;
         writeln!(story, "r{revision} at {}, {agent}:", time.0).unwrap();
         for event in events {
-            writeln!(story, "    {}", told(event)).unwrap();
+            writeln!(story, "    {}", rendered(event)).unwrap();
         }
     }
     story
@@ -218,22 +218,22 @@ impl World {
         let (agent, now) = (AgentId::parse(agent).unwrap(), Timestamp(time));
         match asked {
             "time" => {
-                let mut told = Vec::new();
+                let mut rendered = Vec::new();
                 while let Some(command) = self.space.due(now).into_iter().next() {
                     let answer = self.commit(command.into(), &AgentId::engine(), now);
                     assert!(!answer.starts_with("refused"), "what time causes: {answer}");
-                    told.push(answer);
+                    rendered.push(answer);
                 }
-                if told.is_empty() { "nothing".into() } else { told.join(" | ") }
+                if rendered.is_empty() { "nothing".into() } else { rendered.join(" | ") }
             }
             "gone" => {
                 let waits: Vec<_> = self.space.waits().collect();
-                let mut told = Vec::new();
+                let mut rendered = Vec::new();
                 for wait in waits {
                     let command = self.space.give_up(wait).expect("it waits");
-                    told.push(self.commit(command.into(), &AgentId::engine(), now));
+                    rendered.push(self.commit(command.into(), &AgentId::engine(), now));
                 }
-                told.join(" | ")
+                rendered.join(" | ")
             }
             "wake" => {
                 self.space.wake(now);
@@ -276,10 +276,10 @@ impl World {
             Ok(Committed { outcome: Outcome::Answered(_), live, .. }) if !live.is_empty() => {
                 let batch = &live[0];
                 assert_eq!(batch.revision, self.space.revision(), "told after what was");
-                let lines: Vec<String> = batch.events.iter().map(told).collect();
+                let lines: Vec<String> = batch.events.iter().map(rendered).collect();
                 format!("told {}", lines.join("; "))
             }
-            Ok(Committed { outcome: Outcome::Answered(answer), .. }) => told_again(&answer),
+            Ok(Committed { outcome: Outcome::Answered(answer), .. }) => rendered_again(&answer),
             Ok(Committed { outcome: Outcome::Waits(wait), .. }) => format!("call {wait} waits on"),
             Err(rejection) => self.refused(&rejection),
         }
@@ -294,9 +294,9 @@ impl World {
         assert_eq!(encoded(&batch), batch);
         for event in &batch.events {
             let bytes = rmp_serde::to_vec_named(event).unwrap().len();
-            assert!(bytes <= event.weight(), "{} weighs {bytes}", told(event));
+            assert!(bytes <= event.weight(), "{} weighs {bytes}", rendered(event));
         }
-        let mut lines: Vec<String> = batch.events.iter().map(told).collect();
+        let mut lines: Vec<String> = batch.events.iter().map(rendered).collect();
         if lines.len() > 9 {
             let kinds: BTreeSet<&str> = batch.events.iter().map(Event::kind).collect();
             let count = |kind: &str| batch.events.iter().filter(|e| e.kind() == kind).count();
@@ -304,7 +304,7 @@ impl World {
         }
         for batch in live {
             assert_eq!(batch.revision, self.space.revision(), "told after what was");
-            lines.extend(batch.events.iter().map(|event| format!("told {}", told(event))));
+            lines.extend(batch.events.iter().map(|event| format!("told {}", rendered(event))));
         }
         match &outcome {
             Outcome::Answered(answer) => {
@@ -341,7 +341,7 @@ impl World {
         let Event::State(event) = &batch.events[0] else {
             panic!("an entry is answered with although none changed first")
         };
-        let (name, key) = event.place();
+        let (name, key) = event.entry_key();
         assert_eq!((entry.namespace(), entry.key()), (name, key.as_str()));
         let now = self.space.state.entry(name, key);
         if batch.events[0].kind() == "state.deleted" {
@@ -378,7 +378,7 @@ impl World {
             | Rejection::Topic(_)
             | Rejection::Stream(_)
             | Rejection::Rule(_)
-            | Rejection::Bus(_)
+            | Rejection::UserEvent(_)
             | Rejection::Reaction(_)
             | Rejection::Contract(_)
             | Rejection::Context(_)

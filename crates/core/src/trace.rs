@@ -10,7 +10,7 @@
 
 use serde::{Deserialize, Deserializer};
 
-use crate::command::{Command, Wish};
+use crate::command::{Command, Mutation};
 pub use crate::names::Traceparent;
 use crate::{handoff, message, pipeline, task, topic};
 
@@ -50,7 +50,7 @@ pub(crate) fn objection(text: &str) -> Option<&'static str> {
     let is_digit = |byte: &u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte);
     let bytes = text.as_bytes();
     let has_form = bytes.len() >= LENGTH
-        && bytes[..LENGTH].iter().enumerate().all(|(place, byte)| match place {
+        && bytes[..LENGTH].iter().enumerate().all(|(index, byte)| match index {
             2 | 35 | 52 => *byte == b'-',
             _ => is_digit(byte),
         });
@@ -78,7 +78,7 @@ pub(crate) fn kept<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Tracepar
 }
 
 /// Where a command says which trace it is a part of, if it can say so.
-fn place(command: &mut Command) -> Option<&mut Option<Traceparent>> {
+fn traceparent_slot(command: &mut Command) -> Option<&mut Option<Traceparent>> {
     match command {
         Command::Task(task::Command::Create(create)) => Some(&mut create.traceparent),
         Command::Message(message::Command::Send(send)) => Some(&mut send.traceparent),
@@ -97,7 +97,7 @@ fn place(command: &mut Command) -> Option<&mut Option<Traceparent>> {
         | Command::Agent(_)
         | Command::Stream(_)
         | Command::Rule(_)
-        | Command::Bus(_)
+        | Command::UserEvent(_)
         | Command::Reaction(_)
         | Command::Lock(_)
         | Command::Semaphore(_)
@@ -114,14 +114,14 @@ impl Command {
     /// The same, as a part of a trace unless it says of which.
     #[must_use]
     pub fn traced(mut self, traceparent: &Traceparent) -> Self {
-        if let Some(place) = place(&mut self) {
-            place.get_or_insert_with(|| traceparent.clone());
+        if let Some(slot) = traceparent_slot(&mut self) {
+            slot.get_or_insert_with(|| traceparent.clone());
         }
         self
     }
 }
 
-impl Wish {
+impl Mutation {
     fn commands(&mut self) -> &mut [Command] {
         match self {
             Self::Command(command) => std::slice::from_mut(command),
@@ -133,8 +133,8 @@ impl Wish {
     /// The same, as a part of a trace wherever it does not say of which.
     #[must_use]
     pub fn traced(mut self, traceparent: &Traceparent) -> Self {
-        for place in self.commands().iter_mut().filter_map(place) {
-            place.get_or_insert_with(|| traceparent.clone());
+        for slot in self.commands().iter_mut().filter_map(traceparent_slot) {
+            slot.get_or_insert_with(|| traceparent.clone());
         }
         self
     }
@@ -143,10 +143,10 @@ impl Wish {
     /// another span meanwhile.
     pub(crate) fn untraced<T>(&mut self, look: impl FnOnce(&Self) -> T) -> T {
         let taken: Vec<_> =
-            self.commands().iter_mut().filter_map(place).map(Option::take).collect();
+            self.commands().iter_mut().filter_map(traceparent_slot).map(Option::take).collect();
         let seen = look(self);
-        for (place, taken) in self.commands().iter_mut().filter_map(place).zip(taken) {
-            *place = taken;
+        for (slot, taken) in self.commands().iter_mut().filter_map(traceparent_slot).zip(taken) {
+            *slot = taken;
         }
         seen
     }
@@ -200,16 +200,16 @@ mod tests {
     #[test]
     fn whoever_repeats_a_request_in_another_span_wants_the_same() {
         let create = task::Create::new(TaskType::parse("review").unwrap());
-        let wish = |traceparent: Option<&str>| {
+        let mutation = |traceparent: Option<&str>| {
             let traceparent = traceparent.map(|text| Traceparent::parse(text).unwrap());
             let create = task::Create { traceparent, ..create.clone() };
-            Wish::Command(task::Command::Create(Box::new(create)).into())
+            Mutation::Command(task::Command::Create(Box::new(create)).into())
         };
         let other = GOOD.replace("00f067aa0ba902b7", "00f067aa0ba902b8");
-        let mut traced = wish(Some(GOOD));
-        assert_eq!(digest(&mut traced), digest(&mut wish(Some(&other))));
-        assert_eq!(digest(&mut traced), digest(&mut wish(None)));
-        assert_eq!(traced, wish(Some(GOOD)), "looking changes nothing");
+        let mut traced = mutation(Some(GOOD));
+        assert_eq!(digest(&mut traced), digest(&mut mutation(Some(&other))));
+        assert_eq!(digest(&mut traced), digest(&mut mutation(None)));
+        assert_eq!(traced, mutation(Some(GOOD)), "looking changes nothing");
     }
 
     #[test]
@@ -222,8 +222,11 @@ mod tests {
         let other = GOOD.replace("00f067aa0ba902b7", "00f067aa0ba902b8");
         let other = Traceparent::parse(&other).unwrap();
         let commands = vec![create(None), create(Some(good.clone()))];
-        let wish = Wish::Transaction { require: Vec::new(), commands };
+        let mutation = Mutation::Transaction { require: Vec::new(), commands };
         let commands = vec![create(Some(other.clone())), create(Some(good))];
-        assert_eq!(wish.traced(&other), Wish::Transaction { require: Vec::new(), commands });
+        assert_eq!(
+            mutation.traced(&other),
+            Mutation::Transaction { require: Vec::new(), commands }
+        );
     }
 }

@@ -93,7 +93,7 @@ fn variant(event: &Event) -> &'static str {
         Event::Stream(event) => talk::stream_variant(event),
         Event::Rule(rule::Event::Added { .. }) => "rule added",
         Event::Rule(rule::Event::Removed { .. }) => "rule removed",
-        Event::Bus(user_event::Event::Emitted { .. }) => "emitted",
+        Event::UserEvent(user_event::Event::Emitted { .. }) => "emitted",
         Event::Reaction(event) => reaction_variant(event),
         Event::Workspace(workspace::Event::Configured { .. }) => "workspace configured",
         Event::Workspace(workspace::Event::Founded { .. }) => "workspace founded",
@@ -933,8 +933,8 @@ fn every_public_event_can_be_told_and_read_again() {
             agent: AgentId::engine(),
             events: vec![event.clone()],
         };
-        let told = Notice::new(Arc::new(batch), 0).json();
-        let read = Notice::parse(str::from_utf8(&told).unwrap());
+        let rendered = Notice::new(Arc::new(batch), 0).json();
+        let read = Notice::parse(str::from_utf8(&rendered).unwrap());
         let read = read.unwrap_or_else(|fault| panic!("`{name}` cannot be read again: {fault}"));
         assert_eq!(*read.event(), event, "`{name}` is read as something else");
     }

@@ -7,7 +7,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use baton_core::metrics::Line;
+use baton_core::metrics::Sample;
 use baton_log::Log;
 
 use crate::shard::Shard;
@@ -50,7 +50,7 @@ pub struct Counted {
     /// How many workspaces are in memory.
     pub workspaces: u64,
     /// What is in them, added up.
-    pub lines: Vec<Line>,
+    pub lines: Vec<Sample>,
     /// Bytes of the log.
     pub log_bytes: u64,
     /// Bytes of it that are in no snapshot yet, of workspaces in memory.
@@ -77,7 +77,7 @@ impl<L: Log> Shard<L> {
         let snapshot_at = tracks.snapshot_at_ms.load(Ordering::Relaxed);
         let mut counted = Counted {
             // Of an empty workspace, so that every line is there from the beginning.
-            lines: baton_core::Space::default().census(),
+            lines: baton_core::Space::default().gauges(),
             log_bytes: self.log.tail().0.saturating_sub(self.log.start().0),
             free_bytes: self.log.free_bytes(),
             is_read_only: self.has_room().is_err(),
@@ -94,7 +94,7 @@ impl<L: Log> Shard<L> {
             let Some(resident) = machine.resident(&name) else { continue };
             counted.workspaces += 1;
             counted.unpictured_bytes += resident.bytes_since_snapshot;
-            let lines = resident.space.census();
+            let lines = resident.space.gauges();
             drop(machine);
             for (sum, line) in counted.lines.iter_mut().zip(lines) {
                 assert_eq!((sum.family.name, sum.label), (line.family.name, line.label));

@@ -24,7 +24,7 @@ use std::task::{Context, Poll};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use baton_core::{AgentId, Answer, PlainSet, Rejection, Request, WorkspaceName};
+use baton_core::{AgentId, Answer, FastSet, Rejection, Request, WorkspaceName};
 use baton_log::Log;
 
 use crate::call::{Call, Waiting};
@@ -368,13 +368,13 @@ impl Crank {
         })
     }
 
-    /// Sets an entry at once, if that is plain: see [`Machine::set_plainly`].
+    /// Sets an entry at once, if that is plain: see [`Machine::fast_set`].
     ///
-    /// [`Machine::set_plainly`]: crate::machine::Machine::set_plainly
-    pub(crate) fn set_plainly(
+    /// [`Machine::fast_set`]: crate::machine::Machine::fast_set
+    pub(crate) fn fast_set(
         &self,
         workspace: &WorkspaceName,
-        set: &PlainSet<'_>,
+        set: &FastSet<'_>,
         agent: &AgentId,
     ) -> Option<Held<Result<Answer, Rejection>>> {
         self.takes_writes().ok()?;
@@ -383,7 +383,7 @@ impl Crank {
         if machine.gathered().1 >= self.shard.options.group_bytes_max {
             return None;
         }
-        machine.set_plainly(workspace, set, agent, now)
+        machine.fast_set(workspace, set, agent, now)
     }
 
     /// The caller of a waiting call is gone.

@@ -48,7 +48,7 @@ impl<L: Log> Shard<L> {
         origin: &Origin,
     ) -> Result<Reply, Error> {
         self.has_room()?;
-        space.found(origin.clone(), self.clock.now()).map_err(Error::Rejected)?;
+        space.seed_fork(origin.clone(), self.clock.now()).map_err(Error::Rejected)?;
         let revision = space.revision();
         let forked = Forked { id: to.clone(), revision, origin: origin.clone() };
         let forked = Reply::Forked(forked);

@@ -65,7 +65,7 @@ impl<L: Log> Shard<L> {
             );
             return Err(Error::Corrupt { what });
         }
-        space.bound(self.options.extents.of(workspace));
+        space.set_quota(self.options.extents.of(workspace));
         let now = self.clock.now();
         let loaded = Loaded { space, history, snapshot: loaded_from, bytes_since_snapshot: bytes };
         self.machine().install(workspace, loaded, now);

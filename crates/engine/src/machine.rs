@@ -33,8 +33,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use baton_core::{
-    AgentId, Answer, Ended, PlainSet, Query, Rejection, Reply, Request, Revision, Space, Timestamp,
-    WaitId, Wish, WorkspaceName, limits, state,
+    AgentId, Answer, Ended, FastSet, Mutation, Query, Rejection, Reply, Request, Revision, Space,
+    Timestamp, WaitId, WorkspaceName, limits, state,
 };
 use baton_log::Position;
 
@@ -205,8 +205,8 @@ impl Machine {
         agent: &AgentId,
         now: Timestamp,
     ) -> Result<Taken, Absent<Request>> {
-        if let Some(set) = PlainSet::of(&request)
-            && let Some(held) = self.set_plainly(workspace, &set, agent, now)
+        if let Some(set) = FastSet::of(&request)
+            && let Some(held) = self.fast_set(workspace, &set, agent, now)
         {
             return Ok(Taken::Decided(held));
         }
@@ -303,8 +303,9 @@ impl Machine {
         let space = &resident.space;
         let commands: Vec<_> = space.waits().filter_map(|wait| space.give_up(wait)).collect();
         for commands in commands.chunks(limits::TRANSACTION_COMMANDS_MAX) {
-            let wish = Wish::Transaction { require: Vec::new(), commands: commands.to_vec() };
-            let request = Request { wish, idempotency_key: None };
+            let mutation =
+                Mutation::Transaction { require: Vec::new(), commands: commands.to_vec() };
+            let request = Request { mutation, idempotency_key: None };
             let taken = self.submit(workspace, request, &AgentId::engine(), now);
             assert!(taken.is_ok(), "the workspace is in memory");
         }

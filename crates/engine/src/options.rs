@@ -5,20 +5,20 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use baton_core::access::CLOSED;
-use baton_core::{Bounds, WorkspaceName};
+use baton_core::{StorageQuota, WorkspaceName};
 
 /// How much workspaces may hold. As much as they like, unless somebody says otherwise.
 #[derive(Clone, Debug, Default)]
 pub struct Extents {
     /// Every workspace that is not named.
-    pub usual: Option<Bounds>,
+    pub usual: Option<StorageQuota>,
     /// These.
-    pub named: HashMap<WorkspaceName, Bounds>,
+    pub named: HashMap<WorkspaceName, StorageQuota>,
 }
 
 impl Extents {
     /// How much one may hold. The one in which tokens are kept is nobody's to fill.
-    pub(crate) fn of(&self, workspace: &WorkspaceName) -> Option<Bounds> {
+    pub(crate) fn of(&self, workspace: &WorkspaceName) -> Option<StorageQuota> {
         if workspace.as_str() == CLOSED {
             return None;
         }

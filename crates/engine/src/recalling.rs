@@ -33,8 +33,8 @@ impl<L: Log> Shard<L> {
                 let reply = Reply::Task(task::Reply::History { events, oldest, cursor });
                 Ok(Answer { revision: present, reply })
             }
-            Query::Bus(user_event::Query::History(history)) => {
-                let reply = Reply::Bus(user_event::Reply::Events(past.events(history)?));
+            Query::UserEvent(user_event::Query::History(history)) => {
+                let reply = Reply::UserEvent(user_event::Reply::Events(past.events(history)?));
                 Ok(Answer { revision: present, reply })
             }
             Query::Workspace(workspace::Query::Search(search)) => {

@@ -18,7 +18,7 @@ use std::cell::Cell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use baton_core::refusal::within;
-use baton_core::search::{Index, Kind, Results, Search, Wanted};
+use baton_core::search::{Filter, Index, Kind, Results, Search};
 use baton_core::{Batch, MessageId, Revision, TaskId, Timestamp, WorkspaceName, limits, workspace};
 use baton_log::Log;
 
@@ -105,7 +105,7 @@ impl<L: Log> Past<'_, L> {
         let limit = usize::try_from(limit).expect("pages are small");
         let (shard, now) = (self.shard(), self.shard().clock.now());
         // What is not understood is refused before anything is built for it.
-        Wanted::parse(&search.query, now).map_err(|wrong| refused(wrong.into()))?;
+        Filter::parse(&search.query, now).map_err(|wrong| refused(wrong.into()))?;
         let shared = shard.indexes.of(self.workspace(), now);
         let mut place = shared.lock().unwrap_or_else(|poisoned| {
             // An assertion failed on it: it is made anew.

@@ -5,7 +5,7 @@ use std::future::Future;
 
 use baton_core::names::NameError;
 use baton_core::{
-    AgentId, Answer, Entry, IdempotencyKey, Kind, Query, Rejection, Reply, Wish, WorkspaceName,
+    AgentId, Answer, Entry, IdempotencyKey, Kind, Mutation, Query, Rejection, Reply, WorkspaceName,
     wire,
 };
 
@@ -33,10 +33,10 @@ pub trait Carrier: Clone + Debug + Send + Sync + 'static {
     type Watch: Send + 'static;
 
     /// Carries out a command or a transaction.
-    fn fulfil(
+    fn mutate(
         &self,
         caller: &Caller,
-        wish: Wish,
+        mutation: Mutation,
     ) -> impl Future<Output = Result<Answer, Self::Error>> + Send;
 
     /// Answers a question.

@@ -36,7 +36,7 @@ impl<C: Carrier> Events<C> {
         let command = Command::Emit(Emit { kind, payload });
         let answer = self.workspace.execute(command).await?;
         match answer.reply {
-            Reply::Bus(BusReply::Emitted { .. }) => Ok(answer.revision),
+            Reply::UserEvent(BusReply::Emitted { .. }) => Ok(answer.revision),
             reply => Err(C::Error::odd(&reply)),
         }
     }
@@ -162,10 +162,10 @@ impl<C: Carrier> IntoFuture for AskingHistory<C> {
         Box::pin(async move {
             let query = Query::History(Box::new(self.asked?));
             match self.workspace.ask(query).await?.reply {
-                Reply::Bus(BusReply::Events(page)) => {
+                Reply::UserEvent(BusReply::Events(page)) => {
                     let read = page.events.iter().map(|event| Notice::parse(event.as_str()));
                     let Ok(events) = read.collect::<Result<_, _>>() else {
-                        return Err(C::Error::odd(&Reply::Bus(BusReply::Events(page))));
+                        return Err(C::Error::odd(&Reply::UserEvent(BusReply::Events(page))));
                     };
                     Ok(Happened { events, oldest: page.oldest, cursor: page.cursor })
                 }

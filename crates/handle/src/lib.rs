@@ -15,7 +15,7 @@
 //!                                     ├─ Locks, Semaphores, Barriers
 //!                             │       └─ Transaction, Watching
 //!                             ▼
-//!                          Carrier    fulfil(wish), ask(query), watch(request)
+//!                          Carrier    mutate(mutation), ask(query), watch(request)
 //!                         ╱       ╲
 //!              baton::Baton       baton_client::Client
 //!              in this process    over a socket

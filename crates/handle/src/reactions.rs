@@ -3,7 +3,7 @@
 use std::future::IntoFuture;
 
 use baton_core::reaction::{
-    Add, Command, Condition, On, Query, Reaction, Reply as ReactionReply, Secret, Wanted,
+    Add, Command, Condition, On, Query, Reaction, Reply as ReactionReply, Secret, WebhookSpec,
 };
 use baton_core::{Json, Pattern, ReactionName, Rejection, Reply, reaction};
 use serde::Serialize;
@@ -146,7 +146,7 @@ impl<C: Carrier> AddingReaction<C> {
     pub fn call(self, url: &str) -> Self {
         self.with(|add| {
             let url = url.to_owned();
-            add.webhook = Some(Wanted { url, secret: None, timeout_ms: None, retries: None });
+            add.webhook = Some(WebhookSpec { url, secret: None, timeout_ms: None, retries: None });
             Ok(())
         })
     }
@@ -166,7 +166,7 @@ impl<C: Carrier> AddingReaction<C> {
         self.webhook(|webhook| webhook.retries = Some(retries))
     }
 
-    fn webhook(self, change: impl FnOnce(&mut Wanted)) -> Self {
+    fn webhook(self, change: impl FnOnce(&mut WebhookSpec)) -> Self {
         self.with(|add| {
             if let Some(webhook) = &mut add.webhook {
                 change(webhook);

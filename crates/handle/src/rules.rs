@@ -2,7 +2,7 @@
 
 use std::future::IntoFuture;
 
-use baton_core::rule::Wanted;
+use baton_core::rule::CheckSpec;
 use baton_core::rule::{Add, Command, On, Query, Reply as RuleReply, Rule, Severity};
 use baton_core::schema::Schema;
 use baton_core::{Json, Pattern, Rejection, Reply, RuleName};
@@ -28,7 +28,7 @@ impl<C: Carrier> HandoffRules<C> {
         let add = RuleName::parse(name).map_err(Rejection::from).map(|name| Add {
             name,
             on: On::default(),
-            check: Wanted::default(),
+            check: CheckSpec::default(),
             severity: Severity::Error,
             message: None,
         });
@@ -81,7 +81,7 @@ impl<C: Carrier> AddingRule<C> {
         self
     }
 
-    fn demand(self, change: impl FnOnce(&mut Wanted)) -> Self {
+    fn demand(self, change: impl FnOnce(&mut CheckSpec)) -> Self {
         self.with(|add| {
             change(&mut add.check);
             Ok(())

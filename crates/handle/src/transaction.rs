@@ -1,6 +1,6 @@
 //! Several commands, all or nothing.
 
-use baton_core::{Command, Precondition, Reply, Revision, Wish};
+use baton_core::{Command, Mutation, Precondition, Reply, Revision};
 
 use crate::Workspace;
 use crate::carrier::{Carrier, Failure};
@@ -33,8 +33,8 @@ impl<C: Carrier> Transaction<C> {
 
     /// Carries them out, as one revision; answers with one reply for each.
     pub async fn commit(self) -> Result<(Revision, Vec<Reply>), C::Error> {
-        let wish = Wish::Transaction { require: self.require, commands: self.commands };
-        let answer = self.workspace.fulfil(wish).await?;
+        let mutation = Mutation::Transaction { require: self.require, commands: self.commands };
+        let answer = self.workspace.mutate(mutation).await?;
         match answer.reply {
             Reply::Transaction(replies) => Ok((answer.revision, replies)),
             reply => Err(C::Error::odd(&reply)),

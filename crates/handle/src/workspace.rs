@@ -2,7 +2,7 @@
 
 use baton_core::history::At;
 use baton_core::{
-    AgentId, Answer, Command, IdempotencyKey, Precondition, Query, Revision, Token, Wish,
+    AgentId, Answer, Command, IdempotencyKey, Mutation, Precondition, Query, Revision, Token,
     WorkspaceName, workspace,
 };
 
@@ -206,24 +206,24 @@ impl<C: Carrier> Workspace<C> {
     /// The answer comes when it is durable. If the future is dropped before, the command may or may
     /// not have been carried out; [`once`](Self::once) makes repeating it safe.
     pub async fn execute(&self, command: impl Into<Command>) -> Result<Answer, C::Error> {
-        self.fulfil(Wish::Command(command.into())).await
+        self.mutate(Mutation::Command(command.into())).await
     }
 
     /// Carries out one command or one transaction, as [`execute`](Self::execute) does.
-    pub async fn fulfil(&self, wish: Wish) -> Result<Answer, C::Error> {
-        self.carrier.fulfil(&self.caller, self.fenced(wish)).await
+    pub async fn mutate(&self, mutation: Mutation) -> Result<Answer, C::Error> {
+        self.carrier.mutate(&self.caller, self.fenced(mutation)).await
     }
 
-    /// The wish under the token, if there is one. A wish that brings a token of its own keeps it.
-    fn fenced(&self, wish: Wish) -> Wish {
-        let Some(token) = self.token else { return wish };
-        match wish {
-            Wish::Command(command) if command.brings_token() => Wish::Command(command),
-            Wish::Command(command) => Wish::Fenced { token, command: Box::new(command) },
-            Wish::Fenced { token, command } => Wish::Fenced { token, command },
-            Wish::Transaction { mut require, commands } => {
+    /// The mutation under the token, if there is one. One that brings a token of its own keeps it.
+    fn fenced(&self, mutation: Mutation) -> Mutation {
+        let Some(token) = self.token else { return mutation };
+        match mutation {
+            Mutation::Command(command) if command.brings_token() => Mutation::Command(command),
+            Mutation::Command(command) => Mutation::Fenced { token, command: Box::new(command) },
+            Mutation::Fenced { token, command } => Mutation::Fenced { token, command },
+            Mutation::Transaction { mut require, commands } => {
                 require.insert(0, Precondition::Token(token));
-                Wish::Transaction { require, commands }
+                Mutation::Transaction { require, commands }
             }
         }
     }

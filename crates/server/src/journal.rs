@@ -33,7 +33,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use baton_core::wire::Call;
-use baton_core::{AgentId, Timestamp, Wish, WorkspaceName};
+use baton_core::{AgentId, Mutation, Timestamp, WorkspaceName};
 use tokio::time::Instant;
 
 use crate::access::now;
@@ -307,7 +307,7 @@ impl<'a> Timed<'a> {
     pub(crate) fn begin_call(settings: &'a Settings, call: &Call) -> Self {
         let waits = match call {
             Call::Command(command) => command.wait_ms().is_some(),
-            Call::Transaction(Wish::Fenced { command, .. }) => command.wait_ms().is_some(),
+            Call::Transaction(Mutation::Fenced { command, .. }) => command.wait_ms().is_some(),
             Call::Transaction(_)
             | Call::Query(_)
             | Call::Watch(_)

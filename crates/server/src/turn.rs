@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use baton::machine::{Absent, Asked, Held};
 use baton::{Baton, Error, Submitted, Waiting};
-use baton_core::wire::Plain;
+use baton_core::wire::FastCall;
 use baton_core::{AgentId, Answer, Query, Rejection, Request, WorkspaceName};
 use baton_handle::{Caller, Carrier};
 
@@ -104,12 +104,12 @@ impl<T> Turn<T> {
         baton: &Baton,
         workspace: &WorkspaceName,
         agent: &AgentId,
-        plain: &Plain<'_>,
+        call: &FastCall<'_>,
         mark: T,
     ) -> bool {
-        let held = match plain {
-            Plain::Set(set) => baton.set_plainly(workspace, set, agent),
-            Plain::Get { namespace, key } => baton.get_plainly(workspace, namespace, key),
+        let held = match call {
+            FastCall::Set(set) => baton.fast_set(workspace, set, agent),
+            FastCall::Get { namespace, key } => baton.fast_get(workspace, namespace, key),
         };
         let Some(held) = held else { return false };
         self.waiting.push_back((mark, held));

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use baton::{Extents, Options};
 use baton_core::access::{Grant, Role};
-use baton_core::{Bounds, WorkspaceName};
+use baton_core::{StorageQuota, WorkspaceName};
 use baton_server::access::{Tokens, Wanted};
 use baton_server::{Quota, Quotas, Settings};
 use serde_json::{Value, json};
@@ -199,8 +199,10 @@ async fn watches_have_an_end_and_are_given_back() {
 
 #[tokio::test]
 async fn a_workspace_holds_what_it_may() {
-    let named =
-        HashMap::from([(name("small"), Bounds { entries_max: Some(2), bytes_max: Some(20_000) })]);
+    let named = HashMap::from([(
+        name("small"),
+        StorageQuota { entries_max: Some(2), bytes_max: Some(20_000) },
+    )]);
     let extents = Extents { usual: None, named };
     let options = Options { extents, ..Options::default() };
     let stage = Stage::on(in_memory(options), settings()).await;

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use baton_core::state::merge::Patch;
 use baton_core::state::{self, Delete, PatchEntry, Set, Transfer};
 use baton_core::{
-    AgentId, Answer, Command, IdempotencyKey, Json, Key, NamespaceName, Precondition, Query,
-    Rejection, Reply, Request, Revision, Token, Version, Wish, WorkspaceName, agent, namespace,
+    AgentId, Answer, Command, IdempotencyKey, Json, Key, Mutation, NamespaceName, Precondition,
+    Query, Rejection, Reply, Request, Revision, Token, Version, WorkspaceName, agent, namespace,
     workspace,
 };
 
@@ -273,7 +273,7 @@ impl Agent {
             let mut again = things.chance.pick(&self.sent).clone();
             if things.chance.once_in(6) {
                 let (namespace, key) = things.place();
-                again.wish = Wish::Command(things.set(namespace, key, |_| {}).into());
+                again.mutation = Mutation::Command(things.set(namespace, key, |_| {}).into());
             }
             return Action::Submit(again);
         }
@@ -290,7 +290,7 @@ impl Agent {
         };
         let name = format!("{}-{}", self.id, self.counter);
         let idempotency_key = Some(IdempotencyKey::parse(&name).expect("a good key"));
-        let request = Request { wish: Wish::Command(command), idempotency_key };
+        let request = Request { mutation: Mutation::Command(command), idempotency_key };
         self.sent.push(request.clone());
         if self.sent.len() > 6 {
             self.sent.remove(0);
@@ -429,7 +429,7 @@ impl Agent {
         let name = format!("{}-{}", self.id, self.counter);
         let key = IdempotencyKey::parse(&name).expect("a good key");
         let idempotency_key = Some(key).filter(|_| things.chance.once_in(3));
-        Request { wish: Wish::Transaction { require, commands }, idempotency_key }
+        Request { mutation: Mutation::Transaction { require, commands }, idempotency_key }
     }
 }
 

@@ -145,7 +145,7 @@ impl World {
             let batch = ledger.batch(revision).ok_or_else(|| broken("a fork of the future"))?;
             replayed.replay(batch);
         }
-        let founded = replayed.found(origin.clone(), self.clock.now());
+        let founded = replayed.seed_fork(origin.clone(), self.clock.now());
         founded.map_err(|error| broken(format!("a replay cannot be a fork: {error}")))?;
         let mut machine = self.server().shard.machine();
         let Some(resident) = machine.resident(id) else { return Ok(()) };

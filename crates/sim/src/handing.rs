@@ -11,8 +11,8 @@ use baton_core::handoff::{
 };
 use baton_core::handoff::{Command as HandoffCommand, Query as HandoffQuery, Rejection, Reply};
 use baton_core::{
-    AgentId, Command, HandoffId, Json, Key, KeyName, NamespaceName, Query, Request, TaskId, Token,
-    Version, Wish, agent, contracts,
+    AgentId, Command, HandoffId, Json, Key, KeyName, Mutation, NamespaceName, Query, Request,
+    TaskId, Token, Version, agent, contracts,
 };
 
 use crate::agents::Action;
@@ -416,7 +416,10 @@ fn alone_or_not(things: &mut Things<'_>, command: HandoffCommand) -> Request {
     let key = things.key();
     let more = Command::from(things.set(namespace, key, |_| {}));
     let commands = vec![command.into(), more];
-    Request { wish: Wish::Transaction { require: Vec::new(), commands }, idempotency_key: None }
+    Request {
+        mutation: Mutation::Transaction { require: Vec::new(), commands },
+        idempotency_key: None,
+    }
 }
 
 fn json(text: &str) -> Json {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use baton::contents::{Shelf, Stored};
 use baton_core::secret::{Command as SecretCommand, Put, Query as SecretQuery};
-use baton_core::{BlobPlace, Command, Json, Request, SecretId, Wish, WorkspaceName, state};
+use baton_core::{BlobPlace, Command, Json, Mutation, Request, SecretId, WorkspaceName, state};
 
 use crate::agents::{Action, write};
 use crate::auditor::secrets::{MARK, nothing_told};
@@ -91,14 +91,14 @@ impl World {
 
     /// A request took effect: what was handed in is recorded, or handed out as it was handed in.
     pub(crate) fn keep_secret(&mut self, request: &Request) -> Audit {
-        let secret = match &request.wish {
-            Wish::Command(Command::Secret(SecretCommand::Put(put))) => {
+        let secret = match &request.mutation {
+            Mutation::Command(Command::Secret(SecretCommand::Put(put))) => {
                 if let Some(handed) = self.hidden.0.get(&put.secret) {
                     self.server().shard.recorded(&handed.stored);
                 }
                 return Ok(());
             }
-            Wish::Command(Command::Secret(SecretCommand::Reveal { secret })) => secret,
+            Mutation::Command(Command::Secret(SecretCommand::Reveal { secret })) => secret,
             _ => return Ok(()),
         };
         let Some(Handed { workspace, value, .. }) = self.hidden.0.get(secret) else {

@@ -3,7 +3,7 @@
 
 use baton_core::lock::{self, Acquire, Command as LockCommand};
 use baton_core::{
-    AgentId, Answer, Command, LockName, Precondition, Rejection, Reply, Request, Token, Wish,
+    AgentId, Answer, Command, LockName, Mutation, Precondition, Rejection, Reply, Request, Token,
 };
 
 use crate::agents::Action;
@@ -45,8 +45,8 @@ impl Locking {
                 self.forget(&name, token);
                 let release = LockCommand::Release { name, token }.into();
                 let commands = vec![release, LockCommand::Acquire(acquire).into()];
-                let wish = Wish::Transaction { require: Vec::new(), commands };
-                return Action::Submit(Request { wish, idempotency_key: None });
+                let mutation = Mutation::Transaction { require: Vec::new(), commands };
+                return Action::Submit(Request { mutation, idempotency_key: None });
             }
             (11, ..) => {
                 return Action::Ask(match things.chance.below(2) {
@@ -120,10 +120,10 @@ fn some(things: &mut Things<'_>, holds: &[Hold]) -> Option<Hold> {
 pub fn fenced(things: &mut Things<'_>, token: Token) -> Request {
     let (namespace, key) = things.place();
     let command: Command = things.set(namespace, key, |_| {}).into();
-    let wish = if things.chance.once_in(3) {
-        Wish::Transaction { require: vec![Precondition::Token(token)], commands: vec![command] }
+    let mutation = if things.chance.once_in(3) {
+        Mutation::Transaction { require: vec![Precondition::Token(token)], commands: vec![command] }
     } else {
-        Wish::Fenced { token, command: Box::new(command) }
+        Mutation::Fenced { token, command: Box::new(command) }
     };
-    Request { wish, idempotency_key: None }
+    Request { mutation, idempotency_key: None }
 }

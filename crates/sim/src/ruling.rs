@@ -1,6 +1,6 @@
 //! What an agent does that says what must hold before work changes hands.
 
-use baton_core::rule::Wanted;
+use baton_core::rule::CheckSpec;
 use baton_core::rule::{Add, Command as RuleCommand, On, Query as RuleQuery, Severity};
 use baton_core::{Command, Pattern, Query, RuleName};
 
@@ -39,9 +39,9 @@ fn name(things: &mut Things<'_>) -> RuleName {
     RuleName::parse(name).expect("a good name")
 }
 
-fn wanted(things: &mut Things<'_>) -> Wanted {
+fn wanted(things: &mut Things<'_>) -> CheckSpec {
     let number = things.chance.below(5);
-    let mut check = Wanted::default();
+    let mut check = CheckSpec::default();
     match things.chance.below(7) {
         0 => check.required_keys = Some(vec!["plan".to_owned(), format!("k{number}")]),
         1 => check.capability = Some(format!("c{number}")),

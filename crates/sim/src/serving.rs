@@ -371,8 +371,8 @@ impl World {
         const EXPIRIES: u64 = 40;
         let mut slack = EXPIRIES;
         for pending in self.pending.iter().filter(|pending| pending.workspace == *workspace) {
-            if let Action::Submit(Request { wish, .. }) = &pending.action {
-                if format!("{wish:?}").contains("history_count") {
+            if let Action::Submit(Request { mutation, .. }) = &pending.action {
+                if format!("{mutation:?}").contains("history_count") {
                     return None;
                 }
                 slack += 1;

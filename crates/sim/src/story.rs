@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use baton_core::state::{Command as StateCommand, Query as StateQuery, Reply as StateReply};
 use baton_core::{
-    Answer, Command, Entry, Json, Query, Rejection, Reply, Request, Revision, Version, Wish, agent,
-    namespace, workspace,
+    Answer, Command, Entry, Json, Mutation, Query, Rejection, Reply, Request, Revision, Version,
+    agent, namespace, workspace,
 };
 
 use crate::agents::Action;
@@ -22,10 +22,10 @@ pub(crate) fn wanted(action: &Action) -> String {
 }
 
 fn requested(request: &Request) -> String {
-    let mut line = match &request.wish {
-        Wish::Command(command) => commanded(command),
-        Wish::Fenced { token, command } => format!("under {token} {}", commanded(command)),
-        Wish::Transaction { require, commands } => {
+    let mut line = match &request.mutation {
+        Mutation::Command(command) => commanded(command),
+        Mutation::Fenced { token, command } => format!("under {token} {}", commanded(command)),
+        Mutation::Transaction { require, commands } => {
             let commands: Vec<String> = commands.iter().map(commanded).collect();
             let all = commands.join(", and ");
             match require.len() {
@@ -85,7 +85,7 @@ fn commanded(command: &Command) -> String {
         Command::Topic(command) => format!("asks {command:?}"),
         Command::Stream(command) => format!("asks {command:?}"),
         Command::Rule(command) => format!("asks {command:?}"),
-        Command::Bus(command) => format!("asks {command:?}"),
+        Command::UserEvent(command) => format!("asks {command:?}"),
         Command::Reaction(command) => format!("asks {command:?}"),
         Command::Lock(command) => format!("asks {command:?}"),
         Command::Semaphore(command) => format!("asks {command:?}"),
@@ -157,7 +157,7 @@ fn asked(query: &Query) -> String {
         Query::Topic(_) => "asks for topics".to_owned(),
         Query::Stream(_) => "asks for streams".to_owned(),
         Query::Rule(_) => "asks for rules".to_owned(),
-        Query::Bus(_) => "asks what happened".to_owned(),
+        Query::UserEvent(_) => "asks what happened".to_owned(),
         Query::Reaction(_) => "asks for reactions".to_owned(),
         Query::Contract(_) => "asks for contracts".to_owned(),
         Query::Context(_) => "asks what to know".to_owned(),
@@ -204,7 +204,7 @@ fn shown(reply: &Reply) -> String {
         Reply::Topic(reply) => format!("{reply:?}"),
         Reply::Stream(reply) => format!("{reply:?}"),
         Reply::Rule(reply) => format!("{reply:?}"),
-        Reply::Bus(reply) => format!("{reply:?}"),
+        Reply::UserEvent(reply) => format!("{reply:?}"),
         Reply::Reaction(reply) => format!("{reply:?}"),
         Reply::Contract(reply) => format!("{reply:?}"),
         Reply::Context(reply) => format!("{reply:?}"),

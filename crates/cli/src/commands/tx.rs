@@ -1,7 +1,7 @@
 //! `baton tx`: transactions.
 
 use baton_core::wire::{self, Call, Frame};
-use baton_core::{Answer, Wish};
+use baton_core::{Answer, Mutation};
 use clap::Args;
 use serde_json::value::RawValue;
 
@@ -36,13 +36,13 @@ pub(crate) struct Tx {
 impl Tx {
     pub(crate) async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
         let transaction = parse(self.transaction.json()?.as_str())?;
-        let answer = context.workspace().await?.fulfil(transaction).await?;
+        let answer = context.workspace().await?.mutate(transaction).await?;
         let sentence = format!("transaction committed at revision {}", answer.revision);
         output.said(&encoded(&answer), &sentence)
     }
 }
 
-fn parse(text: &str) -> Result<Wish, Failure> {
+fn parse(text: &str) -> Result<Mutation, Failure> {
     let frame = Frame::parse(text)?;
     // Frame fields that are options here; silently ignoring them would be wrong.
     let beside = [

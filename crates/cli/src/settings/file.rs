@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(extents.named[&big].entries_max, None, "0 is no limit");
         let (quotas, extents) = parse("").unwrap().quotas.resolved();
         assert!(quotas.workspace.is_none() && quotas.token.is_none());
-        assert_eq!(extents.usual, Some(baton_core::Bounds::default()));
+        assert_eq!(extents.usual, Some(baton_core::StorageQuota::default()));
     }
 
     #[test]

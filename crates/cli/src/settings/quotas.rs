@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 
 use baton::Extents;
-use baton_core::{Bounds, WorkspaceName};
+use baton_core::{StorageQuota, WorkspaceName};
 use baton_server::{Quota, Quotas};
 
 use super::Chosen;
@@ -107,7 +107,7 @@ impl QuotaSettings {
     }
 
     /// The effective limits: those of every workspace apply unless overridden.
-    fn of(&self, scope: &Scope) -> (Quota, Bounds) {
+    fn of(&self, scope: &Scope) -> (Quota, StorageQuota) {
         let get = |limit: &str| {
             let usual = || match scope {
                 Scope::EveryToken => None,
@@ -123,7 +123,8 @@ impl QuotaSettings {
             connections_max: get("connections_max"),
             watches_max: get("watches_max"),
         };
-        let bounds = Bounds { entries_max: get("entries_max"), bytes_max: get("stored_bytes_max") };
+        let bounds =
+            StorageQuota { entries_max: get("entries_max"), bytes_max: get("stored_bytes_max") };
         (quota, bounds)
     }
 

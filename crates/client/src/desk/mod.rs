@@ -25,7 +25,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use baton_core::{Answer, Revision, Wish, wire};
+use baton_core::{Answer, Mutation, Revision, wire};
 use baton_handle::{Caller, Item};
 use requests::{Fate, Requests, Unwanted};
 use tokio::sync::{Notify, oneshot};
@@ -321,8 +321,8 @@ impl Desk {
 impl Desk {
     /// Has something sent that nobody waits for: what was granted too late is let go.
     fn give_back(&self, books: &mut Books, (caller, command): &Unwanted) {
-        let (id, wish) = (self.next_id(), Wish::Command(command.clone()));
-        let said = frames::wish(id, caller, None, &wish);
+        let (id, mutation) = (self.next_id(), Mutation::Command(command.clone()));
+        let said = frames::mutation(id, caller, None, &mutation);
         // If there is no room for it, it goes by itself when its time is over.
         let _ = books.requests.add(id, said, Effect::Changes, &self.options);
     }

@@ -257,7 +257,7 @@ fn answer_watch(desk: &Desk) {
 fn acquire(id: u64, wait_ms: u64) -> Said {
     let name = LockName::parse("door").unwrap();
     let command = lock::Command::Acquire(Acquire { name, ttl_ms: None, wait_ms: Some(wait_ms) });
-    frames::wish(id, &caller(), None, &Wish::Command(command.into()))
+    frames::mutation(id, &caller(), None, &Mutation::Command(command.into()))
 }
 
 fn granted(id: u64) -> String {

@@ -3,9 +3,9 @@
 //! ```text
 //!   token ──▶ Grant { role, workspaces, namespaces, agent }
 //!                │
-//!   call ────────┴──▶ permits? ── the role covers what the call needs        verbs
+//!   call ────────┴──▶ permits? ── the role covers what the call needs        permissions
 //!                              ── the workspace is among the grant's
-//!                              ── every namespace that it touches is, too     sight
+//!                              ── every namespace that it touches is, too     scope
 //!                              ── whoever acts is the one it speaks for
 //! ```
 //!
@@ -36,20 +36,21 @@ use crate::names::{AgentId, NamespaceName, WorkspaceName};
 use crate::pattern::Pattern;
 use crate::wire::Call;
 
-mod sight;
+mod permissions;
+mod scope;
 #[cfg(test)]
 mod tests;
-mod verbs;
 
-use sight::{Sight, sight};
-pub use verbs::{Deed, Verb, verb};
+pub use permissions::{Action, Permission, permission};
+use scope::{Scope, scope};
 
 /// The workspace in which tokens are kept: no door leads into it.
 pub const CLOSED: &str = "baton.access";
 
 /// Whether a call leads into the closed workspace, from inside or from elsewhere.
 pub fn is_closed(workspace: &WorkspaceName, call: &Call) -> bool {
-    workspace.as_str() == CLOSED || verbs::made(call).is_some_and(|made| made.as_str() == CLOSED)
+    workspace.as_str() == CLOSED
+        || permissions::made(call).is_some_and(|made| made.as_str() == CLOSED)
 }
 
 /// How much somebody may do. Each may do what those before it may.
@@ -82,12 +83,12 @@ impl Role {
     }
 
     /// Whether it covers a need.
-    pub fn covers(self, verb: Verb) -> bool {
-        self >= match verb {
-            Verb::Read => Self::Reader,
-            Verb::Work => Self::Worker,
-            Verb::SetUp => Self::Operator,
-            Verb::Administer => Self::Admin,
+    pub fn covers(self, permission: Permission) -> bool {
+        self >= match permission {
+            Permission::Read => Self::Reader,
+            Permission::Work => Self::Worker,
+            Permission::SetUp => Self::Operator,
+            Permission::Administer => Self::Admin,
         }
     }
 }
@@ -121,7 +122,7 @@ crate::refusals! {
             /// What the token has.
             role: &'static str,
             /// What is needed.
-            needs: Verb,
+            needs: Permission,
         } => {
             code: "access.role",
             kind: Denied,
@@ -198,38 +199,38 @@ impl Grant {
         agent: &AgentId,
         call: &Call,
     ) -> Result<(), Denied> {
-        self.allows(workspace, agent, verb(call))?;
+        self.allows(workspace, agent, permission(call))?;
         let sees_all = self.workspaces.is_empty();
-        if !sees_all && verbs::reaches_workspaces(call) {
+        if !sees_all && permissions::reaches_workspaces(call) {
             return Err(Denied::BeyondWorkspaces {});
         }
         if let Some(speaks_for) = &self.agent
             && self.role < Role::Operator
-            && let Some(named) = verbs::named(call, |named| named != speaks_for)
+            && let Some(named) = permissions::named(call, |named| named != speaks_for)
         {
             return Err(Denied::Agent { speaks_for: speaks_for.clone(), acts: named.clone() });
         }
         if self.namespaces.is_empty() {
             return Ok(());
         }
-        match sight(call) {
-            Sight::All => Err(Denied::Beyond {}),
-            Sight::These(touched) => match touched.into_iter().find(|it| !self.sees(it)) {
+        match scope(call) {
+            Scope::All => Err(Denied::Beyond {}),
+            Scope::These(touched) => match touched.into_iter().find(|it| !self.sees(it)) {
                 Some(namespace) => Err(Denied::Namespace { namespace }),
                 None => Ok(()),
             },
         }
     }
 
-    /// Whether a deed that is no call, such as an upload, may be done.
-    pub fn permits_deed(
+    /// Whether an action that is no call, such as an upload, is permitted.
+    pub fn permits_action(
         &self,
         workspace: &WorkspaceName,
         agent: &AgentId,
-        deed: Deed,
+        action: Action,
     ) -> Result<(), Denied> {
-        self.allows(workspace, agent, deed.verb())?;
-        if deed.sees_all() && !self.namespaces.is_empty() {
+        self.allows(workspace, agent, action.permission())?;
+        if action.sees_all() && !self.namespaces.is_empty() {
             return Err(Denied::Beyond {});
         }
         Ok(())
@@ -238,7 +239,7 @@ impl Grant {
     /// Whether what is of the whole server may be done, such as making tokens and backups: by
     /// somebody who is limited to nothing, since a token may be for anything, and a backup is of
     /// everything.
-    pub fn permits_server(&self, needs: Verb) -> Result<(), Denied> {
+    pub fn permits_server(&self, needs: Permission) -> Result<(), Denied> {
         if !self.role.covers(needs) {
             return Err(Denied::Role { role: self.role.name(), needs });
         }
@@ -252,7 +253,7 @@ impl Grant {
         &self,
         workspace: &WorkspaceName,
         agent: &AgentId,
-        needs: Verb,
+        needs: Permission,
     ) -> Result<(), Denied> {
         let is_meant = |pattern: &Pattern| pattern.matches(workspace.as_str());
         if !self.role.covers(needs) {

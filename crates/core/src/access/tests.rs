@@ -140,22 +140,23 @@ fn nobody_forks_into_the_workspace_of_the_tokens() {
 
 #[test]
 fn deeds_have_their_roles() {
-    let may = |role, deed| grant(role).permits_deed(&workspace("w"), &agent("ada"), deed).is_ok();
-    for deed in Deed::ALL {
-        let least = Role::ALL.into_iter().find(|role| may(*role, deed)).unwrap();
-        let expected = match deed {
-            Deed::ReadArtifact => Role::Reader,
-            Deed::PutArtifact | Deed::PutSecret | Deed::RevealSecret => Role::Worker,
-            Deed::Export | Deed::Import => Role::Admin,
+    let may =
+        |role, action| grant(role).permits_action(&workspace("w"), &agent("ada"), action).is_ok();
+    for action in Action::ALL {
+        let least = Role::ALL.into_iter().find(|role| may(*role, action)).unwrap();
+        let expected = match action {
+            Action::ReadArtifact => Role::Reader,
+            Action::PutArtifact | Action::PutSecret | Action::RevealSecret => Role::Worker,
+            Action::Export | Action::Import => Role::Admin,
         };
-        assert_eq!(least, expected, "{deed:?}");
+        assert_eq!(least, expected, "{action:?}");
     }
 }
 
 #[test]
 fn only_an_admin_of_everything_administers_the_server() {
     let code =
-        |grant: Grant| grant.permits_server(Verb::Administer).map_err(|denied| denied.code());
+        |grant: Grant| grant.permits_server(Permission::Administer).map_err(|denied| denied.code());
     for role in Role::ALL {
         let expected = if role == Role::Admin { Ok(()) } else { Err("access.role") };
         assert_eq!(code(grant(role)), expected, "{role:?}");

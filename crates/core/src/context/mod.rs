@@ -36,16 +36,16 @@
 //! Deliberately absent: a summary of anything, which is for a model to make; and similarity of
 //! meaning. What is relevant is known from facts that are there.
 
-mod gathering;
+mod layout;
 pub(crate) mod operations;
+mod selection;
 #[cfg(test)]
 mod tests;
-mod writing;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-pub use gathering::build;
+pub use selection::build;
 
 use crate::names::{AgentId, TaskId, Traceparent};
 use crate::refusal::OutOfRange;

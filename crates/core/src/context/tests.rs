@@ -1,6 +1,6 @@
 //! Contexts: what is in them, in which order, and that nobody breaks out.
 
-use super::writing::{fenced, named};
+use super::layout::{fenced, named};
 use super::{Build, Context, Reply, Why};
 use crate::command::Query as AnyQuery;
 use crate::limits;
@@ -49,8 +49,8 @@ fn fleet() -> World {
             reason="tired" remaining_work=["write"]"#,
         ),
     ] {
-        let told = world.run(time, agent, step);
-        assert!(!told.contains("refused"), "{step}: {told}");
+        let rendered = world.run(time, agent, step);
+        assert!(!rendered.contains("refused"), "{step}: {rendered}");
     }
     world
 }
@@ -114,8 +114,9 @@ fn what_is_named_and_not_there_is_told() {
 fn looking_for_what_is_relevant_ends() {
     let mut world = check(&[]);
     for round in 0..=limits::CONTEXT_ENTRIES_MAX / 1_000 {
-        let told = world.run(0, "ada", &format!("many 1000 state.set shared/k{round}-{{}} {{}}"));
-        assert_eq!(told, "1000 state.set");
+        let rendered =
+            world.run(0, "ada", &format!("many 1000 state.set shared/k{round}-{{}} {{}}"));
+        assert_eq!(rendered, "1000 state.set");
     }
     let context = asked(&world, "ada", None, None);
     assert_eq!(context.sections[0].items.len(), limits::CONTEXT_RECENT_MAX);
@@ -131,7 +132,8 @@ fn refusals_are_typed() {
         "refused context.not_found"
     );
     for budget in [0, 99, 1_000_001] {
-        let told = world.run(0, "a", &format!(r#"context.build agent="a" token_budget={budget}"#));
-        assert_eq!(told, "refused context.out_of_range");
+        let rendered =
+            world.run(0, "a", &format!(r#"context.build agent="a" token_budget={budget}"#));
+        assert_eq!(rendered, "refused context.out_of_range");
     }
 }

@@ -21,17 +21,17 @@
 //! Deliberately absent: guesses about who reads what without leaving a fact. A `state.get` leaves
 //! none.
 
-mod checking;
-mod gathering;
 pub(crate) mod operations;
+mod problems;
 #[cfg(test)]
 mod tests;
+mod usage;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-pub use checking::check;
-pub use gathering::show;
+pub use problems::check;
+pub use usage::show;
 
 use crate::json::Shape;
 use crate::names::NamespaceName;

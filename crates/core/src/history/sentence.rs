@@ -48,7 +48,7 @@ pub(super) fn sentence(batch: &Batch, event: &Event) -> String {
 }
 
 fn of_state(batch: &Batch, event: &state::Event) -> String {
-    let (namespace, key) = event.place();
+    let (namespace, key) = event.entry_key();
     let (agent, place) = (&batch.agent, format!("`{namespace}/{key}`"));
     match event {
         state::Event::Set { source: Some(source), .. } => format!(

@@ -459,15 +459,15 @@ fn strings_and_bytes_are_borrowed() {
 
 #[test]
 fn errors_say_what_is_wrong() {
-    let told = |bytes| from_slice::<Point>(bytes).unwrap_err().to_string();
+    let rendered = |bytes| from_slice::<Point>(bytes).unwrap_err().to_string();
     assert_eq!(
-        told(b"\xc0"),
+        rendered(b"\xc0"),
         "expected a map, or an array with a value for each field, found marker 0xc0"
     );
-    assert_eq!(told(b"\x81\xa1x\x01"), "missing field `y`");
-    assert_eq!(told(b"\x81\xa1x\xcd\x01\x00"), "invalid value: integer `256`, expected u8");
-    assert_eq!(told(b"\x81\xa1x\xff"), "an integer is out of range");
-    assert_eq!(told(b"\x93\x01\x02"), "the bytes end within a value");
+    assert_eq!(rendered(b"\x81\xa1x\x01"), "missing field `y`");
+    assert_eq!(rendered(b"\x81\xa1x\xcd\x01\x00"), "invalid value: integer `256`, expected u8");
+    assert_eq!(rendered(b"\x81\xa1x\xff"), "an integer is out of range");
+    assert_eq!(rendered(b"\x93\x01\x02"), "the bytes end within a value");
     assert_eq!(from_slice::<[u8; 1]>(b"\x92\x01\x02").unwrap_err(), Error::Excess { excess: 1 });
     let alone = from_slice::<Shape>(b"\xa7newtype").unwrap_err();
     assert_eq!(alone.to_string(), "invalid type: unit variant, expected a variant with content");

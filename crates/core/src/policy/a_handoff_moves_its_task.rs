@@ -6,7 +6,7 @@ use crate::handoff::{Handoff, Status};
 use crate::names::{HandoffId, TaskId};
 use crate::space::Space;
 use crate::task;
-use crate::task::{Passing, Returns};
+use crate::task::{Reassignment, Returns};
 
 /// Offered, accepted or given back: the task is never in two hands, and never in none.
 pub(super) fn a_handoff_moves_its_task(space: &Space, event: &Event) -> Vec<Command> {
@@ -17,14 +17,15 @@ pub(super) fn a_handoff_moves_its_task(space: &Space, event: &Event) -> Vec<Comm
     if let Event::Completed { handoff, .. } = event {
         return completed(space, handoff).into_iter().map(Command::from).collect();
     }
-    let passing = match event {
-        Event::Offered(handoff) => {
-            handoff.task.clone().map(|task| Passing::Offer { task, handoff: handoff.id.clone() })
-        }
+    let reassignment = match event {
+        Event::Offered(handoff) => handoff
+            .task
+            .clone()
+            .map(|task| Reassignment::Offer { task, handoff: handoff.id.clone() }),
         Event::Executed(handoff) => handed_off(handoff),
         Event::Refused(handoff) => escalated(handoff),
         Event::Accepted { handoff, receiver, lease_ms, .. } => {
-            of_task(space, handoff).map(|(handoff, task)| Passing::HandOver {
+            of_task(space, handoff).map(|(handoff, task)| Reassignment::HandOver {
                 task,
                 handoff: handoff.id.clone(),
                 to: receiver.clone(),
@@ -34,7 +35,7 @@ pub(super) fn a_handoff_moves_its_task(space: &Space, event: &Event) -> Vec<Comm
         Event::Rejected { handoff, .. }
         | Event::Expired { handoff, .. }
         | Event::Cancelled { handoff, .. } => of_task(space, handoff)
-            .map(|(handoff, task)| Passing::TakeBack { task, handoff: handoff.id.clone() }),
+            .map(|(handoff, task)| Reassignment::TakeBack { task, handoff: handoff.id.clone() }),
         Event::Completed { .. }
         | Event::Approved { .. }
         | Event::Delivered { .. }
@@ -43,7 +44,7 @@ pub(super) fn a_handoff_moves_its_task(space: &Space, event: &Event) -> Vec<Comm
         | Event::Queued { .. }
         | Event::GaveUp { .. } => None,
     };
-    passing.into_iter().map(|passing| task::Command::Pass(passing).into()).collect()
+    reassignment.into_iter().map(|reassignment| task::Command::Pass(reassignment).into()).collect()
 }
 
 /// Whether this may concern a task.
@@ -71,10 +72,10 @@ fn of_task<'a>(space: &'a Space, handoff: &HandoffId) -> Option<(&'a Handoff, Ta
     Some((handoff, handoff.task.clone()?))
 }
 
-fn handed_off(handoff: &Handoff) -> Option<Passing> {
+fn handed_off(handoff: &Handoff) -> Option<Reassignment> {
     let within_ms = handoff.deadline.since(handoff.created_at);
     let returns = Returns { to: Some(handoff.from.clone()), at: handoff.deadline, within_ms };
-    Some(Passing::HandOff {
+    Some(Reassignment::HandOff {
         task: handoff.task.clone()?,
         handoff: handoff.id.clone(),
         to: handoff.receiver.clone()?,
@@ -83,10 +84,10 @@ fn handed_off(handoff: &Handoff) -> Option<Passing> {
 }
 
 /// A task that goes round in circles, if its giver wants a person to look at it then.
-fn escalated(handoff: &Handoff) -> Option<Passing> {
+fn escalated(handoff: &Handoff) -> Option<Reassignment> {
     let is_loop = handoff.steps.last().is_some_and(|step| step.step == "brakes");
     let (task, error) = (handoff.task.clone()?, handoff.error.clone()?);
-    is_loop.then_some(Passing::Escalate { task, error })
+    is_loop.then_some(Reassignment::Escalate { task, error })
 }
 
 /// Whoever completes a hand-off has done what the task was about.

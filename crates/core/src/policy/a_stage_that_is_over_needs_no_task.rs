@@ -25,7 +25,7 @@ pub(super) fn a_stage_that_is_over_needs_no_task(space: &Space, event: &Event) -
         }
         Event::Aborted { pipeline, .. } => {
             let Some(record) = space.pipeline.get(pipeline) else { return Vec::new() };
-            let open = record.stages.iter().flat_map(|course| course.open());
+            let open = record.stages.iter().flat_map(|state| state.open());
             (open.cloned().collect(), format!("pipeline `{pipeline}` is aborted"))
         }
         Event::Created(_)

@@ -9,18 +9,18 @@ mod a_finished_task_ends_its_stage;
 mod a_forgotten_agent_leaves_no_empty_namespace;
 mod a_free_lock_goes_to_the_first_in_line;
 mod a_free_permit_goes_to_the_first_in_line;
+mod a_growing_stream_wakes_its_readers;
 mod a_handoff_follows_its_task;
 mod a_handoff_moves_its_task;
 mod a_join_settles_when_its_tasks_have_finished;
-mod a_message_goes_to_whoever_waits;
+mod a_message_goes_to_the_first_waiter;
 mod a_reaction_follows_its_event;
 mod a_ready_stage_becomes_a_task;
-mod a_ready_task_goes_to_whoever_waits;
+mod a_ready_task_goes_to_the_first_waiter;
 mod a_stage_that_is_over_needs_no_task;
-mod a_stream_that_goes_on_is_told;
 mod an_agent_has_a_namespace;
 mod an_ended_session_lets_go;
-mod an_open_handoff_goes_to_whoever_waits;
+mod an_open_handoff_goes_to_the_first_waiter;
 
 use a_finished_task_ends_its_stage::{a_finished_task_ends_its_stage, is_of_a_stage};
 use a_forgotten_agent_leaves_no_empty_namespace::a_forgotten_agent_leaves_no_empty_namespace;
@@ -30,23 +30,25 @@ use a_free_lock_goes_to_the_first_in_line::{
 use a_free_permit_goes_to_the_first_in_line::{
     a_free_permit_goes_to_the_first_in_line, is_awaited,
 };
+use a_growing_stream_wakes_its_readers::{a_growing_stream_wakes_its_readers, may_be_read};
 use a_handoff_follows_its_task::{a_handoff_follows_its_task, may_be_followed};
 use a_handoff_moves_its_task::{a_handoff_moves_its_task, may_move_a_task};
 use a_join_settles_when_its_tasks_have_finished::{
     a_join_settles_when_its_tasks_have_finished, may_settle,
 };
-use a_message_goes_to_whoever_waits::{a_message_goes_to_whoever_waits, may_be_received};
+use a_message_goes_to_the_first_waiter::{a_message_goes_to_the_first_waiter, may_be_received};
 pub(crate) use a_reaction_follows_its_event::a_reaction_follows_its_event;
 use a_ready_stage_becomes_a_task::a_ready_stage_becomes_a_task;
 pub(crate) use a_ready_stage_becomes_a_task::work_of;
-use a_ready_task_goes_to_whoever_waits::{a_ready_task_goes_to_whoever_waits, may_be_waited_for};
+use a_ready_task_goes_to_the_first_waiter::{
+    a_ready_task_goes_to_the_first_waiter, may_be_waited_for,
+};
 use a_stage_that_is_over_needs_no_task::{a_stage_that_is_over_needs_no_task, may_concern_tasks};
-use a_stream_that_goes_on_is_told::{a_stream_that_goes_on_is_told, may_be_read};
 use an_agent_has_a_namespace::an_agent_has_a_namespace;
 use an_ended_session_lets_go::an_ended_session_lets_go;
 pub(crate) use an_ended_session_lets_go::letting_go;
-use an_open_handoff_goes_to_whoever_waits::{
-    an_open_handoff_goes_to_whoever_waits, may_be_delivered,
+use an_open_handoff_goes_to_the_first_waiter::{
+    an_open_handoff_goes_to_the_first_waiter, may_be_delivered,
 };
 
 use crate::command::Command;
@@ -63,12 +65,12 @@ pub fn follow(space: &Space, event: &Event) -> Vec<Command> {
             commands.extend(a_forgotten_agent_leaves_no_empty_namespace(space, event));
             commands
         }
-        Event::Message(event) => a_message_goes_to_whoever_waits(space, event),
-        Event::Stream(event) => a_stream_that_goes_on_is_told(space, event),
+        Event::Message(event) => a_message_goes_to_the_first_waiter(space, event),
+        Event::Stream(event) => a_growing_stream_wakes_its_readers(space, event),
         Event::Lock(event) => a_free_lock_goes_to_the_first_in_line(space, event),
         Event::Semaphore(event) => a_free_permit_goes_to_the_first_in_line(space, event),
         Event::Task(event) => {
-            let mut commands = a_ready_task_goes_to_whoever_waits(space, event);
+            let mut commands = a_ready_task_goes_to_the_first_waiter(space, event);
             commands.extend(a_join_settles_when_its_tasks_have_finished(space));
             commands.extend(a_finished_task_ends_its_stage(space, event));
             commands.extend(a_handoff_follows_its_task(space, event));
@@ -81,7 +83,7 @@ pub fn follow(space: &Space, event: &Event) -> Vec<Command> {
         }
         Event::Handoff(event) => {
             let mut commands = a_handoff_moves_its_task(space, event);
-            commands.extend(an_open_handoff_goes_to_whoever_waits(space, event));
+            commands.extend(an_open_handoff_goes_to_the_first_waiter(space, event));
             commands
         }
         Event::Join(join::Event::Created { .. }) => {
@@ -97,7 +99,7 @@ pub fn follow(space: &Space, event: &Event) -> Vec<Command> {
         | Event::Namespace(_)
         | Event::Topic(_)
         | Event::Rule(_)
-        | Event::Bus(_)
+        | Event::UserEvent(_)
         | Event::Reaction(_)
         | Event::Barrier(_)
         | Event::Checkpoint(_)
@@ -133,7 +135,7 @@ pub fn may_follow(space: &Space, event: &Event) -> bool {
         | Event::Namespace(_)
         | Event::Topic(_)
         | Event::Rule(_)
-        | Event::Bus(_)
+        | Event::UserEvent(_)
         | Event::Reaction(_)
         | Event::Barrier(_)
         | Event::Checkpoint(_)

@@ -12,7 +12,7 @@ use crate::{
     workspace,
 };
 
-/// A wish to change something.
+/// A request to change something.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -31,9 +31,9 @@ pub enum Command {
     Stream(stream::Command),
     /// About rules for hand-offs.
     Rule(rule::Command),
-    /// About the event bus.
+    /// About user events.
     #[serde(rename = "event")]
-    Bus(user_event::Command),
+    UserEvent(user_event::Command),
     /// About reactions.
     Reaction(reaction::Command),
     /// About locks.
@@ -81,7 +81,7 @@ pub enum Query {
     Rule(rule::Query),
     /// About what happened.
     #[serde(rename = "event")]
-    Bus(user_event::Query),
+    UserEvent(user_event::Query),
     /// About reactions.
     Reaction(reaction::Query),
     /// About who depends on which keys.
@@ -119,7 +119,7 @@ pub enum Query {
 /// What is decided as one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Wish {
+pub enum Mutation {
     /// One command.
     Command(Command),
     /// One command, only if whoever acts still may under this token.
@@ -138,18 +138,18 @@ pub enum Wish {
     },
 }
 
-/// A wish, and the caller's own name for it.
+/// A mutation, and the caller's idempotency key for it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
-    /// What is wanted.
-    pub wish: Wish,
+    /// What to execute.
+    pub mutation: Mutation,
     /// Repeating the request under the same key has no second effect.
     pub idempotency_key: Option<IdempotencyKey>,
 }
 
 impl From<Command> for Request {
     fn from(command: Command) -> Self {
-        Self { wish: Wish::Command(command), idempotency_key: None }
+        Self { mutation: Mutation::Command(command), idempotency_key: None }
     }
 }
 
@@ -175,7 +175,7 @@ impl Command {
             | Self::Topic(_)
             | Self::Stream(_)
             | Self::Rule(_)
-            | Self::Bus(_)
+            | Self::UserEvent(_)
             | Self::Reaction(_)
             | Self::Lock(_)
             | Self::Semaphore(_)
@@ -268,7 +268,7 @@ macro_rules! sums {
 }
 sums!(
     state => State, namespace => Namespace, agent => Agent, message => Message, topic => Topic,
-    stream => Stream, rule => Rule, lock => Lock, user_event => Bus, reaction => Reaction,
+    stream => Stream, rule => Rule, lock => Lock, user_event => UserEvent, reaction => Reaction,
     semaphore => Semaphore, barrier => Barrier, task => Task, join => Join, pipeline => Pipeline,
     checkpoint => Checkpoint, artifact => Artifact, secret => Secret, handoff => Handoff,
     workspace => Workspace

@@ -31,7 +31,7 @@ pub enum Event {
     Rule(rule::Event),
     /// What an agent says has happened.
     #[serde(rename = "event")]
-    Bus(user_event::Event),
+    UserEvent(user_event::Event),
     /// About reactions.
     Reaction(reaction::Event),
     /// About locks.
@@ -73,7 +73,7 @@ impl Event {
             Self::Topic(event) => event.kind(),
             Self::Stream(event) => event.kind(),
             Self::Rule(event) => event.kind(),
-            Self::Bus(event) => event.kind(),
+            Self::UserEvent(event) => event.kind(),
             Self::Reaction(event) => event.kind(),
             Self::Lock(event) => event.kind(),
             Self::Semaphore(event) => event.kind(),
@@ -102,7 +102,7 @@ impl Event {
     pub fn subject_parts(&self) -> [&str; 4] {
         match self {
             Self::State(event) => {
-                let (namespace, key) = event.place();
+                let (namespace, key) = event.entry_key();
                 ["state/", namespace.as_str(), "/", key.as_str()]
             }
             Self::Namespace(event) => ["namespaces/", event.name().as_str(), "", ""],
@@ -111,7 +111,7 @@ impl Event {
             Self::Topic(event) => ["topics/", event.topic().as_str(), "", ""],
             Self::Stream(event) => event.subject_parts(),
             Self::Rule(event) => ["rules/", event.name().as_str(), "", ""],
-            Self::Bus(event) => ["events/", event.kind(), "", ""],
+            Self::UserEvent(event) => ["events/", event.kind(), "", ""],
             Self::Reaction(event) => ["reactions/", event.reaction().as_str(), "", ""],
             Self::Lock(event) => ["locks/", event.name().as_str(), "", ""],
             Self::Semaphore(event) => ["semaphores/", event.name().as_str(), "", ""],
@@ -162,7 +162,7 @@ impl Event {
             | Self::Topic(_)
             | Self::Stream(_)
             | Self::Rule(_)
-            | Self::Bus(_)
+            | Self::UserEvent(_)
             | Self::Reaction(_)
             | Self::Lock(_)
             | Self::Semaphore(_)
@@ -199,7 +199,7 @@ impl Event {
             | Self::Topic(_)
             | Self::Stream(_)
             | Self::Rule(_)
-            | Self::Bus(_)
+            | Self::UserEvent(_)
             | Self::Lock(_)
             | Self::Semaphore(_)
             | Self::Barrier(_)
@@ -242,7 +242,7 @@ impl Event {
             | Self::Agent(_)
             | Self::Topic(_)
             | Self::Rule(_)
-            | Self::Bus(_)
+            | Self::UserEvent(_)
             | Self::Reaction(_)
             | Self::Pipeline(_)
             | Self::Checkpoint(_)
@@ -268,7 +268,7 @@ impl Event {
             | Self::Topic(_)
             | Self::Stream(_)
             | Self::Rule(_)
-            | Self::Bus(_)
+            | Self::UserEvent(_)
             | Self::Reaction(_)
             | Self::Barrier(_)
             | Self::Join(_)
@@ -315,7 +315,7 @@ impl Event {
             Self::Topic(event) => event.load(),
             Self::Stream(event) => event.load(),
             Self::Rule(event) => event.load(),
-            Self::Bus(event) => event.load(),
+            Self::UserEvent(event) => event.load(),
             Self::Reaction(event) => event.load(),
             Self::Lock(event) => event.load(),
             Self::Semaphore(event) => event.load(),

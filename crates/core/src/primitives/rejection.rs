@@ -210,8 +210,8 @@ crate::refusals! {
         Stream(stream::Rejection),
         /// By rules for hand-offs.
         Rule(rule::Rejection),
-        /// By the event bus.
-        Bus(user_event::Rejection),
+        /// By user events.
+        UserEvent(user_event::Rejection),
         /// By reactions.
         Reaction(reaction::Rejection),
         /// By contracts.

@@ -32,7 +32,7 @@ pub enum Reply {
     Rule(rule::Reply),
     /// About what happened.
     #[serde(rename = "event")]
-    Bus(user_event::Reply),
+    UserEvent(user_event::Reply),
     /// About reactions.
     Reaction(reaction::Reply),
     /// About who depends on which keys.

@@ -1,6 +1,6 @@
 //! A document: what is known of one thing that can be found.
 
-use super::amended::Amended;
+use super::amendment::Amendment;
 use super::draft::{Draft, PARTS};
 use super::kind::Kind;
 use super::terms::Terms;
@@ -51,7 +51,7 @@ impl Document {
     }
 
     /// The document after an event about the same thing.
-    pub(super) fn amended(&self, batch: &Batch, amended: &Amended, terms: &mut Terms) -> Self {
+    pub(super) fn amended(&self, batch: &Batch, amended: &Amendment, terms: &mut Terms) -> Self {
         let is_replaced = |term: u32, terms: &Terms| {
             let name = terms.text(term).split(':').next().unwrap_or_default();
             amended.fields.iter().any(|(field, _)| *field == name)
@@ -108,7 +108,7 @@ impl Document {
     }
 
     /// Its place among all documents.
-    pub(super) fn place(&self) -> (Revision, u32, &str) {
+    pub(super) fn sort_key(&self) -> (Revision, u32, &str) {
         (self.revision, self.ordinal, &self.subject)
     }
 

@@ -98,9 +98,10 @@ impl Draft {
 
     /// A task as a space has it.
     pub(super) fn of_task(record: &Record) -> Self {
-        let (terms, course) = (record.terms.as_ref(), record.course.as_ref());
+        let (terms, execution) = (record.terms.as_ref(), record.execution.as_ref());
         let holder = record.lease.as_ref().map(|lease| &lease.holder);
-        let worker = holder.or_else(|| course.and_then(|course| course.worked_by.as_ref()));
+        let worker =
+            holder.or_else(|| execution.and_then(|execution| execution.worked_by.as_ref()));
         let made = Made {
             revision: record.revision,
             time: record.updated_at,
@@ -118,9 +119,9 @@ impl Draft {
             in_text(terms.and_then(|terms| terms.description.as_deref())),
             in_json(record.definition.as_ref()),
             in_json(terms.and_then(|terms| terms.metadata.as_ref())),
-            in_json(course.and_then(|course| course.result.as_ref())),
-            in_json(course.and_then(|course| course.error.as_ref())),
-            in_text(course.and_then(|course| course.reason.as_deref())),
+            in_json(execution.and_then(|execution| execution.result.as_ref())),
+            in_json(execution.and_then(|execution| execution.error.as_ref())),
+            in_text(execution.and_then(|execution| execution.reason.as_deref())),
         ];
         draft
     }
@@ -219,7 +220,7 @@ fn message_type(is_request: bool) -> &'static str {
 
 /// The words of what an event says that nothing else keeps.
 fn said(event: &Event) -> Vec<String> {
-    if let Event::Bus(user_event::Event::Emitted { payload, .. }) = event {
+    if let Event::UserEvent(user_event::Event::Emitted { payload, .. }) = event {
         return in_json(payload.as_ref());
     }
     if let Event::Topic(topic::Event::Posted { body, .. }) = event {

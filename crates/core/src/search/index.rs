@@ -5,7 +5,7 @@ use std::hash::BuildHasher;
 
 use hashbrown::HashTable;
 
-use super::amended::Amended;
+use super::amendment::Amendment;
 use super::document::Document;
 use super::draft::Draft;
 use super::kind::Kind;
@@ -72,14 +72,14 @@ impl Index {
         let mut keep = |draft: &Draft| documents.push(Document::new(draft, &mut index.terms));
         space.state.everything(None, None).for_each(|entry| keep(&Draft::of_entry(&entry)));
         space.task.records().for_each(|record| keep(&Draft::of_task(record)));
-        space.message.shelf().all().for_each(|message| keep(&Draft::of_message(message)));
+        space.message.store().all().for_each(|message| keep(&Draft::of_message(message)));
         for batch in batches {
             let batch = batch?;
-            for (number, event, by) in told(&batch) {
+            for (number, event, by) in public_events(&batch) {
                 keep(&Draft::of_event(&batch, by, number, event));
             }
         }
-        documents.sort_by(|one, other| one.place().cmp(&other.place()));
+        documents.sort_by(|one, other| one.sort_key().cmp(&other.sort_key()));
         for document in documents {
             index.insert(document);
         }
@@ -124,8 +124,8 @@ impl Index {
             }
             self.stage(batch, by, event);
         }
-        self.settle();
-        for (number, event, by) in told(batch) {
+        self.merge_fresh();
+        for (number, event, by) in public_events(batch) {
             let draft = Draft::of_event(batch, by, number, event);
             let document = Document::new(&draft, &mut self.terms);
             self.insert(document);
@@ -143,7 +143,7 @@ impl Index {
             Event::State(event) => {
                 let draft = Draft::of_state(batch, by, event);
                 if draft.is_none() {
-                    let (namespace, key) = event.place();
+                    let (namespace, key) = event.entry_key();
                     self.staged.insert((Kind::Key, format!("state/{namespace}/{key}")), None);
                 }
                 draft
@@ -163,12 +163,12 @@ impl Index {
         if let Event::Task(event) = event
             && let Some(task) = event.task()
         {
-            self.amend(batch, Kind::Task, task.as_str(), &Amended::task(event));
+            self.amend(batch, Kind::Task, task.as_str(), &Amendment::task(event));
         }
         if let Event::Message(event) = event
             && let Some((_, message)) = event.message()
         {
-            self.amend(batch, Kind::Message, message.as_str(), &Amended::message(event));
+            self.amend(batch, Kind::Message, message.as_str(), &Amendment::message(event));
         }
         if let Event::Namespace(namespace::Event::Deleted { name }) = event {
             self.remove_namespace(name.as_str());
@@ -176,7 +176,7 @@ impl Index {
     }
 
     /// A thing is found otherwise from now on.
-    fn amend(&mut self, batch: &Batch, kind: Kind, identity: &str, amended: &Amended) {
+    fn amend(&mut self, batch: &Batch, kind: Kind, identity: &str, amended: &Amendment) {
         let name = (kind, identity.to_owned());
         let before = match self.staged.get(&name) {
             Some(staged) => staged.clone(),
@@ -204,13 +204,13 @@ impl Index {
     }
 
     /// What the batch made of things takes the place of what they were.
-    fn settle(&mut self) {
+    fn merge_fresh(&mut self) {
         let mut fresh = Vec::new();
         for ((kind, identity), document) in std::mem::take(&mut self.staged) {
             self.bury(kind, &identity);
             fresh.extend(document);
         }
-        fresh.sort_by(|one, other| one.place().cmp(&other.place()));
+        fresh.sort_by(|one, other| one.sort_key().cmp(&other.sort_key()));
         for document in fresh {
             self.insert(document);
         }
@@ -334,7 +334,7 @@ impl Index {
         assert_eq!(self.by_identity.len() + self.events.len(), self.alive, "each is known once");
         assert!(self.staged.is_empty(), "nothing is left of a batch");
         let in_order = |one: &Document, next: &Document| {
-            one.place() < next.place() && one.updated_at <= next.updated_at
+            one.sort_key() < next.sort_key() && one.updated_at <= next.updated_at
         };
         let living: Vec<&Document> = alive().collect();
         assert!(living.is_sorted_by(|one, next| in_order(one, next)), "numbers grow with places");
@@ -342,7 +342,7 @@ impl Index {
 }
 
 /// The events of a batch that are told, each with its number and in whose name it happened.
-fn told(batch: &Batch) -> impl Iterator<Item = (usize, &Event, &AgentId)> {
+fn public_events(batch: &Batch) -> impl Iterator<Item = (usize, &Event, &AgentId)> {
     let events = batch.events.iter().zip(batch.authors()).enumerate();
     let events = events.filter(|(_, (event, _))| event.is_public());
     events.map(|(number, (event, by))| (number, event, by))

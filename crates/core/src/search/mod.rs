@@ -38,23 +38,23 @@
 //! Deliberately absent: either-or, parts of words, spelling, and ranking by anything but age. A
 //! fleet looks for what it knows the name of, lately.
 
-mod amended;
+mod amendment;
 mod document;
 mod draft;
-mod finding;
+mod filter;
 mod index;
 mod kind;
 mod language;
+mod lookup;
 mod terms;
 #[cfg(test)]
 mod tests;
-mod wanted;
 mod words;
 
+pub use filter::Filter;
 pub use index::{Index, Window};
 pub use kind::Kind;
 pub use language::BadFilter;
-pub use wanted::Wanted;
 
 use std::collections::BTreeMap;
 

@@ -4,7 +4,7 @@
 
 mod scanned;
 
-use super::{BadFilter, Index, Kind, Refused, Search, Wanted};
+use super::{BadFilter, Filter, Index, Kind, Refused, Search};
 use crate::command::{Command, Request};
 use crate::limits;
 use crate::names::{AgentId, MessageId, TaskId};
@@ -178,7 +178,7 @@ fn words_and_fields_find_what_has_them() {
             ("type:storm.seen gale", &["events/storm.seen"]),
         ] {
             if query == "wind:" {
-                assert!(Wanted::parse(query, Timestamp(0)).is_err());
+                assert!(Filter::parse(query, Timestamp(0)).is_err());
                 continue;
             }
             assert_eq!(world.found(index, query), expected, "{query}");
@@ -252,18 +252,18 @@ fn what_is_not_understood_is_refused_with_where_and_why() {
             "`colour` is no field; put a text with such a sign into quotation marks",
         ),
     ] {
-        let refused = Wanted::parse(query, Timestamp(0)).unwrap_err();
+        let refused = Filter::parse(query, Timestamp(0)).unwrap_err();
         assert_eq!((refused.position, refused.reason.as_str()), (position, reason), "{query}");
     }
     for query in ["http://example", "key:***", &"x ".repeat(40), &"x".repeat(2_000)] {
-        assert!(Wanted::parse(query, Timestamp(0)).is_err(), "{query}");
+        assert!(Filter::parse(query, Timestamp(0)).is_err(), "{query}");
     }
-    let allowed = |query: &str| Wanted::parse(query, Timestamp(0)).unwrap_err().allowed;
+    let allowed = |query: &str| Filter::parse(query, Timestamp(0)).unwrap_err().allowed;
     assert_eq!(allowed("kind:x"), ["task", "message", "key", "event"]);
     assert!(allowed("colour:x").contains(&"status"));
     assert!(allowed("status:x").contains(&"waiting_review"));
     assert!(allowed("created>x").contains(&"-1h"));
-    let refused = Wanted::parse("a x>1", Timestamp(0)).unwrap_err();
+    let refused = Filter::parse("a x>1", Timestamp(0)).unwrap_err();
     let expected = "the filter is not understood at character 3, `x>1`: `x` is no field; put a \
                     text with such a sign into quotation marks";
     assert_eq!(refused.to_string(), expected);
@@ -369,7 +369,7 @@ fn the_living_are_numbered_anew_when_most_are_dead() {
 
 #[test]
 fn a_filter_can_be_read_by_programs() {
-    let refused: BadFilter = Wanted::parse("kind:x", Timestamp(0)).unwrap_err();
+    let refused: BadFilter = Filter::parse("kind:x", Timestamp(0)).unwrap_err();
     let json = serde_json::to_value(refused).unwrap();
     assert_eq!(json["position"], 1);
     assert_eq!(json["allowed"][0], "task");

@@ -97,7 +97,7 @@ pub struct Head {
 impl Space {
     /// Asserts what must always be true.
     pub fn check(&self) {
-        assert!(self.journal.is_empty(), "nothing is left to take back between commits");
+        assert!(self.undo_log.is_empty(), "nothing is left to take back between commits");
         self.state.check(self.revision);
         self.namespace.check();
         self.agent.check();
@@ -216,8 +216,8 @@ impl Space {
             token: head.token,
             revision: head.revision,
             time: head.time,
-            journal: Vec::new(),
-            bounds: None,
+            undo_log: Vec::new(),
+            quota: None,
         }
     }
 }

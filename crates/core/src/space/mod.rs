@@ -1,6 +1,6 @@
 //! A workspace in memory: its tables, and the one way to change them.
 
-use crate::command::{Command, Request, Wish};
+use crate::command::{Command, Mutation, Request};
 use crate::event::Event;
 use crate::names::{AgentId, IdempotencyKey};
 use crate::numbers::{Revision, Token, WaitId};
@@ -21,26 +21,26 @@ pub mod batch;
 pub mod receipt;
 pub mod stamp;
 
-mod asking;
-mod bounds;
-mod founding;
-mod handing;
+mod artifact_refs;
+mod fast_set;
+mod fork_seed;
+mod handoffs;
 mod head;
-mod naming;
+mod messaging;
 mod pipelines;
-mod plainly;
-mod plan;
-mod reacting;
+mod queries;
+mod quota;
+mod reactions;
+mod reply_plan;
 mod tables;
-mod talking;
 #[cfg(test)]
 mod tests;
-mod timing;
+mod timers;
 
-pub use bounds::Bounds;
+pub use fast_set::FastSet;
 pub use head::Head;
-pub use plainly::PlainSet;
-use plan::Plan;
+pub use quota::StorageQuota;
+use reply_plan::ReplyPlan;
 use tables::Undo;
 
 /// One workspace: an ordered history, and what it adds up to.
@@ -90,9 +90,9 @@ pub struct Space {
     time: Timestamp,
     /// The last one given.
     token: Token,
-    journal: Vec<Undo>,
+    undo_log: Vec<Undo>,
     /// How much may be there, if there is a bound to it.
-    bounds: Option<Bounds>,
+    quota: Option<StorageQuota>,
 }
 
 /// What a commit did.
@@ -129,23 +129,23 @@ pub struct Ended {
     pub reply: Result<Reply, Rejection>,
 }
 
-/// The events of a commit that is being decided.
-struct Happened {
+/// A commit that is being decided: its events, and what they add up to.
+struct CommitBuilder {
     events: Vec<Event>,
     weight: usize,
     /// Whether more may be decided after the command at hand, and refused with all before it.
-    goes_on: bool,
+    needs_undo: bool,
     /// Whether something happened that nobody can take back.
     is_final: bool,
     ended: Vec<Ended>,
     /// What is told and not written down.
     live: Vec<Event>,
     /// Such, from commands that are done with.
-    told: Vec<Batch>,
+    live_batches: Vec<Batch>,
 }
 
-/// What a command came to.
-enum Done {
+/// The outcome of one command: a reply, or a call that waits.
+enum Decision {
     Replied(Reply),
     Waits(WaitId),
 }
@@ -168,8 +168,8 @@ impl Space {
         agent: &AgentId,
         now: Timestamp,
     ) -> Result<Committed, Rejection> {
-        let Request { mut wish, idempotency_key } = request;
-        let keyed = idempotency_key.map(|key| (key, digest(&mut wish)));
+        let Request { mut mutation, idempotency_key } = request;
+        let keyed = idempotency_key.map(|key| (key, digest(&mut mutation)));
         if let Some((key, digest)) = &keyed
             && let Some(outcome) = self.repeated(agent, key, *digest)?
         {
@@ -183,46 +183,46 @@ impl Space {
             key: keyed.as_ref().map(|(key, _)| key.clone()),
             next_token: Token::default(),
         };
-        let stored = self.stored_before(&wish);
-        let is_together = matches!(wish, Wish::Transaction { .. });
-        let goes_on = keyed.is_some() || stored.is_some() || is_together;
-        let mut happened = Happened { goes_on, ..Happened::new() };
+        let stored = self.stored_before(&mutation);
+        let is_together = matches!(mutation, Mutation::Transaction { .. });
+        let needs_undo = keyed.is_some() || stored.is_some() || is_together;
+        let mut commit = CommitBuilder { needs_undo, ..CommitBuilder::new() };
         let last_token = self.token;
-        let done = match self.fulfil(wish, &mut stamp, &mut happened) {
+        let done = match self.execute(mutation, &mut stamp, &mut commit) {
             Ok(done) => done,
             Err(rejection) => {
-                assert!(!happened.is_final, "what cannot be taken back is not refused");
-                self.take_back(last_token);
+                assert!(!commit.is_final, "what cannot be taken back is not refused");
+                self.roll_back(last_token);
                 return Err(rejection);
             }
         };
-        let revision = if happened.events.is_empty() { self.revision } else { stamp.revision };
+        let revision = if commit.events.is_empty() { self.revision } else { stamp.revision };
         let outcome = match done {
-            Done::Replied(reply) => Outcome::Answered(Answer { revision, reply }),
-            Done::Waits(wait) => Outcome::Waits(wait),
+            Decision::Replied(reply) => Outcome::Answered(Answer { revision, reply }),
+            Decision::Waits(wait) => Outcome::Waits(wait),
         };
-        if happened.events.is_empty() {
-            happened.tell(&stamp, revision);
-            let live = happened.told;
+        if commit.events.is_empty() {
+            commit.seal_live(&stamp, revision);
+            let live = commit.live_batches;
             return Ok(Committed { outcome, batch: None, ended: Vec::new(), live });
         }
         #[cfg(feature = "planted")]
         let keyed = keyed.filter(|_| !crate::planted::is("space.receipt_not_kept"));
-        let kept = self.keep_answers(keyed, &outcome, &stamp, &mut happened);
-        if let Err(rejection) = kept.and_then(|()| self.check_bounds(stored)) {
-            self.take_back(last_token);
+        let kept = self.keep_answers(keyed, &outcome, &stamp, &mut commit);
+        if let Err(rejection) = kept.and_then(|()| self.check_quota(stored)) {
+            self.roll_back(last_token);
             return Err(rejection);
         }
-        happened.tell(&stamp, revision);
+        commit.seal_live(&stamp, revision);
         // From here on nothing is refused: a reaction that cannot run fails alone.
         if !self.reaction.is_idle() {
-            self.react(&mut stamp, &mut happened);
+            self.react(&mut stamp, &mut commit);
         }
         let moment = Moment { revision: stamp.revision, time: stamp.now, agent: &stamp.agent };
-        happened.events.iter().for_each(|event| self.remember(event, &moment));
+        commit.events.iter().for_each(|event| self.remember(event, &moment));
         let Stamp { now: time, agent, revision, .. } = stamp;
         self.advance(revision, time);
-        let Happened { events, ended, told: live, .. } = happened;
+        let CommitBuilder { events, ended, live_batches: live, .. } = commit;
         let batch = Some(Batch { revision, time, agent, events });
         Ok(Committed { outcome, batch, ended, live })
     }
@@ -267,48 +267,48 @@ impl Space {
         keyed: Option<(IdempotencyKey, u64)>,
         outcome: &Outcome,
         stamp: &Stamp,
-        happened: &mut Happened,
+        commit: &mut CommitBuilder,
     ) -> Result<(), Rejection> {
-        self.keep_awaited(0, stamp, happened)?;
-        let first = happened.events.len();
+        self.keep_receipts_of_waits(0, stamp, commit)?;
+        let first = commit.events.len();
         if let Some((key, digest)) = keyed {
             let agent = stamp.agent.clone();
-            happened.events.push(match outcome {
+            commit.events.push(match outcome {
                 Outcome::Answered(answer) => {
                     Event::Receipt(Receipt::of(key, digest, &answer.without_states()))
                 }
                 Outcome::Waits(wait) => Event::Awaited(Keyed { wait: *wait, agent, key, digest }),
             });
         }
-        happened.weigh(first)
+        commit.weigh(first)
     }
 
     /// Notes what must be repeated to those whose wait has ended, from this one on.
-    fn keep_awaited(
+    fn keep_receipts_of_waits(
         &self,
         from: usize,
         stamp: &Stamp,
-        happened: &mut Happened,
+        commit: &mut CommitBuilder,
     ) -> Result<(), Rejection> {
-        let first = happened.events.len();
+        let first = commit.events.len();
         // Only effects are kept: whoever waited for nothing may wait again.
-        for Ended { wait, reply, .. } in happened.ended[from..].iter().filter(|it| it.is_granted) {
+        for Ended { wait, reply, .. } in commit.ended[from..].iter().filter(|it| it.is_granted) {
             #[cfg(feature = "planted")]
             if crate::planted::is("space.awaited_receipt_not_kept") {
                 continue;
             }
             // A wait that began in this very commit is not remembered yet.
-            let begun = happened.events.iter().find_map(|event| event.begun(*wait));
+            let begun = commit.events.iter().find_map(|event| event.begun(*wait));
             let kept = match reply {
                 Ok(reply) => Some(reply.clone()),
                 Err(rejection) => rejection.kept(),
             };
             if let (Some(keyed), Some(reply)) = (self.keyed_waits.get(*wait).or(begun), kept) {
                 let answer = Answer { revision: stamp.revision, reply };
-                happened.events.push(Event::Receipt(Receipt::awaited(keyed, &answer)));
+                commit.events.push(Event::Receipt(Receipt::awaited(keyed, &answer)));
             }
         }
-        happened.weigh(first)
+        commit.weigh(first)
     }
 
     /// Applies what an event means for requests that are repeated. Happens last, when nothing can
@@ -324,7 +324,7 @@ impl Space {
             | Event::Topic(_)
             | Event::Stream(_)
             | Event::Rule(_)
-            | Event::Bus(_)
+            | Event::UserEvent(_)
             | Event::Reaction(_)
             | Event::Lock(_)
             | Event::Semaphore(_)
@@ -363,34 +363,34 @@ impl Space {
     fn advance(&mut self, revision: Revision, time: Timestamp) {
         self.revision = revision;
         self.time = self.time.max(time);
-        self.settle();
+        self.discard_undo();
         let tasks = self.task.trim();
         let messages = self.message.trim();
         self.topic.trim();
         self.join.trim();
         self.pipeline.trim();
         let handoffs = self.handoff.trim();
-        self.let_go_of_artifacts(tasks, handoffs, messages);
+        self.release_artifact_refs(tasks, handoffs, messages);
     }
 
-    fn fulfil(
+    fn execute(
         &mut self,
-        wish: Wish,
+        mutation: Mutation,
         stamp: &mut Stamp,
-        happened: &mut Happened,
-    ) -> Result<Done, Rejection> {
-        let (require, commands) = match wish {
-            Wish::Command(command) => return self.run(command, stamp, happened),
-            Wish::Fenced { token, command } => {
+        commit: &mut CommitBuilder,
+    ) -> Result<Decision, Rejection> {
+        let (require, commands) = match mutation {
+            Mutation::Command(command) => return self.run(command, stamp, commit),
+            Mutation::Fenced { token, command } => {
                 let is_live = self.is_live(token);
                 #[cfg(feature = "planted")]
                 let is_live = is_live || crate::planted::is("space.stale_fence_holds");
                 if !is_live {
                     return Err(Rejection::StaleToken { given: token });
                 }
-                return self.run(*command, stamp, happened);
+                return self.run(*command, stamp, commit);
             }
-            Wish::Transaction { require, commands } => (require, commands),
+            Mutation::Transaction { require, commands } => (require, commands),
         };
         if commands.is_empty() {
             return Err(Rejection::EmptyTransaction {});
@@ -410,12 +410,12 @@ impl Space {
                 let cause_code = cause.code();
                 Rejection::InTransaction { index, cause_code, cause: Box::new(cause) }
             };
-            match self.run(command, stamp, happened).map_err(refused)? {
-                Done::Replied(reply) => Ok(reply),
-                Done::Waits(_) => Err(refused(Rejection::CannotWait {})),
+            match self.run(command, stamp, commit).map_err(refused)? {
+                Decision::Replied(reply) => Ok(reply),
+                Decision::Waits(_) => Err(refused(Rejection::CannotWait {})),
             }
         });
-        Ok(Done::Replied(Reply::Transaction(replies.collect::<Result<_, _>>()?)))
+        Ok(Decision::Replied(Reply::Transaction(replies.collect::<Result<_, _>>()?)))
     }
 
     /// Decides one command, and then what follows from it, round after round.
@@ -423,24 +423,24 @@ impl Space {
         &mut self,
         command: Command,
         stamp: &mut Stamp,
-        happened: &mut Happened,
-    ) -> Result<Done, Rejection> {
-        self.check_named(&command)?;
-        let mut first = happened.events.len();
-        let plan = self.step(command, stamp, happened)?;
+        commit: &mut CommitBuilder,
+    ) -> Result<Decision, Rejection> {
+        self.check_artifact_refs(&command)?;
+        let mut first = commit.events.len();
+        let plan = self.step(command, stamp, commit)?;
         for _ in 0..limits::POLICY_ROUNDS_MAX {
-            let last = happened.events.len();
-            let fresh = &happened.events[first..];
+            let last = commit.events.len();
+            let fresh = &commit.events[first..];
             let following: Vec<Command> =
                 fresh.iter().flat_map(|event| policy::follow(self, event)).collect();
             if following.is_empty() {
                 return Ok(match plan {
-                    Plan::Waits => Done::Waits(stamp.wait()),
-                    plan => Done::Replied(self.reply(plan, &happened.events)),
+                    ReplyPlan::Waits => Decision::Waits(stamp.wait()),
+                    plan => Decision::Replied(self.reply(plan, &commit.events)),
                 });
             }
             for command in following {
-                self.step(command, stamp, happened)?;
+                self.step(command, stamp, commit)?;
             }
             first = last;
         }
@@ -452,48 +452,48 @@ impl Space {
         &mut self,
         command: Command,
         stamp: &mut Stamp,
-        happened: &mut Happened,
-    ) -> Result<Plan, Rejection> {
-        let first = happened.events.len();
+        commit: &mut CommitBuilder,
+    ) -> Result<ReplyPlan, Rejection> {
+        let first = commit.events.len();
         stamp.next_token = Token(stamp.revision.0).max(self.token.next());
-        let plan = self.decide(command, stamp, happened)?;
-        happened.weigh(first)?;
+        let plan = self.decide(command, stamp, commit)?;
+        commit.weigh(first)?;
         let moment = Moment { revision: stamp.revision, time: stamp.now, agent: &stamp.agent };
-        let fresh = &happened.events[first..];
+        let fresh = &commit.events[first..];
         // Whatever follows is decided after this, and may be refused.
-        happened.goes_on |= fresh.iter().any(|event| policy::may_follow(self, event));
-        happened.is_final |= !happened.goes_on;
+        commit.needs_undo |= fresh.iter().any(|event| policy::may_follow(self, event));
+        commit.is_final |= !commit.needs_undo;
         for event in fresh {
-            self.evolve(event, &moment, happened.goes_on);
+            self.evolve(event, &moment, commit.needs_undo);
             if let Some(wait) = event.wait().and_then(Step::ended) {
                 let is_granted = event.wait() == Some(Step::Granted(wait));
-                happened.ended.push(Ended { wait, is_granted, reply: self.ending(event) });
+                commit.ended.push(Ended { wait, is_granted, reply: self.ending(event) });
             }
         }
         Ok(plan)
     }
 }
 
-impl Happened {
+impl CommitBuilder {
     fn new() -> Self {
         Self {
             // Nearly every commit is one event, gone as soon as it is encoded.
             events: Vec::with_capacity(1),
             weight: 0,
-            goes_on: false,
+            needs_undo: false,
             is_final: false,
             ended: Vec::new(),
             live: Vec::new(),
-            told: Vec::new(),
+            live_batches: Vec::new(),
         }
     }
 
     /// What whoever acts wants told to those who watch, without being written down.
-    fn tell(&mut self, stamp: &Stamp, revision: Revision) {
+    fn seal_live(&mut self, stamp: &Stamp, revision: Revision) {
         if !self.live.is_empty() {
             let events = std::mem::take(&mut self.live);
             let (time, agent) = (stamp.now, stamp.agent.clone());
-            self.told.push(Batch { revision, time, agent, events });
+            self.live_batches.push(Batch { revision, time, agent, events });
         }
     }
 

@@ -1,30 +1,30 @@
 //! What stages and tasks have to do with each other.
 
 use super::Space;
-use super::plan::Plan;
-use super::tables::Tasks;
+use super::reply_plan::ReplyPlan;
+use super::tables::TasksView;
 use crate::event::Event;
 use crate::names::TaskId;
-use crate::pipeline::{self, Design, Heard, Outcome};
+use crate::pipeline::{self, Design, Outcome, TaskState};
 use crate::policy::work_of;
 use crate::rejection::Rejection;
 use crate::space::stamp::Stamp;
 use crate::task::checks;
 use crate::{limits, task};
 
-impl pipeline::Surroundings for Tasks<'_> {
-    fn heard(&self, task: &TaskId) -> Option<Heard> {
+impl pipeline::View for TasksView<'_> {
+    fn task_state(&self, task: &TaskId) -> Option<TaskState> {
         let record = self.0.get(task)?;
         let worker = record.lease.as_ref().map(|lease| lease.holder.clone());
-        let course = record.course.as_ref();
+        let execution = record.execution.as_ref();
         let outcome = record.status.is_finished().then(|| Outcome {
             status: record.status,
-            result: course.and_then(|course| course.result.clone()),
-            error: course.and_then(|course| course.error.clone()),
-            reason: course.and_then(|course| course.reason.clone()),
+            result: execution.and_then(|execution| execution.result.clone()),
+            error: execution.and_then(|execution| execution.error.clone()),
+            reason: execution.and_then(|execution| execution.reason.clone()),
             omitted: 0,
         });
-        Some(Heard { worker, outcome })
+        Some(TaskState { worker, outcome })
     }
 
     fn room(&self) -> usize {
@@ -42,27 +42,27 @@ impl Space {
         command: pipeline::Command,
         stamp: &Stamp,
         events: &mut Vec<Event>,
-    ) -> Result<Plan, Rejection> {
-        let decided = pipeline::decide(&self.pipeline, &Tasks(&self.task), command, stamp)?;
+    ) -> Result<ReplyPlan, Rejection> {
+        let decided = pipeline::decide(&self.pipeline, &TasksView(&self.task), command, stamp)?;
         events.extend(decided.events.into_iter().map(Event::Pipeline));
-        Ok(Plan::Pipeline(decided.about))
+        Ok(ReplyPlan::Pipeline(decided.plan))
     }
 
     /// What happens to a task concerns the stage it is of.
-    pub(super) fn tell_pipelines(&mut self, event: &task::Event) -> Option<pipeline::Undo> {
+    pub(super) fn update_pipelines(&mut self, event: &task::Event) -> Option<pipeline::Undo> {
         if self.pipeline.is_idle() {
             return None;
         }
-        self.pipeline.hear(event.task()?, &Tasks(&self.task))
+        self.pipeline.observe_task(event.task()?, &TasksView(&self.task))
     }
 
     /// Asserts that no stage is without its tasks, and knows what has become of them.
     pub(super) fn check_stages(&self) {
-        for (task, heard) in self.pipeline.tasks() {
+        for (task, task_state) in self.pipeline.tasks() {
             let record = self.task.get(task);
             let has_ended = record.map(|record| record.status.is_finished());
             // What was heard stays when the task is forgotten.
-            let knows = heard.outcome.is_some();
+            let knows = task_state.outcome.is_some();
             assert!(has_ended.is_none_or(|ended| ended == knows), "a stage hears of its tasks");
             assert!(has_ended.is_some() || knows, "a stage has its tasks");
         }

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
-use crate::command::Wish;
+use crate::command::Mutation;
 use crate::limits;
 use crate::messagepack;
 use crate::names::{AgentId, IdempotencyKey};
@@ -76,9 +76,10 @@ impl Receipt {
 
 /// FNV-1a over the encoded wish. It guards against mistakes, not against malice: whoever can
 /// choose a key can also choose not to.
-pub fn digest(wish: &mut Wish) -> u64 {
-    let encode = |wish: &Wish| rmp_serde::to_vec_named(wish).expect("wishes can be encoded");
-    let encoded = wish.untraced(encode);
+pub fn digest(mutation: &mut Mutation) -> u64 {
+    let encode =
+        |mutation: &Mutation| rmp_serde::to_vec_named(mutation).expect("mutations can be encoded");
+    let encoded = mutation.untraced(encode);
     let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     encoded.iter().fold(0xcbf2_9ce4_8422_2325, step)
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::plan::Plan;
-use super::{Happened, Space};
+use super::reply_plan::ReplyPlan;
+use super::{CommitBuilder, Space};
 use crate::command::Command;
 use crate::event::Event;
 use crate::json::Json;
@@ -15,7 +15,7 @@ use crate::rejection::Rejection;
 use crate::reply::Reply;
 use crate::space::batch::Moment;
 use crate::space::stamp::Stamp;
-use crate::state::Surroundings;
+use crate::state::View;
 use crate::{
     agent, artifact, barrier, checkpoint, handoff, join, lock, message, namespace, pipeline,
     reaction, rule, secret, semaphore, state, stream, task, topic, user_event, workspace,
@@ -44,13 +44,13 @@ pub(super) enum Undo {
     Workspace(workspace::Undo),
 }
 
-/// What shared state and tasks may know of the other tables.
-pub(super) struct Neighbours<'a> {
+/// The view of namespaces and agents that shared state, tasks and messages get.
+pub(super) struct TablesView<'a> {
     pub(super) namespace: &'a namespace::Table,
     pub(super) agent: &'a agent::Table,
 }
 
-impl Surroundings for Neighbours<'_> {
+impl View for TablesView<'_> {
     fn rules(&self, namespace: &NamespaceName) -> Option<&Rules> {
         self.namespace.get(namespace).map(|namespace| &namespace.rules)
     }
@@ -60,7 +60,7 @@ impl Surroundings for Neighbours<'_> {
     }
 }
 
-impl task::Surroundings for Neighbours<'_> {
+impl task::View for TablesView<'_> {
     fn capabilities_of(&self, agent: &AgentId) -> Option<&BTreeSet<String>> {
         let agent = self.agent.get(agent)?;
         (agent.status == agent::Status::Active).then_some(&agent.capabilities)
@@ -80,21 +80,21 @@ impl task::Surroundings for Neighbours<'_> {
     }
 }
 
-/// What joins may know of tasks.
-pub(super) struct Tasks<'a>(pub(super) &'a task::Table);
+/// The view of tasks that joins and pipelines get.
+pub(super) struct TasksView<'a>(pub(super) &'a task::Table);
 
-impl join::Surroundings for Tasks<'_> {
+impl join::View for TasksView<'_> {
     fn status(&self, task: &TaskId) -> Option<task::Status> {
         self.0.get(task).map(|record| record.status)
     }
 
     fn outcome(&self, task: &TaskId) -> Option<join::Outcome> {
         let record = self.0.get(task).filter(|record| record.status.is_finished())?;
-        let course = record.course.as_ref();
+        let execution = record.execution.as_ref();
         Some(join::Outcome {
             status: record.status,
-            result: course.and_then(|course| course.result.clone()),
-            error: course.and_then(|course| course.error.clone()),
+            result: execution.and_then(|execution| execution.result.clone()),
+            error: execution.and_then(|execution| execution.error.clone()),
             omitted: false,
         })
     }
@@ -108,7 +108,7 @@ impl join::Surroundings for Tasks<'_> {
 }
 
 /// What checkpoints may know of the other tables.
-impl checkpoint::Surroundings for Space {
+impl checkpoint::View for Space {
     fn work(&self, task: &TaskId) -> checkpoint::Work<'_> {
         match self.task.get(task).map(|record| record.lease.as_deref()) {
             Some(Some(lease)) => checkpoint::Work::Leased(lease),
@@ -128,10 +128,10 @@ impl checkpoint::Surroundings for Space {
 
 impl Space {
     /// The changes of a commit stand: lets go of what taking them back would have needed.
-    pub(super) fn settle(&mut self) {
-        for undo in self.journal.drain(..) {
+    pub(super) fn discard_undo(&mut self) {
+        for undo in self.undo_log.drain(..) {
             match undo {
-                Undo::State(undo) => self.state.settle(undo),
+                Undo::State(undo) => self.state.discard_undo(undo),
                 Undo::Namespace(_)
                 | Undo::Agent(_)
                 | Undo::Message(_)
@@ -155,13 +155,13 @@ impl Space {
     }
 
     /// Takes back everything since the last commit.
-    pub(super) fn take_back(&mut self, last_token: Token) {
+    pub(super) fn roll_back(&mut self, last_token: Token) {
         #[cfg(feature = "planted")]
         if crate::planted::is("space.forget_undo") {
-            self.journal.clear();
+            self.undo_log.clear();
         }
         self.token = last_token;
-        while let Some(undo) = self.journal.pop() {
+        while let Some(undo) = self.undo_log.pop() {
             self.undo(undo);
         }
     }
@@ -196,59 +196,59 @@ impl Space {
         &self,
         command: Command,
         stamp: &Stamp,
-        happened: &mut Happened,
-    ) -> Result<Plan, Rejection> {
-        let Happened { events, live, .. } = happened;
+        commit: &mut CommitBuilder,
+    ) -> Result<ReplyPlan, Rejection> {
+        let CommitBuilder { events, live, .. } = commit;
         match command {
             Command::State(command) => self.decide_state(command, stamp, events),
             Command::Namespace(command) => self.decide_namespace(command, events),
             Command::Agent(command) => {
                 let decided = agent::decide(&self.agent, command, stamp)?;
                 events.extend(decided.events.into_iter().map(Event::Agent));
-                let done = Plan::Reply(Reply::Agent(agent::Reply::Done));
-                Ok(decided.about.map_or(done, Plan::Agent))
+                let done = ReplyPlan::Reply(Reply::Agent(agent::Reply::Done));
+                Ok(decided.agent.map_or(done, ReplyPlan::Agent))
             }
             Command::Message(command) => self.decide_message(command, stamp, events),
             Command::Topic(command) => Self::decide_topic(command, events, live),
             Command::Stream(command) => self.decide_stream(command, stamp, events, live),
             Command::Rule(command) => self.decide_rule(command, events),
-            Command::Bus(user_event::Command::Emit(emit)) => {
+            Command::UserEvent(user_event::Command::Emit(emit)) => {
                 let (event, reply) = user_event::emit(emit)?;
-                events.push(Event::Bus(event));
-                Ok(Plan::Reply(Reply::Bus(reply)))
+                events.push(Event::UserEvent(event));
+                Ok(ReplyPlan::Reply(Reply::UserEvent(reply)))
             }
             Command::Reaction(command) => self.decide_reaction(command, stamp, events),
             Command::Lock(command) => {
                 let decided = lock::decide(&self.lock, command, stamp)?;
                 events.extend(decided.events.into_iter().map(Event::Lock));
-                Ok(decided.about.into())
+                Ok(decided.plan.into())
             }
             Command::Semaphore(command) => {
                 let decided = semaphore::decide(&self.semaphore, command, stamp)?;
                 events.extend(decided.events.into_iter().map(Event::Semaphore));
-                Ok(decided.about.into())
+                Ok(decided.plan.into())
             }
             Command::Barrier(command) => {
                 let decided = barrier::decide(&self.barrier, command, stamp)?;
                 events.extend(decided.events.into_iter().map(Event::Barrier));
-                Ok(decided.about.into())
+                Ok(decided.plan.into())
             }
             Command::Task(command) => {
-                let around = Neighbours { namespace: &self.namespace, agent: &self.agent };
-                let decided = task::decide(&self.task, &around, command, stamp)?;
+                let view = TablesView { namespace: &self.namespace, agent: &self.agent };
+                let decided = task::decide(&self.task, &view, command, stamp)?;
                 events.extend(decided.events.into_iter().map(Event::Task));
-                Ok(decided.about.into())
+                Ok(decided.plan.into())
             }
             Command::Join(command) => {
-                let decided = join::decide(&self.join, &Tasks(&self.task), command, stamp)?;
+                let decided = join::decide(&self.join, &TasksView(&self.task), command, stamp)?;
                 events.extend(decided.events.into_iter().map(Event::Join));
-                Ok(decided.about.into())
+                Ok(decided.plan.into())
             }
             Command::Pipeline(command) => self.decide_pipeline(command, stamp, events),
             Command::Checkpoint(command) => {
                 let decided = checkpoint::decide(&self.checkpoint, self, command, stamp)?;
                 events.extend(decided.events.into_iter().map(Event::Checkpoint));
-                Ok(Plan::Checkpoint(decided.about))
+                Ok(ReplyPlan::Checkpoint(decided.plan))
             }
             Command::Artifact(command) => self.decide_artifact(command, stamp, events),
             Command::Secret(command) => self.decide_secret(command, stamp, events),
@@ -256,7 +256,7 @@ impl Space {
             Command::Workspace(command) => {
                 let decided = workspace::decide(&self.workspace, &command)?;
                 events.extend(decided.into_iter().map(Event::Workspace));
-                Ok(Plan::Workspace)
+                Ok(ReplyPlan::Workspace)
             }
         }
     }
@@ -266,10 +266,10 @@ impl Space {
         command: artifact::Command,
         stamp: &Stamp,
         events: &mut Vec<Event>,
-    ) -> Result<Plan, Rejection> {
+    ) -> Result<ReplyPlan, Rejection> {
         let decided = artifact::decide(&self.artifact, command, stamp)?;
         events.extend(decided.events.into_iter().map(Event::Artifact));
-        Ok(Plan::Artifact(decided.about))
+        Ok(ReplyPlan::Artifact(decided.plan))
     }
 
     fn decide_secret(
@@ -277,22 +277,22 @@ impl Space {
         command: secret::Command,
         stamp: &Stamp,
         events: &mut Vec<Event>,
-    ) -> Result<Plan, Rejection> {
+    ) -> Result<ReplyPlan, Rejection> {
         let decided = secret::decide(&self.secret, command, stamp)?;
         events.extend(decided.events.into_iter().map(Event::Secret));
-        Ok(Plan::Secret(decided.about))
+        Ok(ReplyPlan::Secret(decided.plan))
     }
     fn decide_namespace(
         &self,
         command: namespace::Command,
         events: &mut Vec<Event>,
-    ) -> Result<Plan, Rejection> {
+    ) -> Result<ReplyPlan, Rejection> {
         let name = command.name().clone();
         let decided = namespace::decide(&self.namespace, command)?;
         events.extend(decided.events.into_iter().map(Event::Namespace));
         Ok(match decided.reply {
-            Some(reply) => Plan::Reply(Reply::Namespace(reply)),
-            None => Plan::Namespace(name),
+            Some(reply) => ReplyPlan::Reply(Reply::Namespace(reply)),
+            None => ReplyPlan::Namespace(name),
         })
     }
 
@@ -301,22 +301,22 @@ impl Space {
         command: reaction::Command,
         stamp: &Stamp,
         events: &mut Vec<Event>,
-    ) -> Result<Plan, Rejection> {
+    ) -> Result<ReplyPlan, Rejection> {
         let decided = reaction::decide(&self.reaction, command, stamp)?;
         events.extend(decided.events.into_iter().map(Event::Reaction));
-        Ok(decided.about.into())
+        Ok(decided.plan.into())
     }
 
     fn decide_rule(
         &self,
         command: rule::Command,
         events: &mut Vec<Event>,
-    ) -> Result<Plan, Rejection> {
+    ) -> Result<ReplyPlan, Rejection> {
         let name = command.name().clone();
         let decided = rule::decide(&self.rule, command)?;
         events.extend(decided.events.into_iter().map(Event::Rule));
-        let gone = decided.reply.map(|reply| Plan::Reply(Reply::Rule(reply)));
-        Ok(gone.unwrap_or(Plan::Rule(name)))
+        let gone = decided.reply.map(|reply| ReplyPlan::Reply(Reply::Rule(reply)));
+        Ok(gone.unwrap_or(ReplyPlan::Rule(name)))
     }
 
     #[inline]
@@ -325,36 +325,36 @@ impl Space {
         command: state::Command,
         stamp: &Stamp,
         events: &mut Vec<Event>,
-    ) -> Result<Plan, Rejection> {
-        let around = Neighbours { namespace: &self.namespace, agent: &self.agent };
+    ) -> Result<ReplyPlan, Rejection> {
+        let view = TablesView { namespace: &self.namespace, agent: &self.agent };
         let first = events.len();
         let happen = &mut |event| events.push(Event::State(event));
-        match state::decide(&self.state, &around, command, stamp, happen)? {
-            state::Answer::Written(warnings) => Ok(Plan::Written { event: first, warnings }),
-            state::Answer::Reply(reply) => Ok(Plan::Reply(Reply::State(reply))),
+        match state::decide(&self.state, &view, command, stamp, happen)? {
+            state::Answer::Written(warnings) => Ok(ReplyPlan::Written { event: first, warnings }),
+            state::Answer::Reply(reply) => Ok(ReplyPlan::Reply(Reply::State(reply))),
         }
     }
 
     /// Applies a fact, and notes how to take it back: always if that may be necessary, else only if
     /// there is something to settle.
     #[inline]
-    pub(super) fn evolve(&mut self, event: &Event, moment: &Moment<'_>, goes_on: bool) {
-        self.change(event, moment, goes_on);
+    pub(super) fn evolve(&mut self, event: &Event, moment: &Moment<'_>, needs_undo: bool) {
+        self.change(event, moment, needs_undo);
         if !self.artifact.is_idle() {
-            self.tell_artifacts(event, moment);
+            self.update_artifact_refs(event, moment);
         }
     }
 
     /// Applies a fact to its own table.
     #[inline]
-    fn change(&mut self, event: &Event, moment: &Moment<'_>, goes_on: bool) {
+    fn change(&mut self, event: &Event, moment: &Moment<'_>, needs_undo: bool) {
         if let Some(token) = event.token() {
             self.token = self.token.max(token);
         }
         let undo = match event {
             Event::State(event) => {
                 let before = self.state.evolve(event, moment);
-                if !goes_on {
+                if !needs_undo {
                     return;
                 }
                 Undo::State(before.undo(event))
@@ -362,7 +362,7 @@ impl Space {
             Event::Namespace(event) => {
                 if let namespace::Event::Deleted { name } = event {
                     let gone = self.state.forget(name, moment.revision);
-                    self.journal.extend(gone.map(Undo::State));
+                    self.undo_log.extend(gone.map(Undo::State));
                 }
                 Undo::Namespace(self.namespace.evolve(event, moment))
             }
@@ -375,14 +375,16 @@ impl Space {
             Event::Lock(event) => Undo::Lock(self.lock.evolve(event, moment)),
             Event::Semaphore(event) => Undo::Semaphore(self.semaphore.evolve(event, moment)),
             Event::Task(event) => {
-                self.journal.push(Undo::Task(self.task.evolve(event, moment)));
+                self.undo_log.push(Undo::Task(self.task.evolve(event, moment)));
                 let undo = self.tell_joins(event);
-                self.journal.extend(undo.map(Undo::Join));
-                let undo = self.tell_pipelines(event);
-                self.journal.extend(undo.map(Undo::Pipeline));
+                self.undo_log.extend(undo.map(Undo::Join));
+                let undo = self.update_pipelines(event);
+                self.undo_log.extend(undo.map(Undo::Pipeline));
                 return;
             }
-            Event::Join(event) => Undo::Join(self.join.evolve(event, moment, &Tasks(&self.task))),
+            Event::Join(event) => {
+                Undo::Join(self.join.evolve(event, moment, &TasksView(&self.task)))
+            }
             Event::Checkpoint(event) => Undo::Checkpoint(self.checkpoint.evolve(event, moment)),
             Event::Artifact(event) => Undo::Artifact(self.artifact.evolve(event, moment)),
             Event::Secret(event) => Undo::Secret(self.secret.evolve(event, moment)),
@@ -392,9 +394,9 @@ impl Space {
             Event::Workspace(event) => Undo::Workspace(self.workspace.evolve(event)),
             // What was said changes nothing; receipts are remembered last, when nothing can be
             // refused any more.
-            Event::Bus(_) | Event::Receipt(_) | Event::Awaited(_) => return,
+            Event::UserEvent(_) | Event::Receipt(_) | Event::Awaited(_) => return,
         };
-        self.journal.push(undo);
+        self.undo_log.push(undo);
     }
 
     /// What happens to a task concerns the joins it is in.
@@ -404,7 +406,7 @@ impl Space {
         }
         let record = self.task.get(event.task()?)?;
         if record.status.is_finished() {
-            return self.join.finish(&record.id, &Tasks(&self.task));
+            return self.join.finish(&record.id, &TasksView(&self.task));
         }
         match event {
             task::Event::Created(created) => self.join.grow(created.group.as_ref()?, &created.task),
@@ -439,7 +441,7 @@ impl Space {
             }
             Event::Barrier(event) => Ok(Reply::Barrier(barrier::ending(&self.barrier, event)?)),
             Event::Join(event) => {
-                Ok(Reply::Join(join::ending(&self.join, &Tasks(&self.task), event)?))
+                Ok(Reply::Join(join::ending(&self.join, &TasksView(&self.task), event)?))
             }
             Event::Handoff(event) => Ok(Reply::Handoff(handoff::ending(&self.handoff, event)?)),
             Event::State(_)
@@ -447,7 +449,7 @@ impl Space {
             | Event::Agent(_)
             | Event::Topic(_)
             | Event::Rule(_)
-            | Event::Bus(_)
+            | Event::UserEvent(_)
             | Event::Reaction(_)
             | Event::Pipeline(_)
             | Event::Checkpoint(_)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::command::{Command, Request, Wish};
+use crate::command::{Command, Mutation, Request};
 use crate::event::Event;
 use crate::json::{Json, JsonError};
 use crate::kind::Kind;
@@ -260,11 +260,11 @@ fn too_many_bytes_are_refused() {
 #[test]
 fn too_many_bytes_of_rules_or_metadata_are_refused() {
     let mut world = check(&[]);
-    let told = world.run(0, "ada", "many 200 agent.register a{} metadata=bytes:65536");
-    assert_eq!(told, "refused transaction.command_refused 127 transaction.too_large");
+    let text = world.run(0, "ada", "many 200 agent.register a{} metadata=bytes:65536");
+    assert_eq!(text, "refused transaction.command_refused 127 transaction.too_large");
     let rules = r#"{"schema":{"title":"TEXT"}}"#.replace("TEXT", &"x".repeat(60_000));
-    let told = world.run(0, "ada", &format!("many 200 namespace.create n{{}} rules={rules}"));
-    assert_eq!(told, "refused transaction.command_refused 139 transaction.too_large");
+    let text = world.run(0, "ada", &format!("many 200 namespace.create n{{}} rules={rules}"));
+    assert_eq!(text, "refused transaction.command_refused 139 transaction.too_large");
 }
 
 #[test]
@@ -300,8 +300,8 @@ fn a_failed_precondition_carries_what_is_there() {
         .unwrap(),
     ];
     let commands = vec![read_command("state.set shared/a 2")];
-    let wish = Wish::Transaction { require, commands };
-    let request = Request { wish, idempotency_key: None };
+    let mutation = Mutation::Transaction { require, commands };
+    let request = Request { mutation, idempotency_key: None };
     let ada = AgentId::parse("ada").unwrap();
     let refusal = world.space.commit(request, &ada, Timestamp(0)).unwrap_err();
     let facts = json!(refusal);
@@ -545,10 +545,10 @@ proptest! {
             let time = number as u64;
             if transactions >> (number % 64) & 1 == 1 {
                 let all: Vec<String> = moves.iter().map(Move::asked).collect();
-                let told = world.run(time, &author, &format!("all: {}", all.join(" & ")));
+                let text = world.run(time, &author, &format!("all: {}", all.join(" & ")));
                 let mut after = model.clone();
                 let possible = moves.iter().all(|step| after.run(step));
-                prop_assert_eq!(possible, !told.starts_with("refused"), "{:?}: {}", all, told);
+                prop_assert_eq!(possible, !text.starts_with("refused"), "{:?}: {}", all, text);
                 if possible {
                     model = after;
                 }
@@ -556,10 +556,10 @@ proptest! {
                 continue;
             }
             for step in moves {
-                let told = world.run(time, &author, &step.asked());
+                let text = world.run(time, &author, &step.asked());
                 let mut after = model.clone();
                 let possible = after.run(step);
-                prop_assert_eq!(possible, !told.starts_with("refused"), "{:?}: {}", step, told);
+                prop_assert_eq!(possible, !text.starts_with("refused"), "{:?}: {}", step, text);
                 if possible {
                     model = after;
                 }
@@ -691,9 +691,9 @@ fn the_end_of_a_session_that_holds_all_it_may_fits_into_one_commit() {
     };
     let run = |space: &mut Space, who: usize, asked: &str| {
         let key = "k".repeat(limits::IDEMPOTENCY_KEY_BYTES_MAX - 5) + &who.to_string();
-        let wish = Wish::Command(read_command(asked));
+        let mutation = Mutation::Command(read_command(asked));
         let idempotency_key = (who > 0).then(|| key.as_str().try_into().unwrap());
-        let request = Request { wish, idempotency_key };
+        let request = Request { mutation, idempotency_key };
         space
             .commit(request, &agent(who), Timestamp(0))
             .unwrap_or_else(|no| panic!("{asked}: {no}"))

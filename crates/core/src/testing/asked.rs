@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::command::{Command, Query, Request, Wish};
+use crate::command::{Command, Mutation, Query, Request};
 use crate::names::IdempotencyKey;
 use crate::numbers::Token;
 use crate::transaction::Precondition;
@@ -13,11 +13,11 @@ pub(super) fn read_request(asked: &str) -> Request {
         Some((key, rest)) => (Some(IdempotencyKey::parse(key).unwrap()), rest),
         None => (None, asked),
     };
-    let wish = if let Some(all) = asked.strip_prefix("all:") {
+    let mutation = if let Some(all) = asked.strip_prefix("all:") {
         let parts = all.split('&').map(str::trim).filter(|part| !part.is_empty());
         let (require, commands): (Vec<&str>, Vec<&str>) =
             parts.partition(|part| part.starts_with("if "));
-        Wish::Transaction {
+        Mutation::Transaction {
             require: require.into_iter().map(read_precondition).collect(),
             commands: commands.into_iter().map(read_command).collect(),
         }
@@ -26,16 +26,16 @@ pub(super) fn read_request(asked: &str) -> Request {
     {
         let numbers = 0..count.parse::<usize>().unwrap();
         let command = |number: usize| read_command(&what.replace("{}", &number.to_string()));
-        Wish::Transaction { require: Vec::new(), commands: numbers.map(command).collect() }
+        Mutation::Transaction { require: Vec::new(), commands: numbers.map(command).collect() }
     } else if let Some((token, what)) =
         asked.strip_prefix("under ").and_then(|rest| rest.split_once(' '))
     {
         let token = Token(token.parse().unwrap());
-        Wish::Fenced { token, command: Box::new(read_command(what)) }
+        Mutation::Fenced { token, command: Box::new(read_command(what)) }
     } else {
-        Wish::Command(read_command(asked))
+        Mutation::Command(read_command(asked))
     };
-    Request { wish, idempotency_key: key }
+    Request { mutation, idempotency_key: key }
 }
 
 /// The words of a text; what stands in brackets is one word with what stands before it.

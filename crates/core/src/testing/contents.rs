@@ -31,8 +31,8 @@ pub(super) fn written_out(asked: &str) -> String {
 }
 
 /// The same the other way round.
-pub(super) fn shortened(told: &str) -> String {
-    let mut short = told.to_owned();
+pub(super) fn shortened(rendered: &str) -> String {
+    let mut short = rendered.to_owned();
     for digit in "0123456789abcdef".chars() {
         let id = format!("sha256:{}", digit.to_string().repeat(DIGITS));
         short = short.replace(&id, &format!("@{digit}"));
@@ -41,7 +41,7 @@ pub(super) fn shortened(told: &str) -> String {
     short
 }
 
-pub(super) fn told_of_artifact(event: &artifact::Event) -> String {
+pub(super) fn rendered_artifact(event: &artifact::Event) -> String {
     let line = format!("{} {}", event.kind(), event.artifact());
     match event {
         artifact::Event::Put { place, bytes, media_type, name, keep_ms, .. } => {
@@ -73,7 +73,7 @@ pub(super) fn shown_artifact(reply: &artifact::Reply) -> String {
     }
 }
 
-pub(super) fn told_of_secret(event: &secret::Event) -> String {
+pub(super) fn rendered_secret(event: &secret::Event) -> String {
     let line = format!("{} {}", event.kind(), event.secret());
     match event {
         secret::Event::Put { bytes, name, expires_at, .. } => {

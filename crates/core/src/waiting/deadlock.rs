@@ -1,13 +1,15 @@
-//! Circles in who waits for whom.
+//! Deadlocks: cycles in the wait-for graph.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Somebody, what they wait for, and who has it.
+/// A waiter, what it waits for, and the holder.
 type Link<A, L> = (A, L, A);
 
 /// Circles in which everyone waits for the next, each told once, beginning with its least member.
 /// One is found for everybody who is in any; those who merely wait for a circle are not.
-pub(crate) fn circles<A: Clone + Ord, L: Clone>(links: Vec<Link<A, L>>) -> Vec<Vec<Link<A, L>>> {
+pub(crate) fn find_cycles<A: Clone + Ord, L: Clone>(
+    links: Vec<Link<A, L>>,
+) -> Vec<Vec<Link<A, L>>> {
     let mut following: BTreeMap<A, Vec<Link<A, L>>> = BTreeMap::new();
     for link in links {
         following.entry(link.0.clone()).or_default().push(link);
@@ -44,9 +46,9 @@ fn walk<A: Clone + Ord, L: Clone>(
         *followed += 1;
         let next = &link.2;
         if let Some(first) = open.iter().position(|(there, _)| there == next) {
-            let mut circle = path[first..].to_vec();
-            circle.push(link.clone());
-            found.push(from_least(circle));
+            let mut cycle = path[first..].to_vec();
+            cycle.push(link.clone());
+            found.push(from_least(cycle));
         } else if !finished.contains(next) {
             path.push(link.clone());
             open.push((next.clone(), 0));
@@ -54,19 +56,19 @@ fn walk<A: Clone + Ord, L: Clone>(
     }
 }
 
-fn from_least<A: Clone + Ord, L: Clone>(mut circle: Vec<Link<A, L>>) -> Vec<Link<A, L>> {
-    let least = circle.iter().enumerate().min_by_key(|(_, link)| &link.0);
+fn from_least<A: Clone + Ord, L: Clone>(mut cycle: Vec<Link<A, L>>) -> Vec<Link<A, L>> {
+    let least = cycle.iter().enumerate().min_by_key(|(_, link)| &link.0);
     let least = least.map_or(0, |(index, _)| index);
-    circle.rotate_left(least);
-    circle
+    cycle.rotate_left(least);
+    cycle
 }
 
 #[cfg(test)]
 mod tests {
-    use super::circles;
+    use super::find_cycles;
 
     #[test]
-    fn finds_circles_and_only_circles() {
+    fn finds_cycles_and_only_cycles() {
         let table: &[(&str, &[&str])] = &[
             ("", &[]),
             ("a>b b>c", &[]),
@@ -78,9 +80,9 @@ mod tests {
         ];
         for (links, expected) in table {
             let links = links.split_whitespace().map(|link| (&link[..1], link, &link[2..]));
-            let found = circles(links.collect());
+            let found = find_cycles(links.collect());
             let found: Vec<String> =
-                found.iter().map(|circle| circle.iter().map(|link| link.0).collect()).collect();
+                found.iter().map(|cycle| cycle.iter().map(|link| link.0).collect()).collect();
             assert_eq!(found, *expected);
         }
     }

@@ -1,4 +1,4 @@
-//! Who stands in line for something, in order of arrival.
+//! Wait queues: the waiters of each resource in order of arrival.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,24 +20,24 @@ pub struct Waiter<Name> {
     pub ttl_ms: u64,
 }
 
-/// Everybody who waits for one kind of thing.
-pub struct Lines<Name> {
+/// The wait queues of one kind of resource, one per name.
+pub struct WaitQueues<Name> {
     waits: BTreeMap<WaitId, Waiter<Name>>,
-    // Calls are numbered in the order they came: so they stand in line.
+    // Calls are numbered in order of arrival, so this is the order of the queue.
     by_name: BTreeSet<(Name, WaitId)>,
     by_agent: BTreeSet<(AgentId, WaitId)>,
     ends: BTreeSet<(Timestamp, WaitId)>,
 }
 
-impl<Name> Default for Lines<Name> {
+impl<Name> Default for WaitQueues<Name> {
     fn default() -> Self {
         let (by_name, by_agent, ends) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         Self { waits: BTreeMap::new(), by_name, by_agent, ends }
     }
 }
 
-impl<Name: Clone + Ord> Lines<Name> {
-    /// Puts somebody in line, or takes them out; how it was before.
+impl<Name: Clone + Ord> WaitQueues<Name> {
+    /// Adds a waiter, or removes it; returns what was there before.
     pub fn replace(&mut self, id: WaitId, after: Option<Waiter<Name>>) -> Option<Waiter<Name>> {
         let before = self.waits.remove(&id);
         if let Some(Waiter { name, wait, .. }) = &before {
@@ -87,7 +87,7 @@ impl<Name: Clone + Ord> Lines<Name> {
         self.ends.first().map(|(moment, _)| *moment)
     }
 
-    /// Asserts that all ways to look at the lines show the same.
+    /// Asserts that all indexes agree.
     pub fn check(&self) {
         let indexes = [self.by_name.len(), self.by_agent.len(), self.ends.len()];
         assert_eq!(indexes, [self.waits.len(); 3], "every wait has a place in line and an end");

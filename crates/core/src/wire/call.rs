@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::command::{Command, Query, Wish};
+use crate::command::{Command, Mutation, Query};
 use crate::numbers::Revision;
 use crate::pattern::Pattern;
 
@@ -14,7 +14,7 @@ pub enum Call {
     /// An answer.
     Query(Query),
     /// Changes under conditions: several, all or nothing, or one while a token is not stale.
-    Transaction(Wish),
+    Transaction(Mutation),
     /// Events from now on, or from a revision on.
     Watch(Watch),
     /// No more of them.
@@ -30,12 +30,12 @@ impl Call {
     /// What it is called. What has no row in the table came from nobody outside.
     pub fn name(&self) -> &'static str {
         let operation = match self {
-            Self::Command(command) | Self::Transaction(Wish::Command(command)) => {
+            Self::Command(command) | Self::Transaction(Mutation::Command(command)) => {
                 command.operation()
             }
-            Self::Transaction(Wish::Fenced { command, .. }) => command.operation(),
+            Self::Transaction(Mutation::Fenced { command, .. }) => command.operation(),
             Self::Query(query) => query.operation(),
-            Self::Transaction(Wish::Transaction { .. }) => return "transaction",
+            Self::Transaction(Mutation::Transaction { .. }) => return "transaction",
             Self::Watch(_) => return "watch",
             Self::Unwatch { .. } => return "unwatch",
             Self::Ping => return "ping",

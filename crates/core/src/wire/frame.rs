@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use serde::Deserialize;
 
 use super::call::{Call, Watch};
+use super::fast_call;
 use super::fault::Fault;
 use super::fields::{FIELDS_MAX, Fields, Value};
 use super::operations::{Effect, Operation, operation};
-use super::usual;
-use crate::command::{Command, Query, Wish};
+use crate::command::{Command, Mutation, Query};
 use crate::history::At;
 use crate::json::scan::{blank_end, plain_end, value_end};
 use crate::limits;
@@ -145,7 +145,7 @@ impl Fields<'_> {
 
     /// Reads them as those of an operation.
     pub fn operation(&self, operation: &Operation) -> Result<Call, Fault> {
-        if let Some(call) = usual::read(operation.name, self) {
+        if let Some(call) = fast_call::read(operation.name, self) {
             return Ok(call);
         }
         let is_fenced = operation.effect == Effect::Changes && !operation.names_token;
@@ -171,7 +171,7 @@ impl Fields<'_> {
         match fields.any_operation(operation)? {
             Call::Command(command) => {
                 let command = Box::new(command);
-                Ok(Call::Transaction(Wish::Fenced { token: Token(token), command }))
+                Ok(Call::Transaction(Mutation::Fenced { token: Token(token), command }))
             }
             call => Ok(call),
         }
@@ -244,7 +244,7 @@ fn transaction(fields: &Fields<'_>) -> Result<Call, Fault> {
     }
     let missing = || Fault::MissingField { field: "commands".to_owned() };
     let commands = commands.ok_or_else(missing)?;
-    Ok(Call::Transaction(Wish::Transaction { require: require.unwrap_or_default(), commands }))
+    Ok(Call::Transaction(Mutation::Transaction { require: require.unwrap_or_default(), commands }))
 }
 
 fn commands_of(text: &str) -> Result<Vec<Command>, Fault> {
@@ -284,7 +284,7 @@ pub(crate) fn command_of(text: &str) -> Result<Command, Fault> {
     let name = frame.command.clone().unwrap_or_default().into_owned();
     match frame.call()? {
         Call::Command(command) => Ok(command),
-        Call::Transaction(Wish::Fenced { .. }) => {
+        Call::Transaction(Mutation::Fenced { .. }) => {
             Err(Fault::field("token", "give it in `require` of the transaction"))
         }
         Call::Query(_)

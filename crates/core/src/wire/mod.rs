@@ -23,8 +23,9 @@
 //! Deliberately absent: bytes of any protocol. Sockets, headers and status codes are the doors'.
 
 mod answer;
-mod brief;
 mod call;
+mod fast_call;
+mod fast_frame;
 mod fault;
 mod fields;
 mod frame;
@@ -34,11 +35,10 @@ mod problem;
 mod spoken;
 #[cfg(test)]
 mod tests;
-mod usual;
 
 pub use answer::{write_answer, write_number, write_reply, write_text};
-pub use brief::{Brief, Plain};
 pub use call::{Call, Watch};
+pub use fast_frame::{FastCall, FastFrame};
 pub use fault::Fault;
 pub use fields::Fields;
 pub(crate) use frame::command_of;

@@ -110,21 +110,21 @@ impl Notice {
     /// send, are passed over.
     pub fn parse(text: &str) -> Result<Self, Fault> {
         let mut fields = Fields::parse(text)?;
-        let around: Around = fields.to()?;
+        let envelope: Envelope = fields.to()?;
         // What agents emit may be of any type; its subject says where it comes from.
-        let emitted = around.subject.starts_with("events/").then_some(("event", "emitted"));
+        let emitted = envelope.subject.starts_with("events/").then_some(("event", "emitted"));
         let (primitive, variant) = emitted
-            .or_else(|| Event::parts(&around.kind))
+            .or_else(|| Event::parts(&envelope.kind))
             .ok_or_else(|| Fault::field("type", "there is no such event"))?;
         // Who caused it is not a field of the event; whom an agent's event is about is.
         fields.take("agent");
         if primitive == "agent"
-            && let Some(agent) = around.subject.strip_prefix("agents/")
+            && let Some(agent) = envelope.subject.strip_prefix("agents/")
         {
             fields.text("agent", agent.to_owned());
         }
         let event = fields.variant(primitive, variant)?;
-        let Around { revision, index, time, agent, subject, .. } = around;
+        let Envelope { revision, index, time, agent, subject, .. } = envelope;
         let batch = Arc::new(Batch { revision, time, agent, events: vec![event] });
         Ok(Self { batch, place: 0, index, subject, author: None, json: OnceLock::new() })
     }
@@ -168,7 +168,7 @@ pub(crate) fn written(
 
 /// What stands around an event's own fields.
 #[derive(Deserialize)]
-struct Around {
+struct Envelope {
     revision: Revision,
     index: usize,
     time: Timestamp,

@@ -18,7 +18,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::access::Verb;
+use crate::access::Permission;
 use crate::command::{Command, Query};
 use crate::{
     agent, artifact, barrier, checkpoint, context, contracts, handoff, join, lock, message,
@@ -99,7 +99,7 @@ pub struct Operation {
     /// Where the other fields of a request come from.
     pub rest: Rest,
     /// What its caller must be permitted.
-    pub needs: Verb,
+    pub needs: Permission,
     /// The field that says for how long it may wait, if it can.
     pub waits: Option<&'static str>,
     /// Whether `agent` is a field of its own, besides saying who acts.
@@ -131,7 +131,7 @@ impl Operation {
     pub(crate) const fn new(
         (name, effect, reply): (&'static str, Effect, &'static str),
         (method, path, rest): (Method, &'static str, Rest),
-        needs: Verb,
+        needs: Permission,
         (summary, example): (&'static str, &'static str),
     ) -> Self {
         Self {
@@ -239,7 +239,7 @@ macro_rules! operations {
             $crate::wire::Operation::new(
                 ($name, $crate::wire::operations!(@effect $kind), $reply),
                 ($crate::wire::Method::$method, $path, $crate::wire::Rest::$rest $(($field))?),
-                $crate::access::Verb::$needs,
+                $crate::access::Permission::$needs,
                 ($summary, stringify!($example)),
             )$(.$fact($($($value)*)?))*
         ),*];
@@ -350,7 +350,7 @@ impl Command {
             Self::Topic(command) => topic::operations::operation(Wants(command)),
             Self::Stream(command) => stream::operations::operation(Wants(command)),
             Self::Rule(command) => rule::operations::operation(Wants(command)),
-            Self::Bus(command) => user_event::operations::operation(Wants(command)),
+            Self::UserEvent(command) => user_event::operations::operation(Wants(command)),
             Self::Reaction(command) => reaction::operations::operation(Wants(command)),
             Self::Lock(command) => lock::operations::operation(Wants(command)),
             Self::Semaphore(command) => semaphore::operations::operation(Wants(command)),
@@ -379,7 +379,7 @@ impl Query {
             Self::Topic(query) => topic::operations::operation(Asks(query)),
             Self::Stream(query) => stream::operations::operation(Asks(query)),
             Self::Rule(query) => rule::operations::operation(Asks(query)),
-            Self::Bus(query) => user_event::operations::operation(Asks(query)),
+            Self::UserEvent(query) => user_event::operations::operation(Asks(query)),
             Self::Reaction(query) => reaction::operations::operation(Asks(query)),
             Self::Contract(query) => contracts::operations::operation(Asks(query)),
             Self::Context(query) => context::operations::operation(Asks(query)),

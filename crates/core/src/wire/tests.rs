@@ -6,9 +6,9 @@ use super::*;
 use crate::history::At;
 use crate::space::batch::Batch;
 use crate::{
-    AgentId, Answer, Command, Entry, Event, Json, Key, Kind, NamespaceName, Notice, Outcome, Query,
-    Rejection, Reply, Revision, Space, TaskId, Timestamp, Version, Wish, WorkspaceName, agent,
-    state, state::merge, task, workspace,
+    AgentId, Answer, Command, Entry, Event, Json, Key, Kind, Mutation, NamespaceName, Notice,
+    Outcome, Query, Rejection, Reply, Revision, Space, TaskId, Timestamp, Version, WorkspaceName,
+    agent, state, state::merge, task, workspace,
 };
 
 fn call(text: &str) -> Result<Call, Fault> {
@@ -209,7 +209,7 @@ fn a_transaction_brings_commands_and_names_the_bad_one() {
             "version":0}}],
         "commands":[{"command":"state.set","namespace":"shared","key":"plan","value":1},
                     {"command":"agent.leave","agent":"ada"}]}"#;
-    let Ok(Call::Transaction(Wish::Transaction { require, commands })) = call(text) else {
+    let Ok(Call::Transaction(Mutation::Transaction { require, commands })) = call(text) else {
         panic!("it is a transaction")
     };
     assert_eq!((require.len(), commands.len()), (1, 2));
@@ -531,7 +531,7 @@ fn the_usual_is_read_as_everything_else_is() {
         let fields = Fields::parse(&text).unwrap();
         for name in ["state.set", "state.get"] {
             let any = fields.any_operation(operation(name).unwrap());
-            if let Some(read) = usual::read(name, &fields) {
+            if let Some(read) = fast_call::read(name, &fields) {
                 assert_eq!(Ok(read), any, "{name} {text}");
                 usual += 1;
             }

@@ -164,23 +164,23 @@ impl Pattern {
 
 /// The places in `pattern` at which the walk may stand once it has read all of `text`. It works on
 /// bytes: stars and separators are ASCII, and no byte of a longer character looks like one.
-fn walk(pattern: &[u8], text: &str) -> Places {
-    let mut places = Places::none(pattern.len());
-    places.enter(pattern, 0);
+fn walk(pattern: &[u8], text: &str) -> Positions {
+    let mut positions = Positions::none(pattern.len());
+    positions.enter(pattern, 0);
     for byte in text.bytes() {
-        if places.is_empty() {
+        if positions.is_empty() {
             break;
         }
-        let mut next = Places::none(pattern.len());
-        places.each(|place| match Step::at(pattern, place) {
-            Step::Literal(literal) if literal == byte => next.enter(pattern, place + 1),
+        let mut next = Positions::none(pattern.len());
+        positions.each(|position| match Step::at(pattern, position) {
+            Step::Literal(literal) if literal == byte => next.enter(pattern, position + 1),
             Step::Literal(_) | Step::End => {}
             Step::Segment if matches!(byte, b'/' | b':') => {}
-            Step::Segment | Step::Rest => next.enter(pattern, place),
+            Step::Segment | Step::Rest => next.enter(pattern, position),
         });
-        places = next;
+        positions = next;
     }
-    places
+    positions
 }
 
 /// What stands at a place of a pattern.
@@ -192,8 +192,8 @@ enum Step {
 }
 
 impl Step {
-    fn at(pattern: &[u8], place: usize) -> Step {
-        match &pattern[place..] {
+    fn at(pattern: &[u8], position: usize) -> Step {
+        match &pattern[position..] {
             [] => Step::End,
             [b'*', b'*', ..] => Step::Rest,
             [b'*', ..] => Step::Segment,
@@ -205,34 +205,34 @@ impl Step {
 const WORD_BITS: usize = u64::BITS as usize;
 
 /// A set of places, one bit for each, the end of the pattern included.
-struct Places {
+struct Positions {
     words: [u64; BYTES_MAX / WORD_BITS + 1],
     /// How many words this pattern needs; most need one.
     used: usize,
 }
 
-impl Places {
-    fn none(pattern_bytes: usize) -> Places {
-        Places { words: [0; BYTES_MAX / WORD_BITS + 1], used: pattern_bytes / WORD_BITS + 1 }
+impl Positions {
+    fn none(pattern_bytes: usize) -> Positions {
+        Positions { words: [0; BYTES_MAX / WORD_BITS + 1], used: pattern_bytes / WORD_BITS + 1 }
     }
 
     /// Adds the place, and the one behind it if a wildcard stands there: it may stand for nothing.
     /// Behind a wildcard never stands another, see invariant 1.
-    fn enter(&mut self, pattern: &[u8], place: usize) {
-        self.insert(place);
-        match Step::at(pattern, place) {
-            Step::Segment => self.insert(place + 1),
-            Step::Rest => self.insert(place + 2),
+    fn enter(&mut self, pattern: &[u8], position: usize) {
+        self.insert(position);
+        match Step::at(pattern, position) {
+            Step::Segment => self.insert(position + 1),
+            Step::Rest => self.insert(position + 2),
             Step::Literal(_) | Step::End => {}
         }
     }
 
-    fn insert(&mut self, place: usize) {
-        self.words[place / WORD_BITS] |= 1 << (place % WORD_BITS);
+    fn insert(&mut self, position: usize) {
+        self.words[position / WORD_BITS] |= 1 << (position % WORD_BITS);
     }
 
-    fn contains(&self, place: usize) -> bool {
-        self.words[place / WORD_BITS] & (1 << (place % WORD_BITS)) != 0
+    fn contains(&self, position: usize) -> bool {
+        self.words[position / WORD_BITS] & (1 << (position % WORD_BITS)) != 0
     }
 
     fn is_empty(&self) -> bool {

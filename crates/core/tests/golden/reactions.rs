@@ -7,7 +7,7 @@ use crate::{ada, json};
 
 pub(crate) fn emitted() -> Vec<(&'static str, Event)> {
     let kind = || EventType::parse("deploy.finished").unwrap();
-    let event = |payload| Event::Bus(user_event::Event::Emitted { kind: kind(), payload });
+    let event = |payload| Event::UserEvent(user_event::Event::Emitted { kind: kind(), payload });
     vec![
         ("deploy.finished", event(None)),
         ("deploy.finished with a payload", event(Some(json(r#"{"version":7}"#)))),

@@ -7,7 +7,7 @@ use baton_core::artifact::{self, Artifact};
 use baton_core::history::At;
 use baton_core::secret::{self, Secret};
 use baton_core::workspace::{self, Forked};
-use baton_core::{ArtifactId, Command, Query, Rejection, Reply, SecretId, Wish};
+use baton_core::{ArtifactId, Command, Mutation, Query, Rejection, Reply, SecretId};
 use baton_handle::{Caller, Carrier, ContentCarrier, Failure, PutWishes, SecretWishes, WasPut};
 
 use super::Baton;
@@ -61,7 +61,8 @@ impl Baton {
         command: Command,
     ) -> Result<Reply, Error> {
         let caller = unnamed(caller);
-        let reply = self.fulfil(&caller, Wish::Command(command)).await.map(|answer| answer.reply);
+        let reply =
+            self.mutate(&caller, Mutation::Command(command)).await.map(|answer| answer.reply);
         let is_needed = match &reply {
             Ok(Reply::Artifact(artifact::Reply::Put { known, .. })) => !known,
             Ok(_) => true,
@@ -209,7 +210,7 @@ impl ContentCarrier for Baton {
 
     async fn reveal(&self, caller: &Caller, secret: &SecretId) -> Result<Vec<u8>, Error> {
         let command = Command::from(secret::Command::Reveal { secret: secret.clone() });
-        secret_of(self.fulfil(&unnamed(caller), Wish::Command(command)).await?.reply)?;
+        secret_of(self.mutate(&unnamed(caller), Mutation::Command(command)).await?.reply)?;
         let (crank, workspace) = (Arc::clone(&self.crank), caller.workspace.clone());
         let place = secret.place();
         aside(move || crank.shard.content(&workspace, Shelf::Secrets, &place)?.whole()).await?

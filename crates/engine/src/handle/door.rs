@@ -8,7 +8,7 @@
 //! The handles of [`baton_handle`] wait for each answer by itself, which is what most programs want
 //! and costs a server a wait for every request instead of one for every turn.
 
-use baton_core::{AgentId, Answer, PlainSet, Query, Rejection, Request, WorkspaceName};
+use baton_core::{AgentId, Answer, FastSet, Query, Rejection, Request, WorkspaceName};
 
 use super::Baton;
 use crate::crank::Submitted;
@@ -40,18 +40,18 @@ impl Baton {
 
     /// Sets an entry at once, if nothing about that is unusual. If something is, nothing has
     /// happened: hand it in as a request.
-    pub fn set_plainly(
+    pub fn fast_set(
         &self,
         workspace: &WorkspaceName,
-        set: &PlainSet<'_>,
+        set: &FastSet<'_>,
         agent: &AgentId,
     ) -> Option<Held<Result<Answer, Rejection>>> {
-        self.crank.set_plainly(workspace, set, agent)
+        self.crank.fast_set(workspace, set, agent)
     }
 
     /// Reads an entry at once, if it is there and nothing about that is unusual. If something is,
     /// ask for it.
-    pub fn get_plainly(
+    pub fn fast_get(
         &self,
         workspace: &WorkspaceName,
         namespace: &str,
@@ -61,7 +61,7 @@ impl Baton {
         if shard.settled().stopped().is_some() {
             return None;
         }
-        shard.machine().get_plainly(workspace, namespace, key)
+        shard.machine().fast_get(workspace, namespace, key)
     }
 
     /// Waits until a group is durable, and helps to write it; answers with how far all is durable.

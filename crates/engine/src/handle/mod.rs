@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use baton_core::{
-    Answer, Entry, Kind, Query, Rejection, Reply, Request, Revision, Wish, WorkspaceName,
+    Answer, Entry, Kind, Mutation, Query, Rejection, Reply, Request, Revision, WorkspaceName,
     state as rules, wire,
 };
 use baton_handle::{Caller, Carrier, Failure};
@@ -251,7 +251,7 @@ impl Baton {
         present: Revision,
     ) -> Result<Answer, Error> {
         let Caller { workspace, agent, .. } = caller.clone();
-        if matches!(query, Query::State(_) | Query::Task(_) | Query::Bus(_)) {
+        if matches!(query, Query::State(_) | Query::Task(_) | Query::UserEvent(_)) {
             return self.crank.shard.recall(&workspace, &agent, query, present);
         }
         let (crank, query) = (Arc::clone(&self.crank), query.clone());
@@ -263,8 +263,8 @@ impl Carrier for Baton {
     type Error = Error;
     type Watch = Watch;
 
-    async fn fulfil(&self, caller: &Caller, wish: Wish) -> Result<Answer, Error> {
-        let mut request = Request { wish, idempotency_key: caller.idempotency_key.clone() };
+    async fn mutate(&self, caller: &Caller, mutation: Mutation) -> Result<Answer, Error> {
+        let mut request = Request { mutation, idempotency_key: caller.idempotency_key.clone() };
         let crank = &self.crank;
         loop {
             match crank.submit(&caller.workspace, request, &caller.agent)? {

@@ -1,15 +1,15 @@
-//! The short way for what is done most; see [`Space::set_plainly`](baton_core::Space::set_plainly).
+//! The short way for what is done most; see [`Space::fast_set`](baton_core::Space::fast_set).
 
-use baton_core::{AgentId, Answer, PlainSet, Rejection, Reply, Timestamp, WorkspaceName, state};
+use baton_core::{AgentId, Answer, FastSet, Rejection, Reply, Timestamp, WorkspaceName, state};
 
 use super::{Held, Machine};
 
 impl Machine {
     /// Sets an entry, if that is plain and nobody watches; if not, nothing has happened.
-    pub fn set_plainly(
+    pub fn fast_set(
         &mut self,
         workspace: &WorkspaceName,
-        set: &PlainSet<'_>,
+        set: &FastSet<'_>,
         agent: &AgentId,
         now: Timestamp,
     ) -> Option<Held<Result<Answer, Rejection>>> {
@@ -18,7 +18,7 @@ impl Machine {
             return None;
         }
         let before = resident.space.revision();
-        let entry = resident.space.set_plainly(set, agent, now)?;
+        let entry = resident.space.fast_set(set, agent, now)?;
         resident.used_at = now;
         resident.enter(&mut self.open, workspace, before);
         // It ends no wait and begins none: what time causes next is what it was.
@@ -29,14 +29,14 @@ impl Machine {
     }
 
     /// Reads an entry as it is, if it is there and nothing about it is unusual.
-    pub fn get_plainly(
+    pub fn fast_get(
         &mut self,
         workspace: &WorkspaceName,
         namespace: &str,
         key: &str,
     ) -> Option<Held<Result<Answer, Rejection>>> {
         let resident = self.residents.get_mut(workspace)?;
-        let entry = resident.space.get_plainly(namespace, key)?;
+        let entry = resident.space.fast_get(namespace, key)?;
         resident.is_read = true;
         let touched = entry.revision();
         Some(resident.seen(Ok(Reply::State(state::Reply::Entry(entry))), touched, self.durable))

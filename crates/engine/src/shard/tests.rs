@@ -6,8 +6,8 @@ use std::sync::Arc;
 use baton_core::state::{self, Delete, Diff, Get, History, Query as StateQuery, Set};
 use baton_core::wire::{Call, Frame};
 use baton_core::{
-    AgentId, Answer, Command, Json, Key, LockName, NamespaceName, Pattern, Query, Rejection,
-    Request, Revision, Rules, Timestamp, Wish, WorkspaceName, lock, namespace, workspace,
+    AgentId, Answer, Command, Json, Key, LockName, Mutation, NamespaceName, Pattern, Query,
+    Rejection, Request, Revision, Rules, Timestamp, WorkspaceName, lock, namespace, workspace,
 };
 use baton_log::faulty::{FaultyDisk, Operation};
 use baton_log::{FileLog, Log, MemoryLog, Options as LogOptions, Prepare};
@@ -207,8 +207,8 @@ fn history_knows_that_a_namespace_went_within_the_same_commit() {
     let _ = submit(&shard, set("1"));
     let delete = namespace::Command::Delete { name: notes() }.into();
     let commands = vec![delete, create(Rules::default()), set("2")];
-    let wish = Wish::Transaction { require: Vec::new(), commands };
-    let request = Request { wish, idempotency_key: None };
+    let mutation = Mutation::Transaction { require: Vec::new(), commands };
+    let request = Request { mutation, idempotency_key: None };
     let _ = shard.submit(&name(), request, &AgentId::parse("ada").unwrap()).ok().unwrap();
     assert!(matches!(shard.flush(), Flushed::Durable { .. }));
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use baton_core::wire::Call;
 use baton_core::{
-    AgentId, Answer, Batch, Notice, Outcome, Request, Space, Timestamp, WaitId, Wish,
+    AgentId, Answer, Batch, Mutation, Notice, Outcome, Request, Space, Timestamp, WaitId,
 };
 use serde_json::Value;
 
@@ -66,9 +66,9 @@ impl CoreStage {
             Ok(read) => read,
             Err(fault) => return Some(Ok(refused(&fault))),
         };
-        let wish = match call {
-            Call::Command(command) => Wish::Command(command),
-            Call::Transaction(wish) => wish,
+        let mutation = match call {
+            Call::Command(command) => Mutation::Command(command),
+            Call::Transaction(mutation) => mutation,
             Call::Query(query) => {
                 let revision = self.space.revision();
                 return Some(Ok(match self.space.query(&query)? {
@@ -78,7 +78,7 @@ impl CoreStage {
             }
             Call::Watch(_) | Call::Unwatch { .. } | Call::Ping => return None,
         };
-        Some(self.commit(Request { wish, idempotency_key }, &agent))
+        Some(self.commit(Request { mutation, idempotency_key }, &agent))
     }
 }
 

@@ -7,7 +7,7 @@ use baton::core::{AgentId, Pattern, Revision};
 use baton::log::{FileLog, MemoryLog, Options as FileOptions};
 use baton::{Baton, Item, Options, Submitted, Waiting};
 use baton_core::wire::Call;
-use baton_core::{Request, Wish};
+use baton_core::{Mutation, Request};
 use baton_handle::{Caller, Carrier};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -122,9 +122,9 @@ impl Stage for EngineStage {
         let baton = self.baton();
         let outcome = match call {
             Call::Command(command) => {
-                self.runtime.block_on(baton.fulfil(&caller, Wish::Command(command)))
+                self.runtime.block_on(baton.mutate(&caller, Mutation::Command(command)))
             }
-            Call::Transaction(wish) => self.runtime.block_on(baton.fulfil(&caller, wish)),
+            Call::Transaction(mutation) => self.runtime.block_on(baton.mutate(&caller, mutation)),
             Call::Query(query) => self.runtime.block_on(baton.ask(&caller, query)),
             Call::Watch(_) | Call::Unwatch { .. } | Call::Ping => return None,
         };
@@ -139,13 +139,13 @@ impl Stage for EngineStage {
             Ok(read) => read,
             Err(fault) => return Some(refused(&fault)),
         };
-        let wish = match call {
-            Call::Command(command) => Wish::Command(command),
-            Call::Transaction(wish) => wish,
+        let mutation = match call {
+            Call::Command(command) => Mutation::Command(command),
+            Call::Transaction(mutation) => mutation,
             Call::Query(_) | Call::Watch(_) | Call::Unwatch { .. } | Call::Ping => return None,
         };
         let workspace = call_in(said.place(), &agent).workspace;
-        let request = Request { wish, idempotency_key };
+        let request = Request { mutation, idempotency_key };
         let loaded = self.runtime.block_on(self.baton().load(&workspace));
         loaded.expect("the workspace can be loaded");
         match self.baton().hand_in(&workspace, request, &agent) {

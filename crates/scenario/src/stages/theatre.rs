@@ -45,8 +45,8 @@ pub(super) async fn pass(baton: &Baton, clock: &ManualClock, passed_ms: &mut u64
     let types = vec![Pattern::parse("state.expired").expect("it is valid")];
     let wanted = Wanted { pattern, types, from: None, snapshot: false };
     let mut watch = baton.watch(&wings, wanted).await.expect("it can be watched");
-    let wish = baton_core::Wish::Command(Command::Set(bell).into());
-    baton.fulfil(&wings, wish).await.expect("the bell can be hung");
+    let mutation = baton_core::Mutation::Command(Command::Set(bell).into());
+    baton.mutate(&wings, mutation).await.expect("the bell can be hung");
     clock.set(BEGINNING.after(to_ms));
     *passed_ms = to_ms;
     // The engine looks at its clock whenever it has loaded a workspace.

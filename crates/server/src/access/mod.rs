@@ -26,7 +26,7 @@ use std::time::Duration;
 
 use axum::http::{HeaderMap, Request, header};
 use baton::clock::{Clock, SystemClock};
-use baton_core::access::{CLOSED, Deed, Denied, Grant, Verb, is_closed};
+use baton_core::access::{Action, CLOSED, Denied, Grant, Permission, is_closed};
 use baton_core::wire::{Call, Problem};
 use baton_core::{AgentId, Timestamp, WorkspaceName};
 use baton_handle::Caller;
@@ -313,20 +313,22 @@ impl Authority {
     }
 
     /// Whether something may be done that is no call.
-    pub(crate) fn permits_deed(&self, caller: &Caller, deed: Deed) -> Result<(), Problem> {
+    pub(crate) fn permits_action(&self, caller: &Caller, action: Action) -> Result<(), Problem> {
         let Caller { workspace, agent, .. } = caller;
         let judged = self.judge(workspace, workspace.as_str() == CLOSED, |grant| {
-            grant.permits_deed(workspace, agent, deed)
+            grant.permits_action(workspace, agent, action)
         });
-        self.kept(judged, Some((workspace, agent)), || deed.name().to_owned())?;
+        self.kept(judged, Some((workspace, agent)), || action.name().to_owned())?;
         if !self.is_metered() {
             return Ok(());
         }
         let meters = self.meters_of(workspace);
         // Its bytes are paid for as they come: whoever owes for some brings no more.
-        let cost = match deed.verb() {
-            Verb::Read => Cost::ONE,
-            Verb::Work | Verb::SetUp | Verb::Administer => Cost { bytes: 1, ..Cost::ONE },
+        let cost = match action.permission() {
+            Permission::Read => Cost::ONE,
+            Permission::Work | Permission::SetUp | Permission::Administer => {
+                Cost { bytes: 1, ..Cost::ONE }
+            }
         };
         Ok(charge(&meters, cost)?)
     }
@@ -369,7 +371,7 @@ impl Authority {
 
     /// Whether what is of the whole server may be done: its tokens, a backup of it, a look at what
     /// was refused.
-    pub(crate) fn administers(&self, needs: Verb, operation: &str) -> Result<(), Problem> {
+    pub(crate) fn administers(&self, needs: Permission, operation: &str) -> Result<(), Problem> {
         let Some(known) = self.known() else { return Ok(()) };
         let permitted = || known.grant.permits_server(needs);
         let judged = Self::still(known)

@@ -19,7 +19,7 @@ use axum::routing::{get, put};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use baton::contents::{Content, Stored};
-use baton_core::access::Deed;
+use baton_core::access::Action;
 use baton_core::artifact::Artifact;
 use baton_core::wire::Fault;
 use baton_core::{ArtifactId, MediaType};
@@ -65,7 +65,7 @@ async fn upload(
 ) -> Result<Response<Body>, Refused> {
     let (parts, body) = request.into_parts();
     let visit = Visit::without_body(parts, &shared).await?;
-    visit.authority.permits_deed(&visit.caller, Deed::PutArtifact)?;
+    visit.authority.permits_action(&visit.caller, Action::PutArtifact)?;
     let Said { name, keep_ms } = visit.fields().to()?;
     let media_type = header_text(&visit.headers, &header::CONTENT_TYPE)?;
     let bad = |error| Fault::field("content-type", error);
@@ -164,7 +164,7 @@ pub(super) async fn send_all(
 
 async fn download(visit: Visit) -> Result<Response<Body>, Refused> {
     visit.no_body()?;
-    visit.authority.permits_deed(&visit.caller, Deed::ReadArtifact)?;
+    visit.authority.permits_action(&visit.caller, Action::ReadArtifact)?;
     let Wanted { artifact } = visit.fields().to()?;
     let (shown, content) = visit.shared.baton.open_artifact(&visit.caller, &artifact).await?;
     if is_known(&visit.headers, &artifact)? {

@@ -8,7 +8,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderValue, Response, header};
 use axum::routing::get;
 
-use baton_core::access::Verb;
+use baton_core::access::Permission;
 
 use super::parcels::{crowded, streamed};
 use super::tokens::admitted;
@@ -23,7 +23,7 @@ async fn backup(
     State(shared): State<Arc<Shared>>,
     request: Request,
 ) -> Result<Response<Body>, Refused> {
-    admitted(&request, Verb::Administer, "server.backup")?;
+    admitted(&request, Permission::Administer, "server.backup")?;
     let pack = |output| async move {
         let Ok(_place) = shared.uploads.try_acquire() else { return Err(crowded(&shared)) };
         shared.baton.backup(output).await?;

@@ -8,7 +8,7 @@ use axum::http::Response;
 use axum::routing::post;
 use baton::{Error, Waiting};
 use baton_core::wire::{Call, Fault, Frame, Problem, elements, write_answer};
-use baton_core::{AgentId, Answer, IdempotencyKey, Request, Wish};
+use baton_core::{AgentId, Answer, IdempotencyKey, Mutation, Request};
 use baton_handle::Caller;
 
 use super::visit::{TOKEN, Visit, json};
@@ -156,9 +156,9 @@ async fn hand_in(
 ) -> Option<Result<Answer, Problem>> {
     let baton = &visit.shared.baton;
     let failed = |error: Error| Some(Err(Problem::from(&error)));
-    let wish = match call {
-        Call::Command(command) => Wish::Command(command),
-        Call::Transaction(wish) => wish,
+    let mutation = match call {
+        Call::Command(command) => Mutation::Command(command),
+        Call::Transaction(mutation) => mutation,
         Call::Query(query) => loop {
             match turn.look_up(baton, &caller.workspace, &query, place) {
                 Ok(Looked::Handed) => return None,
@@ -178,7 +178,7 @@ async fn hand_in(
             return Some(Err(Refusal::NeedsConnection {}.into()));
         }
     };
-    let mut request = Request { wish, idempotency_key: caller.idempotency_key };
+    let mut request = Request { mutation, idempotency_key: caller.idempotency_key };
     loop {
         let waited = match turn.hand_in(baton, &caller.workspace, &caller.agent, request, place) {
             Ok(Handed::In) => return None,

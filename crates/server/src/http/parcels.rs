@@ -16,7 +16,7 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::routing::{get, post};
-use baton_core::access::Deed;
+use baton_core::access::Action;
 use baton_core::history::At;
 use baton_handle::{Caller, ContentCarrier};
 use bytes::{Buf, Bytes};
@@ -60,7 +60,7 @@ pub(super) fn crowded(shared: &Shared) -> Refused {
 
 async fn export(visit: Visit) -> Result<Response<Body>, Refused> {
     visit.no_body()?;
-    visit.authority.permits_deed(&visit.caller, Deed::Export)?;
+    visit.authority.permits_action(&visit.caller, Action::Export)?;
     let Said { at } = visit.fields().to()?;
     let (shared, caller) = (Arc::clone(&visit.shared), visit.caller.clone());
     let name = format!("{}.baton", caller.workspace);
@@ -126,7 +126,7 @@ async fn import(
 ) -> Result<Response<Body>, Refused> {
     let (parts, body) = request.into_parts();
     let visit = Visit::without_body(parts, &shared).await?;
-    visit.authority.permits_deed(&visit.caller, Deed::Import)?;
+    visit.authority.permits_action(&visit.caller, Action::Import)?;
     let Nothing {} = visit.fields().to()?;
     let Ok(_place) = shared.uploads.try_acquire() else { return Err(crowded(&shared)) };
     let caller = Caller { idempotency_key: None, ..visit.caller.clone() };

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request, Response, header};
 use axum::response::IntoResponse;
-use baton_core::{AgentId, Json, PlainSet, WorkspaceName};
+use baton_core::{AgentId, FastSet, Json, WorkspaceName};
 
 use super::visit::{AGENT, Told, receive};
 use crate::access::Authority;
@@ -57,12 +57,12 @@ pub(super) async fn answer(
     shared.shares.enter(&workspace, body.len()).await;
     let (_, namespace, key) = places(parts.uri.path()).expect("it was just looked at");
     let held = match parts.method {
-        Method::GET if body.is_empty() => shared.baton.get_plainly(&workspace, namespace, key),
+        Method::GET if body.is_empty() => shared.baton.fast_get(&workspace, namespace, key),
         // What is no JSON is refused where there are words for it.
         Method::PUT => Json::parse(body.to_vec()).ok().and_then(|value| {
             let value = value.as_str();
-            let set = PlainSet { namespace, key, value, expected_version: None };
-            shared.baton.set_plainly(&workspace, &set, &agent)
+            let set = FastSet { namespace, key, value, expected_version: None };
+            shared.baton.fast_set(&workspace, &set, &agent)
         }),
         _ => None,
     };

@@ -8,7 +8,7 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::routing::{post, put};
-use baton_core::access::Deed;
+use baton_core::access::Action;
 use baton_core::{ContentName, SecretId, limits};
 use baton_handle::{Caller, ContentCarrier, SecretWishes};
 use serde::Deserialize;
@@ -38,7 +38,7 @@ async fn hide(
 ) -> Result<Response<Body>, Refused> {
     let (parts, body) = request.into_parts();
     let visit = Visit::without_body(parts, &shared).await?;
-    visit.authority.permits_deed(&visit.caller, Deed::PutSecret)?;
+    visit.authority.permits_action(&visit.caller, Action::PutSecret)?;
     let Said { name, ttl_ms } = visit.fields().to()?;
     let value = receive_up_to(&shared, body, limits::SECRET_BYTES_MAX).await?;
     visit.authority.received(&visit.caller.workspace, value.len());
@@ -60,7 +60,7 @@ struct Wanted {
 
 async fn reveal(visit: Visit) -> Result<Response<Body>, Refused> {
     visit.no_body()?;
-    visit.authority.permits_deed(&visit.caller, Deed::RevealSecret)?;
+    visit.authority.permits_action(&visit.caller, Action::RevealSecret)?;
     let Wanted { secret } = visit.fields().to()?;
     let caller = Caller { idempotency_key: None, ..visit.caller.clone() };
     let value = visit.shared.baton.reveal(&caller, &secret).await?;

@@ -8,7 +8,7 @@ use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::routing::{delete, get};
-use baton_core::access::Verb;
+use baton_core::access::Permission;
 use baton_core::wire::{Fault, Problem};
 use serde_json::json;
 
@@ -40,7 +40,11 @@ impl From<TokenError> for Refused {
 }
 
 /// Whether whoever asks may do what is for the whole server.
-pub(super) fn admitted(request: &Request, needs: Verb, operation: &str) -> Result<(), Refused> {
+pub(super) fn admitted(
+    request: &Request,
+    needs: Permission,
+    operation: &str,
+) -> Result<(), Refused> {
     let authority = request.extensions().get::<Authority>().cloned().unwrap_or_default();
     Ok(authority.administers(needs, operation)?)
 }
@@ -57,7 +61,7 @@ async fn list(
     State(shared): State<Arc<Shared>>,
     request: Request,
 ) -> Result<Response<Body>, Refused> {
-    admitted(&request, Verb::Administer, "token.list")?;
+    admitted(&request, Permission::Administer, "token.list")?;
     let records = Tokens::of(&shared.baton)?.all().await?;
     let tokens: Vec<Record> = records.into_iter().map(Record::shown).collect();
     Ok(body(json!({ "tokens": tokens }).to_string().into_bytes()))
@@ -67,7 +71,7 @@ async fn create(
     State(shared): State<Arc<Shared>>,
     request: Request,
 ) -> Result<Response<Body>, Refused> {
-    admitted(&request, Verb::Administer, "token.create")?;
+    admitted(&request, Permission::Administer, "token.create")?;
     let text = receive_up_to(&shared, request.into_body(), BODY_BYTES_MAX).await?;
     let wanted: Wanted = serde_json::from_slice(&text)
         .map_err(|error| Fault::Malformed { reason: error.to_string() })?;
@@ -88,7 +92,7 @@ async fn revoke(
     Path(id): Path<String>,
     request: Request,
 ) -> Result<Response<Body>, Refused> {
-    admitted(&request, Verb::Administer, "token.revoke")?;
+    admitted(&request, Permission::Administer, "token.revoke")?;
     let record = Tokens::of(&shared.baton)?.revoke(&id).await?;
     shared.access.learn(&record);
     note(&shared, "token.revoked", &record);
@@ -99,7 +103,7 @@ async fn refusals(
     State(shared): State<Arc<Shared>>,
     request: Request,
 ) -> Result<Response<Body>, Refused> {
-    admitted(&request, Verb::SetUp, "access.refusals")?;
+    admitted(&request, Permission::SetUp, "access.refusals")?;
     let (mut before, mut limit) = (None, REFUSALS_USUAL);
     let mut said = Vec::new();
     read_query(request.uri().query().unwrap_or_default(), &mut said)?;

@@ -11,7 +11,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCod
 use axum::response::IntoResponse;
 use baton_core::wire::{Call, Effect, Fault, Fields, Operation, write_reply};
 use baton_core::{
-    AgentId, Answer, IdempotencyKey, Json, Reply, Traceparent, Wish, WorkspaceName, state,
+    AgentId, Answer, IdempotencyKey, Json, Mutation, Reply, Traceparent, WorkspaceName, state,
 };
 use baton_handle::{Caller, Carrier};
 use bytes::{Bytes, BytesMut};
@@ -360,7 +360,7 @@ impl Visit {
         let Ok(traceparent) = Traceparent::parse(text) else { return call };
         match call {
             Call::Command(command) => Call::Command(command.traced(&traceparent)),
-            Call::Transaction(wish) => Call::Transaction(wish.traced(&traceparent)),
+            Call::Transaction(mutation) => Call::Transaction(mutation.traced(&traceparent)),
             Call::Query(_) | Call::Watch(_) | Call::Unwatch { .. } | Call::Ping => call,
         }
     }
@@ -378,8 +378,8 @@ impl Visit {
         let timed = Timed::begin_call(settings, &call);
         let baton = &self.shared.baton;
         let outcome = match call {
-            Call::Command(command) => baton.fulfil(caller, Wish::Command(command)).await,
-            Call::Transaction(wish) => baton.fulfil(caller, wish).await,
+            Call::Command(command) => baton.mutate(caller, Mutation::Command(command)).await,
+            Call::Transaction(mutation) => baton.mutate(caller, mutation).await,
             Call::Query(query) if query.is_about_the_past() => {
                 turn::aside(Arc::clone(&self.shared), caller.clone(), query).await
             }

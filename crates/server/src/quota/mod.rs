@@ -25,9 +25,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use baton_core::access::{CLOSED, Verb, verb};
+use baton_core::access::{CLOSED, Permission, permission};
 use baton_core::wire::Call;
-use baton_core::{Wish, WorkspaceName};
+use baton_core::{Mutation, WorkspaceName};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
@@ -159,7 +159,9 @@ impl Cost {
     /// What a call takes that came as so many bytes.
     pub(crate) fn of(call: &Call, bytes: usize) -> Self {
         let operations = match call {
-            Call::Transaction(Wish::Transaction { commands, .. }) => commands.len().max(1) as u64,
+            Call::Transaction(Mutation::Transaction { commands, .. }) => {
+                commands.len().max(1) as u64
+            }
             // To end a watch must always be possible.
             Call::Unwatch { .. } => 0,
             Call::Transaction(_)
@@ -168,7 +170,7 @@ impl Cost {
             | Call::Watch(_)
             | Call::Ping => 1,
         };
-        let bytes = if verb(call) == Verb::Read { 0 } else { bytes as u64 };
+        let bytes = if permission(call) == Permission::Read { 0 } else { bytes as u64 };
         Self { operations, bytes }
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::http::{Request, StatusCode, header};
 use baton_core::WorkspaceName;
-use baton_core::reaction::{Errand, Outcome};
+use baton_core::reaction::{Outcome, WebhookCall};
 use baton_tls::{Stream, TlsError};
 use bytes::Bytes;
 use http_body_util::Full;
@@ -30,12 +30,14 @@ fn trouble(detail: impl Into<String>, again: bool) -> Trouble {
 /// Makes one call, within the time that it may take, shaking hands and all.
 pub(super) async fn call(
     workspace: &WorkspaceName,
-    errand: Errand,
+    webhook_call: WebhookCall,
     webhooks: &Webhooks,
 ) -> Outcome {
-    let timeout_ms = errand.webhook.timeout_ms;
-    let made =
-        tokio::time::timeout(Duration::from_millis(timeout_ms), make(workspace, &errand, webhooks));
+    let timeout_ms = webhook_call.webhook.timeout_ms;
+    let made = tokio::time::timeout(
+        Duration::from_millis(timeout_ms),
+        make(workspace, &webhook_call, webhooks),
+    );
     let failed = match made.await {
         Ok(Ok(status)) => return Outcome::Done { status: status.as_u16() },
         Ok(Err(trouble)) => trouble,
@@ -46,16 +48,16 @@ pub(super) async fn call(
 
 async fn make(
     workspace: &WorkspaceName,
-    errand: &Errand,
+    webhook_call: &WebhookCall,
     webhooks: &Webhooks,
 ) -> Result<StatusCode, Trouble> {
     let unusable = || trouble("the url cannot be used", false);
-    let address = Address::parse(&errand.webhook.url).ok_or_else(unusable)?;
+    let address = Address::parse(&webhook_call.webhook.url).ok_or_else(unusable)?;
     let stream = connected(&address, webhooks).await?;
     let handshake = http1::handshake(TokioIo::new(stream)).await;
     let broken = |error: hyper::Error| trouble(format!("the connection broke: {error}"), true);
     let (mut sender, connection) = handshake.map_err(broken)?;
-    let request = request(workspace, errand, &address).ok_or_else(unusable)?;
+    let request = request(workspace, webhook_call, &address).ok_or_else(unusable)?;
     // The connection is driven along with the request, and dropped with it.
     let driven = async {
         // However it ends, the request learns of it.
@@ -115,22 +117,22 @@ async fn allowed(address: &Address<'_>, webhooks: &Webhooks) -> Result<Vec<Socke
 
 fn request(
     workspace: &WorkspaceName,
-    errand: &Errand,
+    webhook_call: &WebhookCall,
     address: &Address<'_>,
 ) -> Option<Request<Full<Bytes>>> {
-    let body = Bytes::copy_from_slice(errand.body.as_bytes());
-    let timestamp = (errand.at.0 / 1_000).to_string();
+    let body = Bytes::copy_from_slice(webhook_call.body.as_bytes());
+    let timestamp = (webhook_call.at.0 / 1_000).to_string();
     let mut request = Request::post(&address.path)
         .header(header::HOST, address.authority)
         .header(header::CONTENT_TYPE, "application/json")
         .header(header::USER_AGENT, concat!("baton/", env!("CARGO_PKG_VERSION")))
         .header(header::CONNECTION, "close")
         .header("baton-workspace", workspace.as_str())
-        .header("baton-reaction", errand.reaction.as_str())
-        .header("baton-call", errand.number.to_string())
-        .header("baton-attempt", errand.attempt.to_string())
+        .header("baton-reaction", webhook_call.reaction.as_str())
+        .header("baton-call", webhook_call.number.to_string())
+        .header("baton-attempt", webhook_call.attempt.to_string())
         .header("baton-timestamp", &timestamp);
-    if let Some(secret) = &errand.secret {
+    if let Some(secret) = &webhook_call.secret {
         let signature = signature(secret.reveal(), &timestamp, &body);
         request = request.header("baton-signature", signature);
     }

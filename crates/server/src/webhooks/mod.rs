@@ -27,7 +27,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use baton::Baton;
-use baton_core::reaction::{Command, Errand, Reply as ReactionReply};
+use baton_core::reaction::{Command, Reply as ReactionReply, WebhookCall};
 use baton_core::{AgentId, Reply, WorkspaceName};
 use baton_tls::{TlsError, Trust};
 use tokio::task::JoinSet;
@@ -90,9 +90,9 @@ pub(crate) async fn run(baton: Baton, webhooks: Webhooks) {
 
 /// Makes the calls of one workspace that are due.
 async fn serve(baton: Baton, workspace: WorkspaceName, webhooks: Webhooks) -> WorkspaceName {
-    for errand in taken(&baton, &workspace).await {
-        let (call_number, attempt) = (errand.number, errand.attempt);
-        let outcome = call(&workspace, errand, &webhooks).await;
+    for webhook_call in taken(&baton, &workspace).await {
+        let (call_number, attempt) = (webhook_call.number, webhook_call.attempt);
+        let outcome = call(&workspace, webhook_call, &webhooks).await;
         let settle = Command::Settle { call: call_number, attempt, outcome };
         // If this cannot be written, the try counts as failed when its time is over.
         let _ = execute(&baton, &workspace, settle).await;
@@ -100,7 +100,7 @@ async fn serve(baton: Baton, workspace: WorkspaceName, webhooks: Webhooks) -> Wo
     workspace
 }
 
-async fn taken(baton: &Baton, workspace: &WorkspaceName) -> Vec<Errand> {
+async fn taken(baton: &Baton, workspace: &WorkspaceName) -> Vec<WebhookCall> {
     match execute(baton, workspace, Command::Take { max: AT_A_TIME }).await {
         Some(Reply::Reaction(ReactionReply::Calls { calls, .. })) => calls,
         Some(_) | None => Vec::new(),

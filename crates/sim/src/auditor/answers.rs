@@ -6,8 +6,8 @@
 
 use baton_core::state::Rejection as StateRejection;
 use baton_core::{
-    AgentId, Answer, Command, Entry, IdempotencyKey, Precondition, Rejection, Reply, Request,
-    Timestamp, Wish, agent, namespace, state, topic,
+    AgentId, Answer, Command, Entry, IdempotencyKey, Mutation, Precondition, Rejection, Reply,
+    Request, Timestamp, agent, namespace, state, topic,
 };
 
 use super::explain::explain;
@@ -61,8 +61,8 @@ impl Ledger {
         coverage: &mut Coverage,
     ) -> Audit<bool> {
         let Answered { agent, request, decided_at, .. } = *asked;
-        if let Wish::Command(Command::Agent(agent::Command::Heartbeat { agent, .. })) =
-            &request.wish
+        if let Mutation::Command(Command::Agent(agent::Command::Heartbeat { agent, .. })) =
+            &request.mutation
         {
             let known = self.batch(decided_at).map_or(Timestamp(0), |batch| batch.time);
             self.heartbeat(agent, asked.asked_at.max(known));
@@ -76,13 +76,13 @@ impl Ledger {
             self.replayed(asked, &key, revision, answer)?;
             return Ok(false);
         }
-        self.check_fence(&request.wish, decided_at)?;
+        self.check_fence(&request.mutation, decided_at)?;
         if answer.revision.0 == decided_at {
             let replies = match &answer.reply {
                 Reply::Transaction(replies) => replies.as_slice(),
                 reply => std::slice::from_ref(reply),
             };
-            for (command, reply) in commands(&request.wish).iter().zip(replies) {
+            for (command, reply) in commands(&request.mutation).iter().zip(replies) {
                 self.check_no_effect(asked, command, reply)?;
             }
             return Ok(false);
@@ -93,16 +93,16 @@ impl Ledger {
             return Err(Breach(format!("acknowledged revision {revision} is not in the log")));
         };
         explain(self, &batch, agent, request)?;
-        if let Wish::Fenced { .. } = &request.wish {
+        if let Mutation::Fenced { .. } = &request.mutation {
             coverage.met("answer: written under a live token");
         }
-        if let Wish::Transaction { require, .. } = &request.wish {
+        if let Mutation::Transaction { require, .. } = &request.mutation {
             for precondition in require {
                 let holds = self.holds(precondition, decided_at);
                 demand!(holds, "{precondition:?} did not hold, yet the transaction happened");
             }
         }
-        self.check_reply(&request.wish, &answer.reply, revision)?;
+        self.check_reply(&request.mutation, &answer.reply, revision)?;
         if let Some(key) = &request.idempotency_key {
             let keyed = self.keyed.entry((revision, agent.clone(), key.clone())).or_default();
             keyed.request = Some(request.clone());
@@ -172,11 +172,11 @@ impl Ledger {
         }
     }
 
-    fn check_reply(&self, wish: &Wish, reply: &Reply, revision: u64) -> Audit {
-        match wish {
-            Wish::Command(command) => self.check_reply_to(command, reply, revision),
-            Wish::Fenced { command, .. } => self.check_reply_to(command, reply, revision),
-            Wish::Transaction { commands, .. } => {
+    fn check_reply(&self, mutation: &Mutation, reply: &Reply, revision: u64) -> Audit {
+        match mutation {
+            Mutation::Command(command) => self.check_reply_to(command, reply, revision),
+            Mutation::Fenced { command, .. } => self.check_reply_to(command, reply, revision),
+            Mutation::Transaction { commands, .. } => {
                 let Reply::Transaction(replies) = reply else {
                     return Err(Breach("a transaction was answered otherwise".to_owned()));
                 };
@@ -202,7 +202,7 @@ impl Ledger {
             (Command::State(state::Command::Transfer(_)), Reply::State(_))
             | (Command::Namespace(_), Reply::Namespace(_))
             | (Command::Workspace(_), Reply::Workspace(_))
-            | (Command::Bus(_), Reply::Bus(_)) => Ok(()),
+            | (Command::UserEvent(_), Reply::UserEvent(_)) => Ok(()),
             (Command::Message(command), Reply::Message(reply)) => {
                 self.message_reply(command, reply, revision)
             }
@@ -299,7 +299,7 @@ impl Ledger {
             Rejection::Message(rejection) => self.refused_message(asked, rejection, coverage),
             Rejection::Topic(rejection) => self.refused_topic(rejection, at),
             Rejection::Stream(rejection) => self.refused_stream(asked, rejection),
-            Rejection::Rule(rejection) => self.refused_rule(&asked.request.wish, rejection, at),
+            Rejection::Rule(rejection) => self.refused_rule(&asked.request.mutation, rejection, at),
             Rejection::Reaction(rejection) => self.refused_reaction(rejection, at),
             Rejection::Lock(rejection) => self.refused_lock(rejection, at, coverage),
             Rejection::Semaphore(rejection) => self.refused_semaphore(rejection, at, coverage),
@@ -311,7 +311,7 @@ impl Ledger {
             Rejection::Secret(rejection) => self.refused_secret(rejection, at),
             Rejection::Pipeline(rejection) => self.refused_pipeline(asked, rejection, at),
             Rejection::Handoff(rejection) => self.refused_handoff(asked, rejection, coverage),
-            Rejection::CannotWait {} => self.refused_wait(&asked.request.wish, at),
+            Rejection::CannotWait {} => self.refused_wait(&asked.request.mutation, at),
             Rejection::StaleToken { given } => {
                 coverage.met("answer: stale fence refused");
                 let live = self.tokens.is_live(*given, at);

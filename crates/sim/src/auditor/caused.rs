@@ -48,7 +48,7 @@ pub fn is_caused(event: &Event) -> bool {
         Event::Namespace(_)
         | Event::Topic(_)
         | Event::Rule(_)
-        | Event::Bus(_)
+        | Event::UserEvent(_)
         | Event::Workspace(_)
         | Event::Awaited(_) => false,
     }

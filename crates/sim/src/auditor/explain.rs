@@ -67,7 +67,7 @@ impl<'a> Reading<'a> {
 
     fn request(&mut self, agent: &AgentId, request: &Request) -> Audit {
         demand!(self.batch.agent == *agent, "it is by somebody else");
-        for command in commands(&request.wish) {
+        for command in commands(&request.mutation) {
             self.command(command)?;
         }
         // Others may have waited under a key of theirs; the ledger knows which.
@@ -97,7 +97,7 @@ impl<'a> Reading<'a> {
                 let StateEvent::Deleted { version, removal, .. } = event else {
                     return Err(Breach("a deletion was due".to_owned()));
                 };
-                demand!(event.place() == (&delete.namespace, &delete.key), "another key went");
+                demand!(event.entry_key() == (&delete.namespace, &delete.key), "another key went");
                 demand!(*removal == Removal::Deleted, "it went for another reason");
                 let expected = delete.expected_version.unwrap_or(*version);
                 demand!(expected == *version, "it was expected at {expected}");
@@ -112,7 +112,7 @@ impl<'a> Reading<'a> {
             Command::Topic(command) => self.topic(command),
             Command::Stream(command) => self.stream(command),
             Command::Rule(command) => self.rule(command),
-            Command::Bus(command) => self.bus(command),
+            Command::UserEvent(command) => self.bus(command),
             Command::Reaction(command) => self.reaction(command),
             Command::Lock(command) => self.lock(command),
             Command::Semaphore(command) => self.semaphore(command),
@@ -141,11 +141,11 @@ impl<'a> Reading<'a> {
 
     /// The entry before an event of this batch: by an earlier event of it, or from the ledger.
     fn before(&self, set: &StateEvent) -> Option<Before> {
-        let (namespace, key) = set.place();
+        let (namespace, key) = set.entry_key();
         let earlier = self.batch.events[..self.next - 1].iter().rev();
         for event in earlier {
             match event {
-                Event::State(event) if event.place() == (namespace, key) => {
+                Event::State(event) if event.entry_key() == (namespace, key) => {
                     return match event {
                         StateEvent::Set { value, expires_at, bound_to, .. } => Some(Before {
                             value: value.clone(),
@@ -185,7 +185,7 @@ impl<'a> Reading<'a> {
         let StateEvent::Set { value, version, operation, expires_at, bound_to, .. } = event else {
             return Err(Breach("a write was due".to_owned()));
         };
-        demand!(event.place() == (&set.namespace, &set.key), "another key was written");
+        demand!(event.entry_key() == (&set.namespace, &set.key), "another key was written");
         demand!(*operation == Operation::Set, "it was written in another way");
         check_expected(set.expected_version, *version)?;
         demand!(!set.if_absent || version.0 == 1, "it was there, though it should be absent");
@@ -218,7 +218,7 @@ impl<'a> Reading<'a> {
         let StateEvent::Set { value, version, operation, expires_at, bound_to, .. } = event else {
             return Err(Breach("a write was due".to_owned()));
         };
-        demand!(event.place() == (&patch.namespace, &patch.key), "another key was written");
+        demand!(event.entry_key() == (&patch.namespace, &patch.key), "another key was written");
         demand!(*operation == Operation::Patched, "it was written in another way");
         check_expected(patch.expected_version, *version)?;
         let before = self.before(event);
@@ -241,11 +241,11 @@ impl<'a> Reading<'a> {
             && let StateEvent::Set { operation: Operation::Transferred, value, source, .. } = event
         {
             self.next += 1;
-            let (to, key) = event.place();
+            let (to, key) = event.entry_key();
             demand!(*to == transfer.to_namespace, "`{key}` went elsewhere");
             let gone = self.take_state()?;
             demand!(
-                gone.place() == (&transfer.from_namespace, key),
+                gone.entry_key() == (&transfer.from_namespace, key),
                 "`{key}` arrived, but another one left"
             );
             let source = source.as_ref();

@@ -74,7 +74,7 @@ impl Fork {
         for (event, agent) in batch.events.iter().zip(acting(batch)) {
             match event {
                 Event::State(event) => {
-                    let (namespace, key) = event.place();
+                    let (namespace, key) = event.entry_key();
                     let place = (namespace.clone(), key.clone());
                     let before = self.facts.remove(&place);
                     if let Some(fact) = changed(batch, event, before.as_ref())? {
@@ -102,7 +102,7 @@ impl Fork {
 
 /// What an event makes of an entry, if it may.
 fn changed(batch: &Batch, event: &StateEvent, before: Option<&Fact>) -> Audit<Option<Fact>> {
-    let (_, key) = event.place();
+    let (_, key) = event.entry_key();
     match event {
         StateEvent::Set { value, version, expires_at, bound_to, .. } => {
             let due = before.map_or(1, |before| before.version + 1);

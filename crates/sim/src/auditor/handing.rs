@@ -248,7 +248,7 @@ impl Ledger {
             Rejection::NotReceiver { handoff, caller, .. } => {
                 coverage.met("handoff: refused to the wrong agent");
                 let there = known(handoff)?;
-                let may = match commands(&asked.request.wish).first() {
+                let may = match commands(&asked.request.mutation).first() {
                     Some(Command::Handoff(HandoffCommand::Complete(_))) => {
                         there.receiver.as_ref() == Some(caller)
                     }

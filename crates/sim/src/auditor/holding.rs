@@ -8,7 +8,7 @@
 use baton_core::lock::{self, Command as LockCommand, Event as LockEvent, Reply as LockReply};
 use baton_core::waiting::wait::{Left, Step};
 use baton_core::{
-    Answer, Command, Event, LockName, Rejection, Reply, WaitId, Wish, barrier, handoff, join,
+    Answer, Command, Event, LockName, Mutation, Rejection, Reply, WaitId, barrier, handoff, join,
     limits, message, semaphore, stream, task,
 };
 
@@ -21,11 +21,11 @@ use super::{Audit, Breach, demand};
 use crate::coverage::Coverage;
 
 /// The commands of a wish, in order.
-pub(super) fn commands(wish: &Wish) -> &[Command] {
-    match wish {
-        Wish::Command(command) => std::slice::from_ref(command),
-        Wish::Fenced { command, .. } => std::slice::from_ref(command),
-        Wish::Transaction { commands, .. } => commands,
+pub(super) fn commands(mutation: &Mutation) -> &[Command] {
+    match mutation {
+        Mutation::Command(command) => std::slice::from_ref(command),
+        Mutation::Fenced { command, .. } => std::slice::from_ref(command),
+        Mutation::Transaction { commands, .. } => commands,
     }
 }
 
@@ -47,7 +47,7 @@ impl Ledger {
             demand!(first == wait, "call {wait} waits under the key of call {first}");
             return Ok(false);
         }
-        self.check_fence(&request.wish, decided_at)?;
+        self.check_fence(&request.mutation, decided_at)?;
         let revision = decided_at + 1;
         demand!(wait == revision, "the call of `{agent}` got number {wait} at {revision}");
         let Some(batch) = self.batch(revision).cloned() else {
@@ -79,7 +79,7 @@ impl Ledger {
             let shown = answer.revision.0;
             demand!(shown == revision, "call {wait} ended at {revision}, it is told {shown}");
         }
-        let [command] = commands(&request.wish) else {
+        let [command] = commands(&request.mutation) else {
             return Err(Breach("a transaction has waited".to_owned()));
         };
         match (how, command, told) {
@@ -156,8 +156,8 @@ impl Ledger {
     }
 
     /// Demands that whoever acts under a token was allowed to.
-    pub(super) fn check_fence(&self, wish: &Wish, at: u64) -> Audit {
-        if let Wish::Fenced { token, .. } = wish {
+    pub(super) fn check_fence(&self, mutation: &Mutation, at: u64) -> Audit {
+        if let Mutation::Fenced { token, .. } = mutation {
             let live = self.tokens.is_live(*token, at);
             demand!(live, "something was done under token {token}, which was stale at {at}");
         }
@@ -310,8 +310,8 @@ impl Ledger {
     }
 
     /// Something was refused because it would have to wait.
-    pub(super) fn refused_wait(&self, wish: &Wish, at: u64) -> Audit {
-        let waits = commands(wish).first().is_some_and(|command| match command {
+    pub(super) fn refused_wait(&self, mutation: &Mutation, at: u64) -> Audit {
+        let waits = commands(mutation).first().is_some_and(|command| match command {
             Command::Lock(LockCommand::Acquire(acquire)) => {
                 acquire.wait_ms.is_some() && !self.lock(&acquire.name, at).holds.is_empty()
             }
@@ -323,7 +323,7 @@ impl Ledger {
             Command::Barrier(barrier::Command::Arrive(arrive)) => self.must_wait_at(arrive, at),
             _ => false,
         });
-        demand!(waits, "{wish:?} does not have to wait at {at}");
+        demand!(waits, "{mutation:?} does not have to wait at {at}");
         Ok(())
     }
 }

@@ -413,7 +413,7 @@ impl Ledger {
             Event::Topic(event) => self.add_topic(batch, event, coverage),
             Event::Stream(event) => self.add_stream(batch, event, ended, coverage),
             Event::Rule(event) => self.add_rule(batch, event, coverage),
-            Event::Bus(_) => Ok(()),
+            Event::UserEvent(_) => Ok(()),
             Event::Secret(event) => self.add_secret(batch, event, coverage),
             Event::Reaction(event) => self.add_reaction(batch, event, coverage),
             Event::Handoff(event) => self.add_handoff(batch, event, ended, coverage),
@@ -440,7 +440,7 @@ impl Ledger {
         ended: &BTreeSet<AgentId>,
         coverage: &mut Coverage,
     ) -> Audit {
-        let (namespace, key) = event.place();
+        let (namespace, key) = event.entry_key();
         demand!(
             self.rules(namespace, u64::MAX).is_some(),
             "`{key}` was changed in `{namespace}`, which is not there"

@@ -81,7 +81,7 @@ impl Ledger {
         for (event, agent) in batch.events.iter().zip(acting(batch)) {
             match event {
                 Event::State(changed) => {
-                    let (namespace, key) = changed.place();
+                    let (namespace, key) = changed.entry_key();
                     let place = (namespace.clone(), key.clone());
                     let before = before(&mut values, &deleted, &place);
                     let (after, source) = match changed {
@@ -117,7 +117,7 @@ impl Ledger {
                 | Event::Topic(_)
                 | Event::Stream(_)
                 | Event::Rule(_)
-                | Event::Bus(_)
+                | Event::UserEvent(_)
                 | Event::Reaction(_)
                 | Event::Lock(_)
                 | Event::Semaphore(_)

@@ -272,19 +272,19 @@ fn triggers(name: &str, event: &AnyEvent) -> bool {
     let is_key = |key: &Key| key.as_str().starts_with('k') && !key.as_str().contains(['/', ':']);
     match (name, event) {
         ("copy", AnyEvent::State(event @ StateEvent::Set { .. })) => {
-            let (namespace, key) = event.place();
+            let (namespace, key) = event.entry_key();
             *namespace == NamespaceName::shared()
                 && is_key(key)
                 && AnyEvent::State(event.clone()).kind() == "state.set"
         }
         ("half", AnyEvent::State(event @ StateEvent::Deleted { .. })) => {
-            let (namespace, key) = event.place();
+            let (namespace, key) = event.entry_key();
             *namespace == NamespaceName::shared()
                 && is_key(key)
                 && AnyEvent::State(event.clone()).kind() == "state.deleted"
         }
-        ("ping" | "tell", AnyEvent::Bus(event)) => event.kind() == "ping",
-        ("pong", AnyEvent::Bus(event)) => event.kind() == "pong",
+        ("ping" | "tell", AnyEvent::UserEvent(event)) => event.kind() == "ping",
+        ("pong", AnyEvent::UserEvent(event)) => event.kind() == "pong",
         ("record-completed-tasks", AnyEvent::Task(TaskEvent::Completed { .. })) => true,
         _ => false,
     }
@@ -338,7 +338,7 @@ fn check_done(name: &str, batch: &Batch, cause: usize, done: &[AnyEvent]) -> Aud
     };
     let written = |key: &str| match done {
         AnyEvent::State(event @ StateEvent::Set { value, .. }) => {
-            let (namespace, written) = event.place();
+            let (namespace, written) = event.entry_key();
             let same = *namespace == NamespaceName::shared() && written.as_str() == key;
             same.then(|| value.to_value())
         }
@@ -346,11 +346,11 @@ fn check_done(name: &str, batch: &Batch, cause: usize, done: &[AnyEvent]) -> Aud
     };
     let by = acting(batch)[cause].as_str();
     let fits = match (name, &batch.events[cause]) {
-        ("ping", _) => matches!(done, AnyEvent::Bus(event) if event.kind() == "pong"),
-        ("pong", _) => matches!(done, AnyEvent::Bus(event) if event.kind() == "ping"),
+        ("ping", _) => matches!(done, AnyEvent::UserEvent(event) if event.kind() == "pong"),
+        ("pong", _) => matches!(done, AnyEvent::UserEvent(event) if event.kind() == "ping"),
         ("tell", _) => matches!(done, AnyEvent::Reaction(Event::Called { .. })),
         ("copy", AnyEvent::State(event)) => {
-            let about = format!("shared/{}", event.place().1);
+            let about = format!("shared/{}", event.entry_key().1);
             let due = json!({"of": about, "by": by, "text": format!("r{}", batch.revision)});
             written("copy") == Some(due)
         }
@@ -370,7 +370,7 @@ impl Reading<'_> {
     pub(super) fn bus(&mut self, command: &user_event::Command) -> Audit {
         let user_event::Command::Emit(emit) = command;
         match self.take()? {
-            AnyEvent::Bus(user_event::Event::Emitted { kind, payload }) => {
+            AnyEvent::UserEvent(user_event::Event::Emitted { kind, payload }) => {
                 let same = (kind, payload) == (&emit.kind, &emit.payload);
                 demand!(same, "something else was said");
                 Ok(())

@@ -7,9 +7,9 @@
 use std::collections::BTreeMap;
 
 use baton_core::handoff::{Handoff, Receiver};
-use baton_core::rule::{Check, Wanted};
+use baton_core::rule::{Check, CheckSpec};
 use baton_core::rule::{Command, Event, On, Query, Rejection, Reply, Rule, Severity};
-use baton_core::{Batch, Command as AnyCommand, Event as AnyEvent, RuleName, Wish};
+use baton_core::{Batch, Command as AnyCommand, Event as AnyEvent, Mutation, RuleName};
 
 use super::explain::Reading;
 use super::timeline::Timeline;
@@ -129,14 +129,19 @@ impl Ledger {
     }
 
     /// A change of the rules was refused.
-    pub(super) fn refused_rule(&self, wish: &Wish, rejection: &Rejection, at: u64) -> Audit {
-        let wanted = wanted(wish);
+    pub(super) fn refused_rule(
+        &self,
+        mutation: &Mutation,
+        rejection: &Rejection,
+        at: u64,
+    ) -> Audit {
+        let wanted = wanted(mutation);
         match rejection {
             Rejection::NotFound { name } => {
                 demand!(self.rulebook.at(name, at).is_none(), "rule `{name}` was there");
             }
             Rejection::FaultyCheck { name, .. } => {
-                let is_empty = wanted.is_some_and(|wanted| *wanted == Wanted::default());
+                let is_empty = wanted.is_some_and(|wanted| *wanted == CheckSpec::default());
                 demand!(is_empty, "rule `{name}` had a check");
             }
             Rejection::BadExpression { name, .. } => {
@@ -153,11 +158,11 @@ impl Ledger {
 }
 
 /// What the first command of a wish demands, if it adds a rule.
-fn wanted(wish: &Wish) -> Option<&Wanted> {
-    let command = match wish {
-        Wish::Command(command) => command,
-        Wish::Fenced { command, .. } => command,
-        Wish::Transaction { commands, .. } => commands.first()?,
+fn wanted(mutation: &Mutation) -> Option<&CheckSpec> {
+    let command = match mutation {
+        Mutation::Command(command) => command,
+        Mutation::Fenced { command, .. } => command,
+        Mutation::Transaction { commands, .. } => commands.first()?,
     };
     match command {
         AnyCommand::Rule(Command::Add(add)) => Some(&add.check),
@@ -166,8 +171,8 @@ fn wanted(wish: &Wish) -> Option<&Wanted> {
 }
 
 /// The one demand that a check is, as whoever wants it would write it.
-fn as_wanted(check: &Check) -> Wanted {
-    let mut wanted = Wanted::default();
+fn as_wanted(check: &Check) -> CheckSpec {
+    let mut wanted = CheckSpec::default();
     match check.clone() {
         Check::RequiredKeys(keys) => wanted.required_keys = Some(keys),
         Check::Schema(schema) => wanted.schema = Some(schema),

@@ -14,7 +14,7 @@ pub struct Decided {
     /// What happens. Empty means that nothing changes.
     pub events: Vec<Event>,
     /// The agent to answer with, as it is after the events.
-    pub about: Option<AgentId>,
+    pub agent: Option<AgentId>,
 }
 
 /// Decides a command against the table as it is.
@@ -65,7 +65,7 @@ fn register(table: &Table, command: Register, stamp: &Stamp) -> Result<Decided, 
     }
     let token = stamp.token();
     events.push(Event::Joined { agent: agent.clone(), capabilities, metadata, ttl_ms, token });
-    Ok(Decided { events, about: Some(agent) })
+    Ok(Decided { events, agent: Some(agent) })
 }
 
 fn heartbeat(
@@ -81,18 +81,18 @@ fn heartbeat(
     } else {
         Vec::new()
     };
-    Ok(Decided { events, about: Some(agent) })
+    Ok(Decided { events, agent: Some(agent) })
 }
 
 fn leave(table: &Table, agent: AgentId, token: Option<Token>) -> Result<Decided, Rejection> {
     session(table, &agent, token)?;
-    Ok(Decided { events: vec![Event::Left { agent: agent.clone() }], about: Some(agent) })
+    Ok(Decided { events: vec![Event::Left { agent: agent.clone() }], agent: Some(agent) })
 }
 
 fn expire(table: &Table, stamp: &Stamp) -> Decided {
     let silent = table.silent(stamp.now).take(limits::LOST_PER_BATCH_MAX);
     let events = silent.map(|agent| Event::Lost { agent: agent.clone() }).collect();
-    Decided { events, about: None }
+    Decided { events, agent: None }
 }
 
 /// The present session, if the caller may speak for it.

@@ -13,11 +13,11 @@ pub struct Decided {
     /// What happens. Empty means that nothing changes.
     pub events: Vec<Event>,
     /// What to answer with, as it is after the events.
-    pub about: About,
+    pub plan: ReplyPlan,
 }
 
 /// What an answer is about.
-pub enum About {
+pub enum ReplyPlan {
     /// The artifact that was put, and whether it was there before.
     Put(ArtifactId, bool),
     /// The artifact as it was.
@@ -26,7 +26,7 @@ pub enum About {
     Done,
 }
 
-impl About {
+impl ReplyPlan {
     /// The answer, as things are now.
     pub(crate) fn reply(self, table: &Table) -> Reply {
         match self {
@@ -84,7 +84,7 @@ fn put(table: &Table, command: Put) -> Result<Decided, Rejection> {
         name: name.or_else(|| known.and_then(|record| record.name.clone())),
         keep_ms,
     };
-    Ok(Decided { events: vec![event], about: About::Put(artifact, known.is_some()) })
+    Ok(Decided { events: vec![event], plan: ReplyPlan::Put(artifact, known.is_some()) })
 }
 
 fn shown(table: &Table, artifact: &ArtifactId) -> Result<Artifact, Rejection> {
@@ -97,14 +97,14 @@ fn delete(table: &Table, artifact: &ArtifactId) -> Result<Decided, Rejection> {
         let (artifact, references) = (artifact.clone(), gone.references);
         return Err(Rejection::InUse { artifact, references, holder });
     }
-    let about = About::Gone(Box::new(Artifact { holders: Vec::new(), ..gone }));
-    Ok(Decided { events: vec![Event::Deleted { artifact: artifact.clone() }], about })
+    let plan = ReplyPlan::Gone(Box::new(Artifact { holders: Vec::new(), ..gone }));
+    Ok(Decided { events: vec![Event::Deleted { artifact: artifact.clone() }], plan })
 }
 
 fn expire(table: &Table, stamp: &Stamp) -> Decided {
     let overdue = table.overdue(stamp.now).take(limits::EXPIRIES_PER_BATCH_MAX);
     let events = overdue.map(|artifact| Event::Expired { artifact: artifact.clone() });
-    Decided { events: events.collect(), about: About::Done }
+    Decided { events: events.collect(), plan: ReplyPlan::Done }
 }
 
 /// Answers a question.

@@ -15,11 +15,11 @@ pub struct Decided {
     /// What happens. Empty means that nothing changes.
     pub events: Vec<Event>,
     /// What to answer with, as it is after the events.
-    pub about: About,
+    pub plan: ReplyPlan,
 }
 
 /// What an answer is about.
-pub enum About {
+pub enum ReplyPlan {
     /// What came of an arrival.
     Arrival(Arrival),
     /// The barrier.
@@ -31,7 +31,7 @@ pub enum About {
 }
 
 fn done(events: Vec<Event>) -> Decided {
-    Decided { events, about: About::Done }
+    Decided { events, plan: ReplyPlan::Done }
 }
 
 /// Decides a command against the table as it is.
@@ -76,7 +76,7 @@ fn arrive(table: &Table, command: Arrive, stamp: &Stamp) -> Result<Decided, Reje
     let until = waits.then(|| stamp.now.after(wait_ms));
     events.push(Event::Arrived { name: name.clone(), party, generation, count, wait, until });
     if waits {
-        return Ok(Decided { events, about: About::Later });
+        return Ok(Decided { events, plan: ReplyPlan::Later });
     }
     if opened {
         events.push(Event::Opened { name: name.clone(), generation });
@@ -87,7 +87,7 @@ fn arrive(table: &Table, command: Arrive, stamp: &Stamp) -> Result<Decided, Reje
         events.extend(record.into_iter().flat_map(passed));
     }
     let arrival = Arrival { name, generation, opened, arrived, count };
-    Ok(Decided { events, about: About::Arrival(arrival) })
+    Ok(Decided { events, plan: ReplyPlan::Arrival(arrival) })
 }
 
 fn make_room(table: &Table) -> Result<Event, Rejection> {
@@ -143,7 +143,7 @@ fn reset(table: &Table, name: BarrierName) -> Decided {
         events.extend(waiting.filter_map(|(party, _)| withdrawn(record, party, None)));
         events.push(Event::Reset { name: name.clone(), generation: record.generation });
     }
-    Decided { events, about: About::Barrier(name) }
+    Decided { events, plan: ReplyPlan::Barrier(name) }
 }
 
 fn let_go(table: &Table, agent: &AgentId) -> Decided {

@@ -34,7 +34,7 @@ mod table;
 mod tests;
 mod vocabulary;
 
-pub use decide::{About, Decided, decide, ending, query};
+pub use decide::{Decided, ReplyPlan, decide, ending, query};
 pub use refusals::Rejection;
 pub use table::{Party, Record, Table, Undo};
 pub use vocabulary::{Arrival, Arrive, Barrier, Command, Event, Query, Reply};

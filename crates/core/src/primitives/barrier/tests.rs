@@ -2,7 +2,7 @@
 
 use super::Rejection;
 use crate::barrier::{Arrive, Command as Ask};
-use crate::command::{Command, Request, Wish};
+use crate::command::{Command, Mutation, Request};
 use crate::limits;
 use crate::names::{AgentId, BarrierName, IdempotencyKey};
 use crate::space::Space;
@@ -177,8 +177,8 @@ fn as_many_as_may_wait_are_told_in_one_commit() {
         let agent = format!("{number:0width$}", width = limits::AGENT_BYTES_MAX);
         let arrive = Arrive { name: name.clone(), count, wait_ms: Some(1_000) };
         let key = IdempotencyKey::parse(&"k".repeat(limits::IDEMPOTENCY_KEY_BYTES_MAX)).unwrap();
-        let wish = Wish::Command(Ask::Arrive(arrive).into());
-        let request = Request { wish, idempotency_key: Some(key) };
+        let mutation = Mutation::Command(Ask::Arrive(arrive).into());
+        let request = Request { mutation, idempotency_key: Some(key) };
         (request, AgentId::parse(&agent).unwrap())
     };
     for number in 1..=limits::BARRIER_WAITS_MAX {

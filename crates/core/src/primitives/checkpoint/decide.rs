@@ -15,7 +15,7 @@ use crate::task::Lease;
 use crate::time::Timestamp;
 
 /// What checkpoints may know of the other tables.
-pub trait Surroundings {
+pub trait View {
     /// Who works on a task.
     fn work(&self, task: &TaskId) -> Work<'_>;
     /// Whether whoever has this token, of whatever it is, may still act under it.
@@ -40,11 +40,11 @@ pub struct Decided {
     /// What happens. Empty means that nothing changes.
     pub events: Vec<Event>,
     /// What to answer with, as it is after the events.
-    pub about: About,
+    pub plan: ReplyPlan,
 }
 
 /// What an answer is about.
-pub enum About {
+pub enum ReplyPlan {
     /// The checkpoint.
     Checkpoint(CheckpointId),
     /// The checkpoint that was restored, with its state.
@@ -60,14 +60,14 @@ pub enum About {
 /// Decides a command against the table as it is.
 pub fn decide(
     table: &Table,
-    around: &impl Surroundings,
+    view: &impl View,
     command: Command,
     stamp: &Stamp,
 ) -> Result<Decided, Rejection> {
     match command {
-        Command::Save(command) => save(table, around, command),
-        Command::Restore { checkpoint, token } => restore(table, around, checkpoint, token),
-        Command::Fork { checkpoint, task, token } => fork(table, around, checkpoint, task, token),
+        Command::Save(command) => save(table, view, command),
+        Command::Restore { checkpoint, token } => restore(table, view, checkpoint, token),
+        Command::Fork { checkpoint, task, token } => fork(table, view, checkpoint, task, token),
         Command::Label { checkpoint, label } => label_one(table, checkpoint, label),
         Command::Prune(command) => prune(table, command, stamp),
         Command::Retain(command) => retain(table, command),
@@ -82,16 +82,16 @@ fn known<'a>(table: &'a Table, checkpoint: &CheckpointId) -> Result<&'a Record, 
 /// Whether the caller may change the checkpoints of a task. Whoever works on it may, and nobody
 /// else; while nobody does, only what needs no lease is allowed.
 fn check_token(
-    around: &impl Surroundings,
+    view: &impl View,
     task: &TaskId,
     given: Option<Token>,
     needs_lease: bool,
 ) -> Result<(), Rejection> {
-    let (may, lease) = match around.work(task) {
+    let (may, lease) = match view.work(task) {
         Work::Leased(lease) => (given == Some(lease.token), Some(lease)),
         Work::Free => (given.is_none() && !needs_lease, None),
         // Other threads of work may be guarded by a lock, a permit or a session.
-        Work::Unknown => (given.is_none_or(|token| around.is_live(token)), None),
+        Work::Unknown => (given.is_none_or(|token| view.is_live(token)), None),
     };
     #[cfg(feature = "planted")]
     let may = may || (crate::planted::is("checkpoint.stale_saves") && given.is_some());
@@ -109,9 +109,9 @@ fn check_words(description: Option<&String>, metadata: Option<&Json>) -> Result<
     if metadata.as_bytes().first() == Some(&b'{') { Ok(()) } else { Err(Rejection::BadMetadata {}) }
 }
 
-fn save(table: &Table, around: &impl Surroundings, command: Save) -> Result<Decided, Rejection> {
+fn save(table: &Table, view: &impl View, command: Save) -> Result<Decided, Rejection> {
     let Save { task, state, description, parent, label, metadata, token } = command;
-    check_token(around, &task, token, true)?;
+    check_token(view, &task, token, true)?;
     fits("state", state.as_bytes().len(), limits::CHECKPOINT_BYTES_MAX)?;
     check_words(description.as_ref(), metadata.as_ref())?;
     let thread = table.thread(&task);
@@ -133,7 +133,7 @@ fn save(table: &Table, around: &impl Surroundings, command: Save) -> Result<Deci
         parent: parent.map(|parent| parent.id.clone()),
         description,
         label,
-        artifacts: around.named(std::iter::once(&state).chain(&metadata)),
+        artifacts: view.named(std::iter::once(&state).chain(&metadata)),
         metadata,
         bytes: text.len() as u64,
         checksum: Checksum::of(text),
@@ -145,7 +145,7 @@ fn save(table: &Table, around: &impl Surroundings, command: Save) -> Result<Deci
         let numbers = ranges(surplus.into_iter());
         events.push(Event::Pruned { task, numbers, bytes, why: Why::Count });
     }
-    Ok(Decided { events, about: About::Checkpoint(checkpoint) })
+    Ok(Decided { events, plan: ReplyPlan::Checkpoint(checkpoint) })
 }
 
 /// The checkpoint that one of this task goes on from: one of its own, or that which it was forked
@@ -199,28 +199,28 @@ fn check_bytes(table: &Table, growth: usize) -> Result<(), Rejection> {
 
 fn restore(
     table: &Table,
-    around: &impl Surroundings,
+    view: &impl View,
     checkpoint: CheckpointId,
     token: Option<Token>,
 ) -> Result<Decided, Rejection> {
     let record = known(table, &checkpoint)?;
     let task = record.task.clone();
-    check_token(around, &task, token, false)?;
+    check_token(view, &task, token, false)?;
     let is_head = table.thread(&task).is_some_and(|thread| thread.head == record.number);
     let restored = Event::Restored { checkpoint: checkpoint.clone(), task };
     let events = if is_head { Vec::new() } else { vec![restored] };
-    Ok(Decided { events, about: About::Restored(checkpoint) })
+    Ok(Decided { events, plan: ReplyPlan::Restored(checkpoint) })
 }
 
 fn fork(
     table: &Table,
-    around: &impl Surroundings,
+    view: &impl View,
     source: CheckpointId,
     task: TaskId,
     token: Option<Token>,
 ) -> Result<Decided, Rejection> {
     let record = known(table, &source)?;
-    check_token(around, &task, token, false)?;
+    check_token(view, &task, token, false)?;
     if let Some(thread) = table.thread(&task) {
         return Err(Rejection::Exists { task, checkpoint: thread.head_id().clone() });
     }
@@ -228,7 +228,7 @@ fn fork(
     check_bytes(table, record.footprint())?;
     let checkpoint = table.next_id();
     let forked = Event::Forked { checkpoint: checkpoint.clone(), task, source };
-    Ok(Decided { events: vec![forked], about: About::Checkpoint(checkpoint) })
+    Ok(Decided { events: vec![forked], plan: ReplyPlan::Checkpoint(checkpoint) })
 }
 
 fn label_one(
@@ -242,7 +242,7 @@ fn label_one(
         let task = record.task.clone();
         events.push(Event::Labelled { checkpoint: checkpoint.clone(), task, label });
     }
-    Ok(Decided { events, about: About::Checkpoint(checkpoint) })
+    Ok(Decided { events, plan: ReplyPlan::Checkpoint(checkpoint) })
 }
 
 /// How many bytes go with these checkpoints of a task.
@@ -258,7 +258,7 @@ fn prune(table: &Table, command: Prune, stamp: &Stamp) -> Result<Decided, Reject
     }
     let keep = usize::try_from(keep.unwrap_or(0)).unwrap_or(usize::MAX);
     let before = older_than_ms.map(|age_ms| Timestamp(stamp.now.0.saturating_sub(age_ms)));
-    let nothing = Decided { events: Vec::new(), about: About::Pruned(0, 0) };
+    let nothing = Decided { events: Vec::new(), plan: ReplyPlan::Pruned(0, 0) };
     let Some(thread) = table.thread(&task) else { return Ok(nothing) };
     let beyond = thread.beyond(keep, thread.head, all);
     let numbers: Vec<u64> = beyond
@@ -268,9 +268,9 @@ fn prune(table: &Table, command: Prune, stamp: &Stamp) -> Result<Decided, Reject
         return Ok(nothing);
     }
     let bytes = freed(table, thread, &numbers);
-    let about = About::Pruned(numbers.len() as u64, bytes);
+    let plan = ReplyPlan::Pruned(numbers.len() as u64, bytes);
     let numbers = ranges(numbers.into_iter());
-    Ok(Decided { events: vec![Event::Pruned { task, numbers, bytes, why: Why::Asked }], about })
+    Ok(Decided { events: vec![Event::Pruned { task, numbers, bytes, why: Why::Asked }], plan })
 }
 
 fn retain(table: &Table, command: Retain) -> Result<Decided, Rejection> {
@@ -289,7 +289,7 @@ fn retain(table: &Table, command: Retain) -> Result<Decided, Rejection> {
     }
     let is_same = before.map_or(!is_bound, |before| *before == rule);
     let events = if is_same { Vec::new() } else { vec![Event::Retained { rule }] };
-    Ok(Decided { events, about: About::Rules })
+    Ok(Decided { events, plan: ReplyPlan::Rules })
 }
 
 fn expire(table: &Table, stamp: &Stamp) -> Decided {
@@ -309,22 +309,24 @@ fn expire(table: &Table, stamp: &Stamp) -> Decided {
             break;
         }
     }
-    Decided { events, about: About::Done }
+    Decided { events, plan: ReplyPlan::Done }
 }
 
 /// What to answer with.
-pub fn answer(table: &Table, about: About) -> Reply {
+pub fn answer(table: &Table, plan: ReplyPlan) -> Reply {
     let found = |checkpoint: &CheckpointId| {
         table.get(checkpoint).expect("only known checkpoints are answered with")
     };
-    match about {
-        About::Checkpoint(checkpoint) => {
+    match plan {
+        ReplyPlan::Checkpoint(checkpoint) => {
             Reply::Checkpoint(Box::new(found(&checkpoint).shown(None)))
         }
-        About::Restored(checkpoint) => Reply::Restored(Box::new(table.shown(found(&checkpoint)))),
-        About::Pruned(pruned, bytes) => Reply::Pruned { pruned, bytes },
-        About::Rules => rules(table),
-        About::Done => Reply::Done,
+        ReplyPlan::Restored(checkpoint) => {
+            Reply::Restored(Box::new(table.shown(found(&checkpoint))))
+        }
+        ReplyPlan::Pruned(pruned, bytes) => Reply::Pruned { pruned, bytes },
+        ReplyPlan::Rules => rules(table),
+        ReplyPlan::Done => Reply::Done,
     }
 }
 

@@ -70,7 +70,7 @@ pub use checkpoint::{Checkpoint, Checksum};
 pub use chunking::cut;
 pub use containment::contains;
 pub use content::{Content, Freed, Pages, Piece, Recipe};
-pub use decide::{About, Decided, Surroundings, Work, answer, decide, query};
+pub use decide::{Decided, ReplyPlan, View, Work, answer, decide, query};
 pub use facts::{Facts, Part};
 pub use interned::Interned;
 pub use record::Record;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::{Command, Event, Prune, Rejection, Reply, Retain, Save};
-use crate::command::{Request, Wish};
+use crate::command::{Mutation, Request};
 use crate::json::Json;
 use crate::limits;
 use crate::messagepack;
@@ -522,8 +522,8 @@ proptest! {
         let task = TaskId::parse("t").unwrap();
         let refused = Prune { task, keep: None, older_than_ms: None, all: false };
         commands.push(Command::Prune(refused).into());
-        let wish = Wish::Transaction { require: Vec::new(), commands };
-        let request = Request { wish, idempotency_key: None };
+        let mutation = Mutation::Transaction { require: Vec::new(), commands };
+        let request = Request { mutation, idempotency_key: None };
         prop_assert!(saving.space.commit(request, &ada, Timestamp(0)).is_err());
         prop_assert_eq!(saving.space.head(), head);
         for space in [saving.replayed(), saving.restored()] {

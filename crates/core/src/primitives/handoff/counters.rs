@@ -11,7 +11,7 @@ use crate::names::AgentId;
 
 /// Everything that is counted, of all and of each pair of agents.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tally {
+pub struct Counters {
     total: Past,
     // Those that came when there were too many pairs are counted in the total alone.
     by_pair: BTreeMap<(AgentId, String), Past>,
@@ -39,7 +39,7 @@ pub struct Added {
     accepted: Option<(u64, [Option<Extremes>; 2])>,
 }
 
-impl Tally {
+impl Counters {
     /// A hand-off has changed, or come.
     pub fn add(&mut self, before: Option<&Handoff>, after: &Handoff) -> Option<Added> {
         let was = before.map(|handoff| handoff.status);

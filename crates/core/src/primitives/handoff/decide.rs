@@ -27,7 +27,7 @@ use crate::time::Timestamp;
 use crate::waiting::wait::Left;
 
 /// What hand-offs have to know of their neighbours.
-pub trait Surroundings {
+pub trait View {
     /// A task.
     fn task(&self, task: &TaskId) -> Option<&Record>;
     /// A task as callers see it.
@@ -64,11 +64,11 @@ pub struct Decided {
     /// What happens to shared state along with it.
     pub moved: Moved,
     /// What to answer with, as it is after the events.
-    pub about: About,
+    pub plan: ReplyPlan,
 }
 
 /// What an answer is about.
-pub enum About {
+pub enum ReplyPlan {
     /// A hand-off.
     Handoff(HandoffId),
     /// What was received, if anything.
@@ -83,7 +83,7 @@ pub enum About {
     Done,
 }
 
-impl About {
+impl ReplyPlan {
     /// What to tell the caller; nothing yet if the call waits.
     pub fn reply(self, table: &Table, tasks: &Tasks) -> Option<Reply> {
         let shown = |id: &HandoffId| -> Arc<Handoff> {
@@ -107,34 +107,34 @@ impl About {
 }
 
 /// One event, and the hand-off it is about.
-pub fn about(handoff: HandoffId, event: Event) -> Decided {
-    Decided { events: vec![event], moved: Moved::new(), about: About::Handoff(handoff) }
+pub fn decided(handoff: HandoffId, event: Event) -> Decided {
+    Decided { events: vec![event], moved: Moved::new(), plan: ReplyPlan::Handoff(handoff) }
 }
 
 fn done(events: Vec<Event>) -> Decided {
-    Decided { events, moved: Moved::new(), about: About::Done }
+    Decided { events, moved: Moved::new(), plan: ReplyPlan::Done }
 }
 
 /// Decides a command against the table as it is.
 pub fn decide(
     table: &Table,
-    around: &impl Surroundings,
+    view: &impl View,
     command: Command,
     stamp: &Stamp,
 ) -> Result<Decided, Rejection> {
     match command {
-        Command::Offer(offer) => self::offer(table, around, *offer, stamp),
-        Command::Execute(offer) => transfer::execute(table, around, *offer, stamp),
-        Command::Validate(offer) => validate(table, around, *offer, stamp),
-        Command::Receive { wait_ms } => receive(table, around, wait_ms, stamp),
-        Command::Accept(accept) => self::accept(table, around, accept, stamp),
-        Command::Reject { handoff, reason } => reject(table, around, handoff, reason, stamp),
+        Command::Offer(offer) => self::offer(table, view, *offer, stamp),
+        Command::Execute(offer) => transfer::execute(table, view, *offer, stamp),
+        Command::Validate(offer) => validate(table, view, *offer, stamp),
+        Command::Receive { wait_ms } => receive(table, view, wait_ms, stamp),
+        Command::Accept(accept) => self::accept(table, view, accept, stamp),
+        Command::Reject { handoff, reason } => reject(table, view, handoff, reason, stamp),
         Command::Complete(complete) => self::complete(table, *complete, stamp),
         Command::Cancel { handoff, reason } => cancel(table, handoff, reason, stamp),
         Command::Approve { handoff, digest, reason } => {
             approve(table, handoff, digest, reason, stamp)
         }
-        Command::Deliver { handoff } => Ok(deliver(table, around, &handoff, stamp)),
+        Command::Deliver { handoff } => Ok(deliver(table, view, &handoff, stamp)),
         Command::Follow { task, what } => Ok(follow(table, &task, &what)),
         Command::LetGo { agent } => Ok(let_go(table, &agent)),
         Command::GiveUp { wait } => Ok(give_up(table, wait)),
@@ -144,32 +144,32 @@ pub fn decide(
 
 fn offer(
     table: &Table,
-    around: &impl Surroundings,
+    view: &impl View,
     offer: Offer,
     stamp: &Stamp,
 ) -> Result<Decided, Rejection> {
-    let prepared = offer_checks::prepare(table, around, offer, stamp)?;
+    let prepared = offer_checks::prepare(table, view, offer, stamp)?;
     let Passed { mut handoff, entries } = prepared.passed().map_err(|opposed| opposed.rejection)?;
     offer_checks::check_versions(&handoff, &entries)?;
     let id = handoff.id.clone();
     if handoff.status == Status::Failed {
-        return Ok(about(id, Event::Refused(Arc::new(handoff))));
+        return Ok(decided(id, Event::Refused(Arc::new(handoff))));
     }
     offer_checks::check_room(table, &handoff)?;
     let giver = handoff.from.clone();
     handoff.step("offered", stamp.now, Some(&giver), None);
-    Ok(about(id, Event::Offered(Arc::new(handoff))))
+    Ok(decided(id, Event::Offered(Arc::new(handoff))))
 }
 
 /// What would become of an offer.
 fn validate(
     table: &Table,
-    around: &impl Surroundings,
+    view: &impl View,
     offer: Offer,
     stamp: &Stamp,
 ) -> Result<Decided, Rejection> {
-    let judgement = offer_checks::prepare(table, around, offer, stamp)?.judgement();
-    Ok(Decided { about: About::Verdict(judgement), ..done(Vec::new()) })
+    let judgement = offer_checks::prepare(table, view, offer, stamp)?.judgement();
+    Ok(Decided { plan: ReplyPlan::Verdict(judgement), ..done(Vec::new()) })
 }
 
 fn known<'a>(table: &'a Table, id: &HandoffId) -> Result<&'a Arc<Handoff>, Rejection> {
@@ -186,12 +186,12 @@ fn wrong_status(handoff: &Handoff, what: &'static str) -> Rejection {
 }
 
 /// Whether an agent is one of those a hand-off is for.
-fn is_for(around: &impl Surroundings, handoff: &Handoff, agent: &AgentId) -> bool {
+fn is_for(view: &impl View, handoff: &Handoff, agent: &AgentId) -> bool {
     match &handoff.to {
         Receiver::Agent(to) => to == agent,
         // What one gave away oneself is for the others.
         Receiver::Capability(_) if handoff.from == *agent => false,
-        Receiver::Capability(name) => around
+        Receiver::Capability(name) => view
             .agent(agent)
             .is_some_and(|known| known.is_active && known.capabilities.contains(name)),
     }
@@ -199,7 +199,7 @@ fn is_for(around: &impl Surroundings, handoff: &Handoff, agent: &AgentId) -> boo
 
 fn receive(
     table: &Table,
-    around: &impl Surroundings,
+    view: &impl View,
     wait_ms: Option<u64>,
     stamp: &Stamp,
 ) -> Result<Decided, Rejection> {
@@ -208,20 +208,20 @@ fn receive(
     let busy = table.delivered_to(&receiver).count() + table.waits_of(&receiver).count();
     let what = "hand-offs that the agent has not answered or waits for";
     has_room([(what, busy, limits::HANDOFFS_PER_AGENT_MAX)])?;
-    let known = around.agent(&receiver).filter(|known| known.is_active);
+    let known = view.agent(&receiver).filter(|known| known.is_active);
     let capabilities = known.into_iter().flat_map(|known| known.capabilities);
     if let Some(handoff) = table.next_for(&receiver, capabilities, stamp.now) {
         let id = handoff.id.clone();
         let event = delivered(handoff, receiver, None, stamp.now);
-        return Ok(Decided { about: About::Received(Some(id.clone())), ..about(id, event) });
+        return Ok(Decided { plan: ReplyPlan::Received(Some(id.clone())), ..decided(id, event) });
     }
     if wait_ms == 0 {
-        return Ok(Decided { about: About::Received(None), ..done(Vec::new()) });
+        return Ok(Decided { plan: ReplyPlan::Received(None), ..done(Vec::new()) });
     }
     has_room([("calls that wait for hand-offs", table.waits().len(), limits::WAITS_MAX)])?;
     let (wait, until) = (stamp.wait(), stamp.now.after(wait_ms));
     let queued = Event::Queued { wait, receiver, until };
-    Ok(Decided { about: About::Later, ..done(vec![queued]) })
+    Ok(Decided { plan: ReplyPlan::Later, ..done(vec![queued]) })
 }
 
 fn delivered(handoff: &Handoff, receiver: AgentId, wait: Option<WaitId>, now: Timestamp) -> Event {
@@ -230,12 +230,12 @@ fn delivered(handoff: &Handoff, receiver: AgentId, wait: Option<WaitId>, now: Ti
 }
 
 /// Gives a hand-off to whoever has waited longest for one like it.
-fn deliver(table: &Table, around: &impl Surroundings, id: &HandoffId, stamp: &Stamp) -> Decided {
+fn deliver(table: &Table, view: &impl View, id: &HandoffId, stamp: &Stamp) -> Decided {
     let ready = table.get(id).filter(|handoff| {
         handoff.status.is_open() && handoff.delivery.is_none() && handoff.is_approved(stamp.now)
     });
     let Some(handoff) = ready else { return done(Vec::new()) };
-    let suits = |waiter: &&Waiter| is_for(around, handoff, &waiter.wait.agent);
+    let suits = |waiter: &&Waiter| is_for(view, handoff, &waiter.wait.agent);
     let first = match &handoff.to {
         Receiver::Agent(agent) => table.waits_of(agent).next(),
         Receiver::Capability(_) => table.waits().find(suits),
@@ -248,14 +248,14 @@ fn deliver(table: &Table, around: &impl Surroundings, id: &HandoffId, stamp: &St
 
 fn accept(
     table: &Table,
-    around: &impl Surroundings,
+    view: &impl View,
     command: Accept,
     stamp: &Stamp,
 ) -> Result<Decided, Rejection> {
     let Accept { handoff: id, lease_ms, overwrite } = command;
     let handoff = known(table, &id)?;
     let caller = &stamp.agent;
-    if !is_for(around, handoff, caller) {
+    if !is_for(view, handoff, caller) {
         let (to, caller) = (handoff.to.clone(), caller.clone());
         return Err(Rejection::NotReceiver { handoff: id, to, caller });
     }
@@ -264,24 +264,24 @@ fn accept(
     }
     let range = (limits::LEASE_MS_MIN, limits::LEASE_MS_MAX);
     within("lease_ms", lease_ms, range.0, range)?;
-    let entries = around.entries(&handoff.keys);
+    let entries = view.entries(&handoff.keys);
     offer_checks::check_versions(handoff, &entries)?;
-    check_approval(around, handoff, &entries, stamp.now)?;
+    check_approval(view, handoff, &entries, stamp.now)?;
     if handoff.task.is_none() {
         let (count, max) = (table.accepted_by(caller).count(), limits::HANDOFFS_PER_AGENT_MAX);
         has_room([("accepted hand-offs of the agent", count, max)])?;
     }
-    let moved = transfer::transfer(around, handoff, &entries, caller, overwrite, stamp)?;
+    let moved = transfer::transfer(view, handoff, &entries, caller, overwrite, stamp)?;
     let receipt = transfer::receipt(handoff, &entries);
     let values = transfer::values(handoff, &entries);
     let receiver = caller.clone();
     let event = Event::Accepted { handoff: id.clone(), receiver, receipt, lease_ms };
-    Ok(Decided { moved, about: About::Accepted(id.clone(), values), ..about(id, event) })
+    Ok(Decided { moved, plan: ReplyPlan::Accepted(id.clone(), values), ..decided(id, event) })
 }
 
 /// An approval holds for a while, and only for what was seen when it was given.
 fn check_approval(
-    around: &impl Surroundings,
+    view: &impl View,
     handoff: &Handoff,
     entries: &[Option<Entry>],
     now: Timestamp,
@@ -300,7 +300,7 @@ fn check_approval(
         let reason = "the approval held only for a while".to_owned();
         return Err(Rejection::NotApproved { handoff: id(), reason });
     }
-    let record = handoff.task.as_ref().and_then(|task| around.task(task));
+    let record = handoff.task.as_ref().and_then(|task| view.task(task));
     let content = offer_checks::content_of(handoff, entries, record);
     if content == handoff.content {
         return Ok(());
@@ -311,7 +311,7 @@ fn check_approval(
 
 fn reject(
     table: &Table,
-    around: &impl Surroundings,
+    view: &impl View,
     id: HandoffId,
     reason: Option<String>,
     stamp: &Stamp,
@@ -319,14 +319,14 @@ fn reject(
     text_fits("reason", reason.as_ref(), limits::NOTE_BYTES_MAX)?;
     let handoff = known(table, &id)?;
     let by = stamp.agent.clone();
-    if !is_for(around, handoff, &by) && !may_approve(handoff, &by) {
+    if !is_for(view, handoff, &by) && !may_approve(handoff, &by) {
         let (to, caller) = (handoff.to.clone(), by);
         return Err(Rejection::NotReceiver { handoff: id, to, caller });
     }
     if !handoff.status.is_open() {
         return Err(wrong_status(handoff, "rejected"));
     }
-    Ok(about(id.clone(), Event::Rejected { handoff: id, by, reason }))
+    Ok(decided(id.clone(), Event::Rejected { handoff: id, by, reason }))
 }
 
 fn complete(table: &Table, command: Complete, stamp: &Stamp) -> Result<Decided, Rejection> {
@@ -342,7 +342,7 @@ fn complete(table: &Table, command: Complete, stamp: &Stamp) -> Result<Decided, 
     if handoff.status != Status::Accepted {
         return Err(wrong_status(handoff, "completed"));
     }
-    Ok(about(id.clone(), Event::Completed { handoff: id, result, changes }))
+    Ok(decided(id.clone(), Event::Completed { handoff: id, result, changes }))
 }
 
 fn cancel(
@@ -360,7 +360,7 @@ fn cancel(
     if !handoff.status.is_open() {
         return Err(wrong_status(handoff, "withdrawn"));
     }
-    Ok(about(id.clone(), Event::Cancelled { handoff: id, reason }))
+    Ok(decided(id.clone(), Event::Cancelled { handoff: id, reason }))
 }
 
 /// Whether an agent is one of those who may let a hand-off pass.
@@ -398,7 +398,7 @@ fn approve(
     }
     let until = approval.expires_ms.map(|expires_ms| stamp.now.after(expires_ms));
     let digest = handoff.digest.clone();
-    Ok(about(id.clone(), Event::Approved { handoff: id, by, digest, until, reason }))
+    Ok(decided(id.clone(), Event::Approved { handoff: id, by, digest, until, reason }))
 }
 
 /// What becomes of the hand-offs of a task when something has happened to it.
@@ -471,10 +471,10 @@ fn expire(table: &Table, stamp: &Stamp) -> Decided {
 }
 
 /// Answers a question about the present.
-pub fn query(table: &Table, around: &impl Surroundings, query: &Query) -> Result<Reply, Rejection> {
+pub fn query(table: &Table, view: &impl View, query: &Query) -> Result<Reply, Rejection> {
     match query {
         Query::Get { handoff } => Ok(Reply::Handoff(Arc::clone(known(table, handoff)?))),
-        Query::List(query) => list(table, around, query),
+        Query::List(query) => list(table, view, query),
         Query::History { task } => {
             let handoffs = table.of_task(task).take(limits::PAGE_MAX);
             let handoffs = handoffs.map(|handoff| Handoff::clone(handoff)).collect();
@@ -487,14 +487,14 @@ pub fn query(table: &Table, around: &impl Surroundings, query: &Query) -> Result
     }
 }
 
-fn list(table: &Table, around: &impl Surroundings, query: &List) -> Result<Reply, Rejection> {
+fn list(table: &Table, view: &impl View, query: &List) -> Result<Reply, Rejection> {
     let usual = limits::PAGE_DEFAULT as u64;
     let limit = within("limit", query.limit, usual, (1, limits::PAGE_MAX as u64))?;
     let List { to, from, task, status, .. } = query;
     let wanted = |handoff: &Handoff| {
         let is_to = |agent: &AgentId| match &handoff.receiver {
             Some(receiver) => receiver == agent,
-            None => is_for(around, handoff, agent),
+            None => is_for(view, handoff, agent),
         };
         to.as_ref().is_none_or(is_to)
             && from.as_ref().is_none_or(|from| handoff.from == *from)

@@ -44,14 +44,14 @@ pub fn content(
     progress: &[Option<&Json>],
 ) -> String {
     let mut parts = Parts::new("content");
-    let told = [
+    let context = [
         &handoff.work_completed,
         &handoff.remaining_work,
         &handoff.notes,
         &handoff.output_keys,
         &handoff.artifacts,
     ];
-    for json in told {
+    for json in context {
         parts.maybe(json.as_ref().map(Json::as_bytes));
     }
     parts.maybe(handoff.reason.as_ref().map(String::as_bytes));

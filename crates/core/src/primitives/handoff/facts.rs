@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Handoff, Tally};
+use super::{Counters, Handoff};
 use crate::names::AgentId;
 use crate::waiting::wait_queue::Waiter;
 
@@ -16,5 +16,6 @@ pub struct Facts {
     /// Who waits for one, in order of arrival.
     pub waits: Vec<Waiter<AgentId>>,
     /// What was counted.
-    pub tally: Tally,
+    #[serde(rename = "tally")]
+    pub counters: Counters,
 }

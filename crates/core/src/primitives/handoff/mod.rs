@@ -27,7 +27,7 @@
 //! | [`Approval`] | who may let it pass, and who has |
 //! | [`Receipt`] | what the receiver got, and what was left out |
 //! | [`loop_guard`] | whether a task is handed round in a loop |
-//! | [`Tally`] | how many there were, how they ended, how long they took |
+//! | [`Counters`] | how many there were, how they ended, how long they took |
 //! | [`TransferContext`] | the same for other systems |
 //!
 //! Invariants, checked by [`Table::check`] and by the space:
@@ -60,8 +60,8 @@ pub mod transfer;
 mod transfer_context;
 mod vocabulary;
 
-pub use counters::{Added, Tally};
-pub use decide::{About, Decided, Moved, Surroundings, about, decide, query};
+pub use counters::{Added, Counters};
+pub use decide::{Decided, Moved, ReplyPlan, View, decide, decided, query};
 pub use digest::{content, fingerprint};
 pub use facts::Facts;
 pub use offer::{Accept, Complete, List, Offer, OnLoop};

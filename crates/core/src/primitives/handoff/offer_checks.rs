@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::{Handoff, Offer, OnLoop, Receiver, Status, content, fingerprint, loop_guard};
-use crate::handoff::{Rejection, Surroundings, Table};
+use crate::handoff::{Rejection, Table, View};
 use crate::json::Json;
 use crate::limits;
 use crate::names::RuleName;
@@ -32,7 +32,7 @@ pub struct Prepared {
 /// against it.
 pub fn prepare(
     table: &Table,
-    around: &impl Surroundings,
+    view: &impl View,
     offer: Offer,
     stamp: &Stamp,
 ) -> Result<Prepared, Rejection> {
@@ -40,7 +40,7 @@ pub fn prepare(
     if offer.to.agent() == Some(&stamp.agent) {
         return Err(bad("to", "it is the giver").into());
     }
-    let record = held(around, &offer, stamp)?;
+    let record = held(view, &offer, stamp)?;
     let deadline = (limits::HANDOFF_DEADLINE_MS_MIN, limits::HANDOFF_DEADLINE_MS_MAX);
     let usual = limits::HANDOFF_DEADLINE_MS_DEFAULT;
     let deadline_ms = within("deadline_ms", offer.deadline_ms, usual, deadline)?;
@@ -54,11 +54,11 @@ pub fn prepare(
     let moved = task.iter().flat_map(|task| table.moved(task));
     let moved: Vec<&Handoff> = moved.take(limits::HOPS_EXAMINED_MAX).collect();
     handoff.hops = moved.first().map_or(0, |latest| latest.hops + 1);
-    let entries = around.entries(&handoff.keys);
+    let entries = view.entries(&handoff.keys);
     handoff.content = content_of(&handoff, &entries, record);
     handoff.digest = fingerprint(&handoff);
     let braked = loop_guard::look(&handoff, &moved, stamp.now);
-    let judgement = judge(around, &handoff, &entries, record);
+    let judgement = judge(view, &handoff, &entries, record);
     Ok(Prepared { handoff, entries, judgement, braked })
 }
 
@@ -115,13 +115,13 @@ pub struct Opposed {
 
 fn check(offer: &Offer) -> Result<(), Rejection> {
     let json = |json: &Option<Json>| json.as_ref().map_or(0, |json| json.as_bytes().len());
-    let told = [&offer.work_completed, &offer.remaining_work, &offer.notes, &offer.output_keys];
-    let told: usize = told.into_iter().map(json).sum();
+    let context = [&offer.work_completed, &offer.remaining_work, &offer.notes, &offer.output_keys];
+    let context: usize = context.into_iter().map(json).sum();
     let state: usize =
         offer.state.iter().map(|(name, value)| name.len() + value.as_bytes().len()).sum();
     let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
     let sizes = [
-        ("context", told + state, limits::HANDOFF_CONTEXT_BYTES_MAX),
+        ("context", context + state, limits::HANDOFF_CONTEXT_BYTES_MAX),
         ("reason", text(&offer.reason), limits::NOTE_BYTES_MAX),
         ("artifacts", json(&offer.artifacts), limits::ERROR_BYTES_MAX),
     ];
@@ -159,7 +159,7 @@ fn check(offer: &Offer) -> Result<(), Rejection> {
 
 /// The task, if the giver holds it and has not offered it to somebody else.
 fn held<'a>(
-    around: &'a impl Surroundings,
+    view: &'a impl View,
     offer: &Offer,
     stamp: &Stamp,
 ) -> Result<Option<&'a Record>, Rejection> {
@@ -170,7 +170,7 @@ fn held<'a>(
         return Ok(None);
     };
     let unknown = || Rejection::UnknownTask { task: task.clone() };
-    let record = around.task(task).ok_or_else(unknown)?;
+    let record = view.task(task).ok_or_else(unknown)?;
     let Some(given) = offer.token else {
         let reason = "whoever hands over a task shows the token of its lease";
         return Err(bad("token", reason).into());
@@ -208,51 +208,51 @@ pub fn check_versions(handoff: &Handoff, entries: &[Option<Entry>]) -> Result<()
 /// Fingerprint of what the receiver would be told now.
 pub fn content_of(handoff: &Handoff, entries: &[Option<Entry>], record: Option<&Record>) -> String {
     let versions: Vec<_> = entries.iter().map(|entry| entry.as_ref().map(Entry::version)).collect();
-    let course = record.and_then(|record| record.course.as_ref());
-    let result = course.and_then(|course| course.result.as_ref());
+    let execution = record.and_then(|record| record.execution.as_ref());
+    let result = execution.and_then(|execution| execution.result.as_ref());
     let definition = record.and_then(|record| record.definition.as_ref());
     content(handoff, &versions, &[result, definition])
 }
 
 fn judge(
-    around: &impl Surroundings,
+    view: &impl View,
     handoff: &Handoff,
     entries: &[Option<Entry>],
     record: Option<&Record>,
 ) -> Judgement {
     let mut judgement = Judgement::default();
-    if around.has_rules() {
-        let task = handoff.task.as_ref().and_then(|task| around.shown(task));
+    if view.has_rules() {
+        let task = handoff.task.as_ref().and_then(|task| view.shown(task));
         let task = task.map(|task| Json::of(&task).expect("a task is JSON"));
         let mut state: BTreeMap<String, Json> = handoff.state.clone();
         for (selected, entry) in handoff.keys.iter().zip(entries) {
             state.extend(entry.as_ref().map(|entry| (selected.name.to_string(), entry.json())));
         }
-        judgement = around.judge(&Proposal {
+        judgement = view.judge(&Proposal {
             from: &handoff.from,
             to: handoff.to.agent(),
             capability: handoff.to.capability(),
             task: task.as_ref(),
             task_type: record.map(|record| &record.task_type),
             state: &state,
-            receiver: handoff.to.agent().and_then(|agent| around.agent(agent)),
+            receiver: handoff.to.agent().and_then(|agent| view.agent(agent)),
             hops: handoff.hops + 1,
             reason: handoff.reason.as_deref(),
         });
     }
-    judgement.warnings.extend(unlikely(around, &handoff.to));
+    judgement.warnings.extend(unlikely(view, &handoff.to));
     judgement
 }
 
 /// Nobody is there to take it: that may change, but should be known.
-fn unlikely(around: &impl Surroundings, to: &Receiver) -> Option<Finding> {
+fn unlikely(view: &impl View, to: &Receiver) -> Option<Finding> {
     let detail = match to {
-        Receiver::Agent(agent) => match around.agent(agent) {
+        Receiver::Agent(agent) => match view.agent(agent) {
             Some(there) if there.is_active => return None,
             Some(_) => format!("`{agent}` is not there now"),
             None => format!("nobody has ever registered as `{agent}`"),
         },
-        Receiver::Capability(name) if around.has_capable(name) => return None,
+        Receiver::Capability(name) if view.has_capable(name) => return None,
         Receiver::Capability(name) => format!("nobody who is there can do `{name}`"),
     };
     let rule = RuleName::parse("receiver").expect("a plain word is a name");

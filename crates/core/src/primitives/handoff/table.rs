@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use super::refusals::Rejection;
 use super::vocabulary::{Event, Reply};
-use crate::handoff::{Added, Delivery, Facts, Handoff, List, Statistics, Status, Tally};
+use crate::handoff::{Added, Counters, Delivery, Facts, Handoff, List, Statistics, Status};
 use crate::limits;
 use crate::names::{AgentId, HandoffId, TaskId};
 use crate::numbers::{Revision, WaitId};
 use crate::space::batch::Moment;
 use crate::time::Timestamp;
 use crate::waiting::wait::{Left, Wait};
-use crate::waiting::wait_queue::{self, Lines};
+use crate::waiting::wait_queue::{self, WaitQueues};
 
 /// Somebody who waits for a hand-off.
 pub type Waiter = wait_queue::Waiter<AgentId>;
@@ -38,8 +38,8 @@ pub struct Table {
     finished: BTreeSet<(Timestamp, HandoffId)>,
     finished_bytes: usize,
     unfinished_bytes: usize,
-    lines: Lines<AgentId>,
-    tally: Tally,
+    wait_queues: WaitQueues<AgentId>,
+    counters: Counters,
     // How many the latest revision that made any has made: the rest of their ids follows.
     latest: (Revision, usize),
     // Not a fact of the log: since when there has been a server to answer to.
@@ -71,7 +71,7 @@ impl Table {
             Some(before) => Arc::new(changed(before, event, moment)),
         };
         self.replace(id, Some(&after));
-        undo.added = self.tally.add(before.as_deref(), &after);
+        undo.added = self.counters.add(before.as_deref(), &after);
         undo.handoff = Some((id.clone(), before));
         undo
     }
@@ -86,10 +86,10 @@ impl Table {
                 let (agent, since, until) = (receiver.clone(), moment.time, *until);
                 let there = Wait { id: *wait, agent, since, until };
                 let waiter = Waiter { name: receiver.clone(), wait: there, ttl_ms: 0 };
-                Some((*wait, self.lines.replace(*wait, Some(waiter))))
+                Some((*wait, self.wait_queues.replace(*wait, Some(waiter))))
             }
             Event::Delivered { wait: Some(wait), .. } | Event::GaveUp { wait, .. } => {
-                Some((*wait, self.lines.replace(*wait, None)))
+                Some((*wait, self.wait_queues.replace(*wait, None)))
             }
             Event::Offered(_)
             | Event::Executed(_)
@@ -110,13 +110,13 @@ impl Table {
     pub fn undo(&mut self, undo: Undo) {
         let Undo { handoff, added, wait, latest } = undo;
         if let Some(added) = added {
-            self.tally.take_back(added);
+            self.counters.take_back(added);
         }
         if let Some((id, before)) = handoff {
             self.replace(&id, before.as_ref());
         }
         if let Some((id, before)) = wait {
-            self.lines.replace(id, before);
+            self.wait_queues.replace(id, before);
         }
         self.latest = latest;
     }
@@ -352,22 +352,22 @@ impl Table {
 
     /// Somebody who waits.
     pub fn waiter(&self, id: WaitId) -> Option<&Waiter> {
-        self.lines.get(id)
+        self.wait_queues.get(id)
     }
 
     /// Everybody who waits, in order of arrival.
     pub fn waits(&self) -> impl ExactSizeIterator<Item = &Waiter> {
-        self.lines.all()
+        self.wait_queues.all()
     }
 
     /// The calls of an agent that wait, in order of arrival.
     pub fn waits_of(&self, agent: &AgentId) -> impl Iterator<Item = &Waiter> {
-        self.lines.of_agent(agent)
+        self.wait_queues.of_agent(agent)
     }
 
     /// Calls whose time is over.
     pub fn overdue_waits(&self, now: Timestamp) -> impl Iterator<Item = &Waiter> {
-        self.lines.overdue(now)
+        self.wait_queues.overdue(now)
     }
 
     /// Open hand-offs to which something must happen by itself by now, in order of time.
@@ -379,7 +379,7 @@ impl Table {
     /// When the engine should next send [`Command::Expire`](super::Command::Expire).
     pub fn next_deadline(&self) -> Option<Timestamp> {
         let timer = self.timers.first().map(|(moment, _)| *moment);
-        timer.into_iter().chain(self.lines.next_end()).min()
+        timer.into_iter().chain(self.wait_queues.next_end()).min()
     }
 
     /// The workspace is served again from this moment on.
@@ -394,33 +394,33 @@ impl Table {
 
     /// How many there were, how they ended, how long they took.
     pub fn statistics(&self) -> Statistics {
-        self.tally.shown()
+        self.counters.shown()
     }
 
     /// Everything, for a snapshot.
     pub fn facts(&self) -> Facts {
         Facts {
             records: self.by_id.values().map(Arc::clone).collect(),
-            waits: self.lines.all().cloned().collect(),
-            tally: self.tally.clone(),
+            waits: self.wait_queues.all().cloned().collect(),
+            counters: self.counters.clone(),
         }
     }
 
     /// Puts together what a snapshot holds.
-    pub fn restore(Facts { records, waits, tally }: Facts) -> Self {
-        let mut table = Self { tally, ..Self::default() };
+    pub fn restore(Facts { records, waits, counters }: Facts) -> Self {
+        let mut table = Self { counters, ..Self::default() };
         for handoff in records {
             table.replace(&handoff.id.clone(), Some(&handoff));
         }
         for waiter in waits {
-            table.lines.replace(waiter.wait.id, Some(waiter));
+            table.wait_queues.replace(waiter.wait.id, Some(waiter));
         }
         table
     }
 
     /// Asserts the invariants of the module's story.
     pub fn check(&self) {
-        self.lines.check();
+        self.wait_queues.check();
         let mut open: BTreeSet<&TaskId> = BTreeSet::new();
         let (mut timers, mut finished) = (0, 0);
         for handoff in self.by_id.values() {

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::offer_checks::{self, Opposed, Passed};
 use super::{Handoff, LeftOut, Offer, Receipt, Receiver, Selected, Status, Taken};
-use crate::handoff::{Decided, Event, Moved, Rejection, Surroundings, Table, about};
+use crate::handoff::{Decided, Event, Moved, Rejection, Table, View, decided};
 use crate::json::{Json, Shape};
 use crate::limits;
 use crate::names::{AgentId, Key, NamespaceName};
@@ -20,7 +20,7 @@ use crate::state::Entry;
 /// with who makes it, is refused.
 pub fn execute(
     table: &Table,
-    around: &impl Surroundings,
+    view: &impl View,
     offer: Offer,
     stamp: &Stamp,
 ) -> Result<Decided, Rejection> {
@@ -34,10 +34,10 @@ pub fn execute(
     if offer.approval.is_some() {
         return refuse("approval", "nobody is asked: make an offer instead");
     }
-    let prepared = offer_checks::prepare(table, around, offer, stamp)?;
+    let prepared = offer_checks::prepare(table, view, offer, stamp)?;
     let refused = |mut handoff: Handoff, step: &str, rejection: &Rejection| {
         handoff.fail(step, stamp.now, facts(rejection), rejection.to_string());
-        Ok(about(handoff.id.clone(), Event::Refused(Arc::new(handoff))))
+        Ok(decided(handoff.id.clone(), Event::Refused(Arc::new(handoff))))
     };
     let Passed { mut handoff, entries } = match prepared.passed() {
         Ok(passed) => passed,
@@ -47,13 +47,13 @@ pub fn execute(
         }
     };
     if handoff.status == Status::Failed {
-        return Ok(about(handoff.id.clone(), Event::Refused(Arc::new(handoff))));
+        return Ok(decided(handoff.id.clone(), Event::Refused(Arc::new(handoff))));
     }
     let there = offer_checks::check_versions(&handoff, &entries);
     if let Err(rejection) = there.and_then(|()| all_there(&handoff, &entries)) {
         return refused(handoff, "transfer_state", &rejection);
     }
-    let moved = match transfer(around, &handoff, &entries, &to, false, stamp) {
+    let moved = match transfer(view, &handoff, &entries, &to, false, stamp) {
         Ok(moved) => moved,
         Err(rejection) => return refused(handoff, "transfer_state", &rejection),
     };
@@ -63,7 +63,7 @@ pub fn execute(
     handoff.receiver = Some(to);
     handoff.end(Status::Completed, stamp.now);
     let id = handoff.id.clone();
-    Ok(Decided { moved, ..about(id, Event::Executed(Arc::new(handoff))) })
+    Ok(Decided { moved, ..decided(id, Event::Executed(Arc::new(handoff))) })
 }
 
 /// Why a step failed, as it is written down.
@@ -86,7 +86,7 @@ fn all_there(handoff: &Handoff, entries: &[Option<Entry>]) -> Result<(), Rejecti
 
 /// Moves the giver's own keys among the selected ones to the receiver.
 pub fn transfer(
-    around: &impl Surroundings,
+    view: &impl View,
     handoff: &Handoff,
     entries: &[Option<Entry>],
     to: &AgentId,
@@ -100,7 +100,7 @@ pub fn transfer(
     if keys.is_empty() || handoff.from == *to {
         return Ok(Moved::new());
     }
-    around.transfer(&handoff.from, to, keys, overwrite, stamp).map_err(|rejection| {
+    view.transfer(&handoff.from, to, keys, overwrite, stamp).map_err(|rejection| {
         let reason = rejection.to_string();
         match rejection {
             state::Rejection::Exists { entry } => Rejection::StateConflict {
@@ -151,8 +151,9 @@ pub fn receipt(handoff: &Handoff, entries: &[Option<Entry>]) -> Receipt {
 
 /// The values of the selected keys, as far as they fit into an answer.
 pub fn values(handoff: &Handoff, entries: &[Option<Entry>]) -> BTreeMap<String, Json> {
-    let told = as_far_as_it_fits(handoff, entries).filter(|(.., fits)| *fits);
-    told.filter_map(|(selected, entry, _)| Some((selected.name.to_string(), entry?.json())))
+    let included = as_far_as_it_fits(handoff, entries).filter(|(.., fits)| *fits);
+    included
+        .filter_map(|(selected, entry, _)| Some((selected.name.to_string(), entry?.json())))
         .collect()
 }
 

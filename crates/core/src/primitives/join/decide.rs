@@ -15,7 +15,7 @@ use crate::task;
 use crate::waiting::wait::Left;
 
 /// What joins may know of tasks.
-pub trait Surroundings {
+pub trait View {
     /// Where a task is in its life; none if it is unknown.
     fn status(&self, task: &TaskId) -> Option<task::Status>;
     /// What became of a task; none if it is unknown or has not finished.
@@ -30,11 +30,11 @@ pub struct Decided {
     /// What happens. Empty means that nothing changes.
     pub events: Vec<Event>,
     /// What to answer with, as it is after the events.
-    pub about: About,
+    pub plan: ReplyPlan,
 }
 
 /// What an answer is about.
-pub enum About {
+pub enum ReplyPlan {
     /// The join.
     Join(JoinId),
     /// The join, which has settled.
@@ -48,18 +48,18 @@ pub enum About {
 }
 
 fn done(events: Vec<Event>) -> Decided {
-    Decided { events, about: About::Done }
+    Decided { events, plan: ReplyPlan::Done }
 }
 
 /// Decides a command against the table as it is.
 pub fn decide(
     table: &Table,
-    around: &impl Surroundings,
+    view: &impl View,
     command: Command,
     stamp: &Stamp,
 ) -> Result<Decided, Rejection> {
     match command {
-        Command::Create(command) => create(table, around, command, stamp),
+        Command::Create(command) => create(table, view, command, stamp),
         Command::Wait { join, wait_ms } => wait(table, join, wait_ms, stamp),
         Command::Settle => Ok(settle(table)),
         Command::LetGo { agent } => Ok(let_go(table, &agent)),
@@ -70,7 +70,7 @@ pub fn decide(
 
 fn create(
     table: &Table,
-    around: &impl Surroundings,
+    view: &impl View,
     command: Create,
     stamp: &Stamp,
 ) -> Result<Decided, Rejection> {
@@ -80,12 +80,12 @@ fn create(
     }
     let (members, most) = match (&group, tasks) {
         (Some(group), None) => {
-            let members = around.group(group);
+            let members = view.group(group);
             check_length(members.len(), "the group has")?;
             (members, limits::JOIN_MEMBERS_MAX)
         }
         (None, Some(tasks)) => {
-            check_tasks(around, &tasks)?;
+            check_tasks(view, &tasks)?;
             let most = tasks.len();
             (tasks, most)
         }
@@ -105,7 +105,7 @@ fn create(
     // Whoever is in a group is known from the tasks themselves.
     let tasks = if group.is_some() { Vec::new() } else { members };
     let event = Event::Created { join: join.clone(), need, group, tasks, deadline };
-    Ok(Decided { events: vec![event], about: About::Join(join) })
+    Ok(Decided { events: vec![event], plan: ReplyPlan::Join(join) })
 }
 
 fn bad<T>(reason: &str) -> Result<T, Rejection> {
@@ -117,7 +117,7 @@ fn check_length(count: usize, who: &str) -> Result<(), Rejection> {
     if count > max { bad(&format!("{who} more than {max} tasks")) } else { Ok(()) }
 }
 
-fn check_tasks(around: &impl Surroundings, tasks: &[TaskId]) -> Result<(), Rejection> {
+fn check_tasks(view: &impl View, tasks: &[TaskId]) -> Result<(), Rejection> {
     check_length(tasks.len(), "it names")?;
     if tasks.is_empty() {
         return bad("it names no task");
@@ -126,7 +126,7 @@ fn check_tasks(around: &impl Surroundings, tasks: &[TaskId]) -> Result<(), Rejec
     if let Some(twice) = tasks.iter().find(|task| !named.insert(*task)) {
         return bad(&format!("it names `{twice}` twice"));
     }
-    match tasks.iter().find(|task| around.status(task).is_none()) {
+    match tasks.iter().find(|task| view.status(task).is_none()) {
         Some(task) => Err(Rejection::UnknownTask { task: task.clone() }),
         None => Ok(()),
     }
@@ -166,10 +166,10 @@ fn wait(
         return Err(Rejection::NotFound { join });
     };
     if record.settled_at.is_some() {
-        return Ok(Decided { events: Vec::new(), about: About::Settled(join) });
+        return Ok(Decided { events: Vec::new(), plan: ReplyPlan::Settled(join) });
     }
     if wait_ms == 0 {
-        return Ok(Decided { events: Vec::new(), about: About::Nothing });
+        return Ok(Decided { events: Vec::new(), plan: ReplyPlan::Nothing });
     }
     let waiter = stamp.agent.clone();
     let counts = [
@@ -180,7 +180,7 @@ fn wait(
     has_room(counts)?;
     let until = stamp.now.after(wait_ms);
     let event = Event::Queued { join, waiter, wait: stamp.wait(), until };
-    Ok(Decided { events: vec![event], about: About::Later })
+    Ok(Decided { events: vec![event], plan: ReplyPlan::Later })
 }
 
 fn settle(table: &Table) -> Decided {
@@ -234,34 +234,30 @@ fn expire(table: &Table, stamp: &Stamp) -> Decided {
 }
 
 /// A join as callers see it.
-fn shown(record: &Record, around: &impl Surroundings) -> Box<Join> {
-    Box::new(record.shown(|task| around.status(task)))
+fn shown(record: &Record, view: &impl View) -> Box<Join> {
+    Box::new(record.shown(|task| view.status(task)))
 }
 
 /// What to answer with.
-pub fn answer(table: &Table, around: &impl Surroundings, about: &About) -> Reply {
+pub fn answer(table: &Table, view: &impl View, plan: &ReplyPlan) -> Reply {
     let found = |join: &JoinId| {
         let record = table.get(join).expect("only known joins are answered with");
-        shown(record, around)
+        shown(record, view)
     };
-    match about {
-        About::Join(join) => Reply::Join(found(join)),
-        About::Settled(join) => Reply::Settled(Some(found(join))),
-        About::Nothing => Reply::Settled(None),
-        About::Later => unreachable!("a call that waits is answered later"),
-        About::Done => Reply::Done,
+    match plan {
+        ReplyPlan::Join(join) => Reply::Join(found(join)),
+        ReplyPlan::Settled(join) => Reply::Settled(Some(found(join))),
+        ReplyPlan::Nothing => Reply::Settled(None),
+        ReplyPlan::Later => unreachable!("a call that waits is answered later"),
+        ReplyPlan::Done => Reply::Done,
     }
 }
 
 /// What to tell a caller whose wait this event has ended.
-pub fn ending(
-    table: &Table,
-    around: &impl Surroundings,
-    event: &Event,
-) -> Result<Reply, Rejection> {
+pub fn ending(table: &Table, view: &impl View, event: &Event) -> Result<Reply, Rejection> {
     match event {
         Event::Answered { join, .. } => {
-            Ok(Reply::Settled(table.get(join).map(|record| shown(record, around))))
+            Ok(Reply::Settled(table.get(join).map(|record| shown(record, view))))
         }
         Event::GaveUp { join, waiter, left: Left::SessionEnded, .. } => {
             Err(Rejection::SessionEnded { join: join.clone(), agent: waiter.clone() })
@@ -274,10 +270,10 @@ pub fn ending(
 }
 
 /// Answers a question.
-pub fn query(table: &Table, around: &impl Surroundings, query: &Query) -> Result<Reply, Rejection> {
+pub fn query(table: &Table, view: &impl View, query: &Query) -> Result<Reply, Rejection> {
     match query {
         Query::Get { join } => match table.get(join) {
-            Some(record) => Ok(Reply::Join(shown(record, around))),
+            Some(record) => Ok(Reply::Join(shown(record, view))),
             None => Err(Rejection::NotFound { join: join.clone() }),
         },
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::decide::Surroundings;
+use super::decide::View;
 use super::vocabulary::{Event, Status};
 use crate::join::{Member, Outcome, Record};
 use crate::limits;
@@ -11,7 +11,7 @@ use crate::numbers::{Revision, WaitId};
 use crate::space::batch::Moment;
 use crate::time::Timestamp;
 use crate::waiting::wait::Wait;
-use crate::waiting::wait_queue::{self, Lines};
+use crate::waiting::wait_queue::{self, WaitQueues};
 
 /// Somebody who waits for a join.
 pub type Waiter = wait_queue::Waiter<JoinId>;
@@ -34,7 +34,7 @@ pub struct Table {
     ripe: BTreeSet<JoinId>,
     // The others: the first to be forgotten stands first.
     settled: BTreeSet<(Timestamp, u64, JoinId)>,
-    lines: Lines<JoinId>,
+    wait_queues: WaitQueues<JoinId>,
     // How many tasks are, or may yet be, in those that wait.
     members: usize,
     // How many are in the others.
@@ -62,12 +62,7 @@ pub enum Undo {
 
 impl Table {
     /// Applies a fact. Total: whatever `decide` can produce applies.
-    pub fn evolve(
-        &mut self,
-        event: &Event,
-        moment: &Moment<'_>,
-        around: &impl Surroundings,
-    ) -> Undo {
+    pub fn evolve(&mut self, event: &Event, moment: &Moment<'_>, view: &impl View) -> Undo {
         match event {
             Event::Created { join, need, group, tasks, deadline } => {
                 let mut record = Record {
@@ -87,9 +82,9 @@ impl Table {
                     unfinished: 0,
                     bytes: 0,
                 };
-                let there = group.as_ref().map(|group| around.group(group));
+                let there = group.as_ref().map(|group| view.group(group));
                 for task in there.as_ref().unwrap_or(tasks) {
-                    let (index, outcome) = (record.members.len(), around.outcome(task));
+                    let (index, outcome) = (record.members.len(), view.outcome(task));
                     record.grow(task.clone());
                     if let Some(outcome) = outcome {
                         let outcome = fitting(self.bytes + record.bytes, &record, outcome);
@@ -108,22 +103,22 @@ impl Table {
                 let (agent, since) = (waiter.clone(), moment.time);
                 let who = Wait { id: *wait, agent, since, until: *until };
                 let waiter = Waiter { name: join.clone(), wait: who, ttl_ms: 0 };
-                Undo::Wait(*wait, self.lines.replace(*wait, Some(waiter)))
+                Undo::Wait(*wait, self.wait_queues.replace(*wait, Some(waiter)))
             }
             Event::Answered { wait, .. } | Event::GaveUp { wait, .. } => {
-                Undo::Wait(*wait, self.lines.replace(*wait, None))
+                Undo::Wait(*wait, self.wait_queues.replace(*wait, None))
             }
         }
     }
 
     /// Notes that a task has finished; none if no join is about it.
-    pub fn finish(&mut self, task: &TaskId, around: &impl Surroundings) -> Option<Undo> {
+    pub fn finish(&mut self, task: &TaskId, view: &impl View) -> Option<Undo> {
         let there: Vec<_> =
             self.places(task).map(|(_, join, index)| (join.clone(), *index)).collect();
         if there.is_empty() {
             return None;
         }
-        let outcome = around.outcome(task).expect("a task that has finished has an outcome");
+        let outcome = view.outcome(task).expect("a task that has finished has an outcome");
         for (join, index) in &there {
             let outcome = fitting(self.bytes, &self.records[join], outcome.clone());
             self.note(join, *index, Some(outcome));
@@ -159,7 +154,7 @@ impl Table {
                 self.created -= 1;
             }
             Undo::Settled(join) => self.settle(&join, Status::Waiting, None, None),
-            Undo::Wait(wait, before) => drop(self.lines.replace(wait, before)),
+            Undo::Wait(wait, before) => drop(self.wait_queues.replace(wait, before)),
             Undo::Finished(there) => {
                 for (join, index) in there {
                     self.note(&join, index, None);
@@ -328,27 +323,27 @@ impl Table {
 
     /// Everybody who waits for a join, the first in line first.
     pub fn line(&self, join: &JoinId) -> impl Iterator<Item = &Waiter> {
-        self.lines.of(join)
+        self.wait_queues.of(join)
     }
 
     /// Somebody who waits.
     pub fn waiter(&self, id: WaitId) -> Option<&Waiter> {
-        self.lines.get(id)
+        self.wait_queues.get(id)
     }
 
     /// Everybody who waits, in order of arrival.
     pub fn waits(&self) -> impl ExactSizeIterator<Item = &Waiter> {
-        self.lines.all()
+        self.wait_queues.all()
     }
 
     /// The calls of an agent that wait, in order of arrival.
     pub fn waits_of(&self, agent: &AgentId) -> impl Iterator<Item = &Waiter> {
-        self.lines.of_agent(agent)
+        self.wait_queues.of_agent(agent)
     }
 
     /// Calls whose time is over.
     pub fn overdue_waits(&self, now: Timestamp) -> impl Iterator<Item = &Waiter> {
-        self.lines.overdue(now)
+        self.wait_queues.overdue(now)
     }
 
     /// When the engine should next send [`Command::Expire`](super::Command::Expire).
@@ -357,13 +352,13 @@ impl Table {
             return Some(Timestamp(0));
         }
         let deadline = self.deadlines.first().map(|(moment, _)| *moment);
-        deadline.into_iter().chain(self.lines.next_end()).min()
+        deadline.into_iter().chain(self.wait_queues.next_end()).min()
     }
 
     /// Everything, for a snapshot.
     pub fn facts(&self) -> Facts {
         let records = self.records.values().cloned().collect();
-        (self.created, records, self.lines.all().cloned().collect())
+        (self.created, records, self.wait_queues.all().cloned().collect())
     }
 
     /// Puts together what a snapshot holds.
@@ -373,7 +368,7 @@ impl Table {
             table.put_in(record);
         }
         for waiter in waits {
-            table.lines.replace(waiter.wait.id, Some(waiter));
+            table.wait_queues.replace(waiter.wait.id, Some(waiter));
         }
         table
     }
@@ -393,8 +388,8 @@ impl Table {
         assert_eq!(unfinished, self.by_task.len(), "who has not finished is found by its task");
         assert_eq!(bytes, self.bytes, "what is copied is counted");
         assert!(bytes <= limits::JOINS_BYTES_MAX, "copied results have a limit");
-        self.lines.check();
-        for waiter in self.lines.all() {
+        self.wait_queues.check();
+        for waiter in self.wait_queues.all() {
             let record = self.get(&waiter.name);
             let waits = record.is_some_and(|record| record.settled_at.is_none());
             assert!(waits, "nobody waits for what has settled");

@@ -234,8 +234,8 @@ fn many_that_settle_at_once_follow_by_themselves() {
         (0, "bob", "join.wait j7 wait_ms=5", "join.queued j7 by bob call=5 until 5; call 5 waits"),
         (0, "ann", "task.cancel top", "41 task.cancelled"),
     ]);
-    let told = world.run(0, "ann", "time");
-    assert_eq!(told, "1 join.answered; 40 join.settled; call 5: j7 Open [t7 cancelled]");
+    let rendered = world.run(0, "ann", "time");
+    assert_eq!(rendered, "1 join.answered; 40 join.settled; call 5: j7 Open [t7 cancelled]");
     world.check(&[(9, "ann", "time", "nothing")]);
 }
 
@@ -261,20 +261,20 @@ fn what_is_too_large_is_left_to_the_task() {
         let asked = format!("task.claim task=\"t{number}\"");
         world.run(0, "ada", &asked);
         let bytes = if number == 5 { 10 } else { 900_000 };
-        let told = world.run(
+        let rendered = world.run(
             0,
             "ada",
             &format!("task.complete t{number} token={token} result=bytes:{bytes}"),
         );
-        assert!(told.starts_with("task.completed"), "{told}");
+        assert!(rendered.starts_with("task.completed"), "{rendered}");
     }
-    let told = world.run(0, "ann", "join.get j");
+    let rendered = world.run(0, "ann", "join.get j");
     let large = "completed=900000 bytes";
     let expected = format!(
         "j Open [t0 {large}, t1 {large}, t2 {large}, t3 {large}, t4 completed omitted, \
          t5 completed=\"xxxxxxxx\"]"
     );
-    assert_eq!(told, expected);
+    assert_eq!(rendered, expected);
     world.check_memory();
 }
 
@@ -284,8 +284,8 @@ fn those_that_settled_first_are_forgotten_first() {
     world.check(&[(0, "ann", "task.cancel a", "task.cancelled a")]);
     for number in 0..=limits::JOINS_SETTLED_MAX / 1_000 {
         let asked = format!(r#"many 1000 join.create id="{number}.{{}}" tasks=["a"]"#);
-        let told = world.run(number as u64, "ann", &asked);
-        assert_eq!(told, "1000 join.created; 1000 join.settled");
+        let rendered = world.run(number as u64, "ann", &asked);
+        assert_eq!(rendered, "1000 join.created; 1000 join.settled");
     }
     world.check(&[
         (99, "ann", "join.get 0.999", "refused join.not_found"),

@@ -8,7 +8,7 @@ use crate::names::{AgentId, LockName};
 use crate::numbers::{Token, WaitId};
 use crate::refusal::{has_room, within};
 use crate::space::stamp::Stamp;
-use crate::waiting::deadlock::circles;
+use crate::waiting::deadlock::find_cycles;
 use crate::waiting::lease_time::{is_worth_renewing, ttl_ms as checked_ttl};
 use crate::waiting::wait::Left;
 
@@ -17,11 +17,11 @@ pub struct Decided {
     /// What happens. Empty means that nothing changes.
     pub events: Vec<Event>,
     /// What to answer with, as it is after the events.
-    pub about: About,
+    pub plan: ReplyPlan,
 }
 
 /// What an answer is about.
-pub enum About {
+pub enum ReplyPlan {
     /// The hold on a lock.
     Hold(LockName),
     /// The lock.
@@ -35,7 +35,7 @@ pub enum About {
 }
 
 fn done(events: Vec<Event>) -> Decided {
-    Decided { events, about: About::Done }
+    Decided { events, plan: ReplyPlan::Done }
 }
 
 /// Decides a command against the table as it is.
@@ -61,16 +61,16 @@ fn acquire(table: &Table, command: Acquire, stamp: &Stamp) -> Result<Decided, Re
         check_counts(table, &holder, all)?;
         let token = stamp.token();
         let event = Event::Acquired { name: name.clone(), holder, token, ttl_ms, wait: None };
-        return Ok(Decided { events: vec![event], about: About::Hold(name) });
+        return Ok(Decided { events: vec![event], plan: ReplyPlan::Hold(name) });
     }
     if wait_ms == 0 {
-        return Ok(Decided { events: Vec::new(), about: About::Nothing });
+        return Ok(Decided { events: Vec::new(), plan: ReplyPlan::Nothing });
     }
     let all = ("calls that wait for a lock", table.waits().len(), limits::WAITS_MAX);
     check_counts(table, &holder, all)?;
     let until = stamp.now.after(wait_ms);
     let event = Event::Queued { name, waiter: holder, wait: stamp.wait(), ttl_ms, until };
-    Ok(Decided { events: vec![event], about: About::Later })
+    Ok(Decided { events: vec![event], plan: ReplyPlan::Later })
 }
 
 /// Whether there may be one more: of the agent's holds and waits together, since its waits turn
@@ -111,13 +111,13 @@ fn renew(
     let ttl_ms = checked_ttl(ttl_ms, hold.ttl_ms)?;
     let is_worth_it = is_worth_renewing(stamp.now, hold.expires_at, hold.ttl_ms, ttl_ms);
     let renewed = is_worth_it.then(|| Event::Renewed { name: name.clone(), ttl_ms });
-    Ok(Decided { events: renewed.into_iter().collect(), about: About::Hold(name) })
+    Ok(Decided { events: renewed.into_iter().collect(), plan: ReplyPlan::Hold(name) })
 }
 
 fn release(table: &Table, name: LockName, token: Token) -> Result<Decided, Rejection> {
     held(table, &name, token)?;
     let event = Event::Released { name: name.clone(), token };
-    Ok(Decided { events: vec![event], about: About::Lock(name) })
+    Ok(Decided { events: vec![event], plan: ReplyPlan::Lock(name) })
 }
 
 fn hand_over(table: &Table, name: &LockName, stamp: &Stamp) -> Decided {
@@ -205,7 +205,7 @@ fn deadlocks(table: &Table) -> Vec<Vec<Link>> {
         let hold = table.hold(&waiter.name)?;
         Some((waiter.wait.agent.clone(), waiter.name.clone(), hold.holder.clone()))
     });
-    let circles = circles(links.collect());
+    let cycles = find_cycles(links.collect());
     let link = |(agent, waits_for, held_by)| Link { agent, waits_for, held_by };
-    circles.into_iter().map(|circle| circle.into_iter().map(link).collect()).collect()
+    cycles.into_iter().map(|cycle| cycle.into_iter().map(link).collect()).collect()
 }

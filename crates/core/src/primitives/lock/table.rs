@@ -9,7 +9,7 @@ use crate::numbers::{Token, WaitId};
 use crate::space::batch::Moment;
 use crate::time::Timestamp;
 use crate::waiting::wait::Wait;
-use crate::waiting::wait_queue::{self, Lines};
+use crate::waiting::wait_queue::{self, WaitQueues};
 
 /// Somebody who waits for a lock.
 pub type Waiter = wait_queue::Waiter<LockName>;
@@ -22,7 +22,7 @@ pub struct Table {
     by_token: BTreeMap<Token, LockName>,
     by_holder: BTreeSet<(AgentId, LockName)>,
     ends: BTreeSet<(Timestamp, LockName)>,
-    lines: Lines<LockName>,
+    wait_queues: WaitQueues<LockName>,
     // Not a fact of the log: since when there has been a server to hear a renewal.
     awake_since: Timestamp,
 }
@@ -70,7 +70,7 @@ impl Table {
         };
         Undo {
             hold: hold.map(|after| (name.clone(), self.replace_hold(name, after))),
-            wait: wait.map(|(id, after)| (id, self.lines.replace(id, after))),
+            wait: wait.map(|(id, after)| (id, self.wait_queues.replace(id, after))),
         }
     }
 
@@ -80,7 +80,7 @@ impl Table {
             self.replace_hold(&name, before);
         }
         if let Some((id, before)) = undo.wait {
-            self.lines.replace(id, before);
+            self.wait_queues.replace(id, before);
         }
     }
 
@@ -146,7 +146,7 @@ impl Table {
     pub fn lock(&self, name: &LockName) -> Lock {
         let hold = self.holds.get(name).cloned();
         let status = if hold.is_some() { Status::Held } else { Status::Free };
-        let waiters = self.lines.of(name).map(|waiter| waiter.wait.clone()).collect();
+        let waiters = self.wait_queues.of(name).map(|waiter| waiter.wait.clone()).collect();
         Lock { name: name.clone(), status, hold, waiters }
     }
 
@@ -154,24 +154,24 @@ impl Table {
     pub fn first_in_line(&self, name: &LockName) -> Option<&Waiter> {
         #[cfg(feature = "planted")]
         if crate::planted::is("lock.last_in_line") {
-            return self.lines.of(name).last();
+            return self.wait_queues.of(name).last();
         }
-        self.lines.of(name).next()
+        self.wait_queues.of(name).next()
     }
 
     /// Somebody who waits.
     pub fn waiter(&self, id: WaitId) -> Option<&Waiter> {
-        self.lines.get(id)
+        self.wait_queues.get(id)
     }
 
     /// Everybody who waits, in order of arrival.
     pub fn waits(&self) -> impl ExactSizeIterator<Item = &Waiter> {
-        self.lines.all()
+        self.wait_queues.all()
     }
 
     /// The calls of an agent that wait, in order of arrival.
     pub fn waits_of(&self, agent: &AgentId) -> impl Iterator<Item = &Waiter> {
-        self.lines.of_agent(agent)
+        self.wait_queues.of_agent(agent)
     }
 
     /// Holds whose time is over.
@@ -182,13 +182,13 @@ impl Table {
 
     /// Calls whose time is over.
     pub fn overdue_waits(&self, now: Timestamp) -> impl Iterator<Item = &Waiter> {
-        self.lines.overdue(now)
+        self.wait_queues.overdue(now)
     }
 
     /// When the engine should next send [`Command::Expire`](super::Command::Expire).
     pub fn next_deadline(&self) -> Option<Timestamp> {
         let hold = self.ends.first().map(|(moment, _)| *moment);
-        hold.into_iter().chain(self.lines.next_end()).min()
+        hold.into_iter().chain(self.wait_queues.next_end()).min()
     }
 
     /// The workspace is served again from this moment on.
@@ -199,7 +199,7 @@ impl Table {
 
     /// Everything, for a snapshot.
     pub fn facts(&self) -> (Vec<Hold>, Vec<Waiter>) {
-        (self.holds.values().cloned().collect(), self.lines.all().cloned().collect())
+        (self.holds.values().cloned().collect(), self.wait_queues.all().cloned().collect())
     }
 
     /// Puts together what a snapshot holds.
@@ -209,7 +209,7 @@ impl Table {
             table.replace_hold(&hold.name.clone(), Some(hold));
         }
         for waiter in waits {
-            table.lines.replace(waiter.wait.id, Some(waiter));
+            table.wait_queues.replace(waiter.wait.id, Some(waiter));
         }
         table
     }
@@ -220,8 +220,8 @@ impl Table {
         assert_eq!(count, self.by_token.len(), "every hold has its own token");
         assert_eq!(count, self.by_holder.len(), "every hold has a holder");
         assert_eq!(count, self.ends.len(), "every hold ends");
-        self.lines.check();
-        for waiter in self.lines.all() {
+        self.wait_queues.check();
+        for waiter in self.wait_queues.all() {
             assert!(self.holds.contains_key(&waiter.name), "nobody waits for a free lock");
         }
     }

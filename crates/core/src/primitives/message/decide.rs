@@ -14,7 +14,7 @@ use crate::time::Timestamp;
 use crate::waiting::wait::Left;
 
 /// What messages have to know of agents.
-pub trait Surroundings {
+pub trait View {
     /// Since when an agent has its session, if it has one.
     fn session_since(&self, agent: &AgentId) -> Option<Timestamp>;
     /// The agents with a session that can do this.
@@ -26,11 +26,11 @@ pub struct Decided {
     /// What happens. Empty means that nothing changes.
     pub events: Vec<Event>,
     /// What to answer with, as it is after the events.
-    pub about: About,
+    pub plan: ReplyPlan,
 }
 
 /// What an answer is about.
-pub enum About {
+pub enum ReplyPlan {
     /// A message.
     Message(MessageId),
     /// What was received.
@@ -45,7 +45,7 @@ pub enum About {
     Done,
 }
 
-impl About {
+impl ReplyPlan {
     /// What to tell the caller; nothing yet if the call waits.
     pub fn reply(self, table: &Table) -> Option<Reply> {
         let shown = |id: &MessageId| {
@@ -57,7 +57,7 @@ impl About {
             Self::Received(ids) => Reply::Received { messages: ids.iter().map(shown).collect() },
             Self::Reply(reply) => *reply,
             Self::Handler(handler, agent) => {
-                let found = table.desks().handler(&handler, &agent);
+                let found = table.registry().handler(&handler, &agent);
                 Reply::Handler(found.expect("it was just registered").clone())
             }
             Self::Later => return None,
@@ -68,27 +68,27 @@ impl About {
 
 /// Events that nobody asked for.
 pub(crate) fn done(events: Vec<Event>) -> Decided {
-    Decided { events, about: About::Done }
+    Decided { events, plan: ReplyPlan::Done }
 }
 
 /// Decides a command against the table as it is.
 pub fn decide(
     table: &Table,
-    around: &impl Surroundings,
+    view: &impl View,
     command: Command,
     stamp: &Stamp,
 ) -> Result<Decided, Rejection> {
     match command {
         Command::Send(send) => mail::send(table, send, stamp),
-        Command::Request(request) => requests::request(table, around, request, stamp),
+        Command::Request(request) => requests::request(table, view, request, stamp),
         Command::Reply(respond) => requests::reply(table, respond, stamp),
         Command::Receive(receive) => mail::receive(table, &receive, stamp),
         Command::Ack(ack) => mail::ack(table, ack, stamp),
         Command::Requeue { message } => mail::requeue(table, message, stamp),
-        Command::Register { handler } => register(table, around, handler, stamp),
+        Command::Register { handler } => register(table, view, handler, stamp),
         Command::Remove { handler } => remove(table, handler, stamp),
         Command::Deliver { to } => Ok(mail::deliver(table, &to, stamp)),
-        Command::LetGo { agent } => Ok(let_go(table, around, &agent)),
+        Command::LetGo { agent } => Ok(let_go(table, view, &agent)),
         Command::GiveUp { wait } => Ok(give_up(table, wait)),
         Command::Expire => Ok(expire(table, stamp)),
     }
@@ -96,44 +96,44 @@ pub fn decide(
 
 fn register(
     table: &Table,
-    around: &impl Surroundings,
+    view: &impl View,
     handler: HandlerName,
     stamp: &Stamp,
 ) -> Result<Decided, Rejection> {
     let caller = stamp.agent.clone();
-    if around.session_since(&caller).is_none() {
+    if view.session_since(&caller).is_none() {
         return Err(Rejection::NoSession { caller });
     }
-    let about = About::Handler(handler.clone(), caller.clone());
-    if table.desks().handler(&handler, &caller).is_some() {
-        return Ok(Decided { events: Vec::new(), about });
+    let plan = ReplyPlan::Handler(handler.clone(), caller.clone());
+    if table.registry().handler(&handler, &caller).is_some() {
+        return Ok(Decided { events: Vec::new(), plan });
     }
     has_room([
         (
             "handlers of this agent",
-            table.desks().of_agent(&caller).count(),
+            table.registry().of_agent(&caller).count(),
             limits::HANDLERS_PER_AGENT_MAX,
         ),
         (
             "agents that answer for this handler",
-            table.desks().of(&handler).take(limits::HANDLERS_PER_NAME_MAX).count(),
+            table.registry().of(&handler).take(limits::HANDLERS_PER_NAME_MAX).count(),
             limits::HANDLERS_PER_NAME_MAX,
         ),
     ])?;
-    Ok(Decided { events: vec![Event::HandlerAdded { handler, holder: caller }], about })
+    Ok(Decided { events: vec![Event::HandlerAdded { handler, holder: caller }], plan })
 }
 
 fn remove(table: &Table, handler: HandlerName, stamp: &Stamp) -> Result<Decided, Rejection> {
     let caller = stamp.agent.clone();
-    let Some(found) = table.desks().handler(&handler, &caller).cloned() else {
+    let Some(found) = table.registry().handler(&handler, &caller).cloned() else {
         return Err(Rejection::NoSuchHandler { handler, caller });
     };
-    let about = About::Reply(Box::new(Reply::Handler(found)));
-    Ok(Decided { events: vec![Event::HandlerRemoved { handler, holder: caller }], about })
+    let plan = ReplyPlan::Reply(Box::new(Reply::Handler(found)));
+    Ok(Decided { events: vec![Event::HandlerRemoved { handler, holder: caller }], plan })
 }
 
 /// What it held is delivered again when its time comes; only requests cannot wait for that.
-fn let_go(table: &Table, around: &impl Surroundings, agent: &AgentId) -> Decided {
+fn let_go(table: &Table, view: &impl View, agent: &AgentId) -> Decided {
     let waits = table.receivers().of_agent(agent).map(|waiter| Event::GaveUp {
         wait: waiter.wait.id,
         receiver: agent.clone(),
@@ -141,9 +141,9 @@ fn let_go(table: &Table, around: &impl Surroundings, agent: &AgentId) -> Decided
         message: None,
     });
     let holder = agent.clone();
-    let gone = table.desks().of_agent(agent).next().map(|_| Event::HandlersGone { holder });
-    let requests = table.shelf().requests(agent);
-    let passed_on = requests::passed_on(table, around, requests, agent);
+    let gone = table.registry().of_agent(agent).next().map(|_| Event::HandlersGone { holder });
+    let requests = table.store().requests(agent);
+    let passed_on = requests::passed_on(table, view, requests, agent);
     done(waits.chain(gone).chain(passed_on).collect())
 }
 
@@ -171,7 +171,7 @@ fn expire(table: &Table, stamp: &Stamp) -> Decided {
     });
     // What waits again may go to a call whose answer has to be kept, and all must fit into a batch.
     let mut bytes = 0;
-    let messages = table.shelf().due(now).take_while(|message| {
+    let messages = table.store().due(now).take_while(|message| {
         bytes += message.bytes();
         bytes == message.bytes() || bytes <= limits::READY_BYTES_MAX
     });
@@ -237,7 +237,7 @@ fn list(table: &Table, query: &List) -> Result<Reply, Rejection> {
             && thread.as_ref().is_none_or(|thread| message.thread == *thread)
     };
     let (mut messages, mut bytes, mut next) = (Vec::new(), 0, None);
-    for (examined, message) in table.shelf().after(agent.as_ref(), cursor.as_ref()).enumerate() {
+    for (examined, message) in table.store().after(agent.as_ref(), cursor.as_ref()).enumerate() {
         let is_full = messages.len() as u64 == limit || bytes > limits::PAGE_BYTES_MAX;
         if is_full && wanted(message) {
             next = messages.last().map(|last: &Message| last.id.clone());
@@ -271,7 +271,7 @@ fn handlers(
         (found.handler.as_str(), found.agent.as_str()) > (name, agent)
     };
     let is_wanted = |found: &&Handler| handler.is_none_or(|name| found.handler == *name);
-    let found = table.desks().handlers().filter(is_wanted).filter(is_after);
+    let found = table.registry().handlers().filter(is_wanted).filter(is_after);
     let mut handlers: Vec<Handler> = found.take(limit + 1).cloned().collect();
     let more = handlers.len() > limit;
     handlers.truncate(limit);

@@ -29,12 +29,12 @@ pub struct Listener {
     pub turn: u64,
 }
 
-/// A place that changed: whose, and how it was.
-pub type Seat<Name, What> = Option<(Name, Option<What>)>;
+/// An entry that was replaced: its name, and what it was before.
+pub type Replaced<Name, What> = Option<(Name, Option<What>)>;
 
-/// Every desk at which requests are answered. Changes only by its `replace` functions and `trim`.
+/// Which agents answer for which handlers. Changes only by its `replace` functions and `trim`.
 #[derive(Default)]
-pub struct Desks {
+pub struct HandlerRegistry {
     handlers: BTreeMap<(HandlerName, AgentId), Handler>,
     by_agent: BTreeSet<(AgentId, HandlerName)>,
     listeners: BTreeMap<AgentId, Listener>,
@@ -43,7 +43,7 @@ pub struct Desks {
     turns: u64,
 }
 
-impl Desks {
+impl HandlerRegistry {
     /// Puts a handler, or takes it away; how it was before.
     pub fn replace_handler(
         &mut self,
@@ -134,7 +134,7 @@ impl Desks {
         }
     }
 
-    /// Asserts that all ways to look at the desks show the same.
+    /// Asserts that all indexes agree.
     pub fn check(&self) {
         assert_eq!(self.handlers.len(), self.by_agent.len(), "every handler is somebody's");
         assert_eq!(self.listeners.len(), self.silence.len(), "everybody was heard at some time");

@@ -3,7 +3,9 @@
 use super::{Message, Status};
 use crate::artifact::is_any_in;
 use crate::limits;
-use crate::message::{About, Ack, Decided, Event, Receive, Rejection, Reply, Send, Sent, Table};
+use crate::message::{
+    Ack, Decided, Event, Receive, Rejection, Reply, ReplyPlan, Send, Sent, Table,
+};
 use crate::names::{AgentId, MessageId};
 use crate::numbers::WaitId;
 use crate::refusal::{bad, has_room, json_fits, within};
@@ -11,8 +13,8 @@ use crate::space::stamp::Stamp;
 use crate::time::Timestamp;
 
 /// One event, and the message it is about.
-pub(crate) fn about(message: MessageId, event: Event) -> Decided {
-    Decided { events: vec![event], about: About::Message(message) }
+pub(crate) fn decided(message: MessageId, event: Event) -> Decided {
+    Decided { events: vec![event], plan: ReplyPlan::Message(message) }
 }
 
 /// A message that is known.
@@ -23,13 +25,13 @@ pub(crate) fn known<'a>(table: &'a Table, id: &MessageId) -> Result<&'a Message,
 
 /// Whether there may be one more message in an inbox, and in the workspace.
 pub(crate) fn check_room(table: &Table, to: &AgentId) -> Result<(), Rejection> {
-    let inbox = table.shelf().inbox(to);
+    let inbox = table.store().inbox(to);
     let (messages_max, bytes_max) = (limits::INBOX_MESSAGES_MAX, limits::INBOX_BYTES_MAX);
     if inbox.messages >= messages_max || inbox.bytes >= bytes_max {
         let (to, messages, bytes) = (to.clone(), inbox.messages, inbox.bytes);
         return Err(Rejection::InboxFull { to, messages, bytes, messages_max, bytes_max });
     }
-    let open = table.shelf().open();
+    let open = table.store().open();
     Ok(has_room([
         ("messages in this workspace", open.messages, limits::MESSAGES_MAX),
         ("bytes of messages in this workspace", open.bytes, limits::MESSAGES_BYTES_MAX),
@@ -64,7 +66,7 @@ pub(crate) fn send(table: &Table, command: Send, stamp: &Stamp) -> Result<Decide
         traceparent,
         request: None,
     };
-    Ok(about(message, Event::Sent(Box::new(sent))))
+    Ok(decided(message, Event::Sent(Box::new(sent))))
 }
 
 /// Gives the caller its oldest mail, or lets it wait.
@@ -84,7 +86,7 @@ pub(crate) fn receive(
     let what = "calls of this agent that wait for mail";
     has_room([(what, waits, limits::RECEIVES_PER_AGENT_MAX)])?;
     let mut bytes = 0;
-    let waiting = table.shelf().waiting(receiver).filter(|message| !message.is_over(stamp.now));
+    let waiting = table.store().waiting(receiver).filter(|message| !message.is_over(stamp.now));
     let waiting = waiting.take(usize::try_from(limit).expect("it is small"));
     let events = waiting.take_while(|message| {
         bytes += message.bytes();
@@ -96,7 +98,7 @@ pub(crate) fn receive(
         return queue(table, receiver, wait_ms, redeliver_ms, stamp);
     }
     let ids = events.iter().filter_map(Event::message).map(|(_, id)| id.clone()).collect();
-    Ok(Decided { events, about: About::Received(ids) })
+    Ok(Decided { events, plan: ReplyPlan::Received(ids) })
 }
 
 fn queue(
@@ -110,7 +112,7 @@ fn queue(
     has_room([("calls that wait for mail", waits, limits::WAITS_MAX)])?;
     let (wait, until) = (stamp.wait(), stamp.now.after(wait_ms));
     let queued = Event::Queued { wait, receiver: receiver.clone(), until, redeliver_ms };
-    Ok(Decided { events: vec![queued], about: About::Later })
+    Ok(Decided { events: vec![queued], plan: ReplyPlan::Later })
 }
 
 /// The caller, who may also have been named.
@@ -137,7 +139,7 @@ pub(crate) fn deliver(table: &Table, to: &AgentId, stamp: &Stamp) -> Decided {
     let event = waiter.zip(message).map(|(waiter, message)| {
         delivered(message, waiter.ttl_ms, Some(waiter.wait.id), stamp.now)
     });
-    Decided { events: event.into_iter().collect(), about: About::Done }
+    Decided { events: event.into_iter().collect(), plan: ReplyPlan::Done }
 }
 
 /// Acknowledges mail.
@@ -170,7 +172,7 @@ pub(crate) fn ack(table: &Table, command: Ack, stamp: &Stamp) -> Result<Decided,
     if crate::planted::is("message.ack_forgotten") {
         events.clear();
     }
-    Ok(Decided { events, about: About::Reply(Box::new(Reply::Acked { messages: ids })) })
+    Ok(Decided { events, plan: ReplyPlan::Reply(Box::new(Reply::Acked { messages: ids })) })
 }
 
 pub(crate) fn wrong_status(message: &Message, what: &'static str) -> Rejection {
@@ -189,7 +191,7 @@ pub(crate) fn requeue(table: &Table, id: MessageId, stamp: &Stamp) -> Result<Dec
     }
     check_room(table, &message.to)?;
     let to = message.to.clone();
-    Ok(about(id.clone(), Event::Requeued { message: id, to }))
+    Ok(decided(id.clone(), Event::Requeued { message: id, to }))
 }
 
 /// What becomes of a message whose moment has come.

@@ -59,12 +59,12 @@ mod tests;
 mod vocabulary;
 
 pub use address::Address;
-pub use decide::{About, Decided, Surroundings, decide, ending, query};
+pub use decide::{Decided, ReplyPlan, View, decide, ending, query};
 pub use facts::Facts;
-pub use handlers::{Desks, Handler, Listener, Seat};
+pub use handlers::{Handler, HandlerRegistry, Listener, Replaced};
 pub use message::{Asked, Given, Message, Status};
 pub use payloads::{Ack, List, Receive, Request, Respond, Send};
 pub use refusals::Rejection;
-pub use store::{Amount, Shelf};
+pub use store::{Amount, MessageStore};
 pub use table::{Table, Undo};
 pub use vocabulary::{Answered, Command, Event, Failed, Query, Reply, Requested, Sent};

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::mail::{about, check_room, known, wrong_status};
+use super::mail::{check_room, decided, known, wrong_status};
 use super::{Address, Given, Message, Status};
 use crate::artifact::is_any_in;
 use crate::limits;
 use crate::message::{
-    About, Answered, Decided, Event, Failed, Rejection, Reply, Request, Requested, Respond, Sent,
-    Surroundings, Table,
+    Answered, Decided, Event, Failed, Rejection, Reply, ReplyPlan, Request, Requested, Respond,
+    Sent, Table, View,
 };
 use crate::names::AgentId;
 use crate::refusal::{bad, json_fits, within};
@@ -17,7 +17,7 @@ use crate::space::stamp::Stamp;
 /// Sends a request to whoever handles it, and lets the caller wait.
 pub(crate) fn request(
     table: &Table,
-    around: &impl Surroundings,
+    view: &impl View,
     command: Request,
     stamp: &Stamp,
 ) -> Result<Decided, Rejection> {
@@ -31,7 +31,7 @@ pub(crate) fn request(
     if let Some(decided) = repeated(table, &address, &body, stamp) {
         return decided;
     }
-    let Some(to) = route(table, around, &address, None) else {
+    let Some(to) = route(table, view, &address, None) else {
         return Err(Rejection::NoHandler { to: address });
     };
     check_room(table, &to)?;
@@ -43,7 +43,7 @@ pub(crate) fn request(
     let (thread, reply_to, expires_at) = (None, None, None);
     let sent =
         Sent { message, to, body, holds, thread, reply_to, expires_at, traceparent, request };
-    Ok(Decided { events: vec![Event::Sent(Box::new(sent))], about: About::Later })
+    Ok(Decided { events: vec![Event::Sent(Box::new(sent))], plan: ReplyPlan::Later })
 }
 
 /// The same request under the same key was made before, and its caller was gone for a while.
@@ -54,7 +54,7 @@ fn repeated(
     stamp: &Stamp,
 ) -> Option<Result<Decided, Rejection>> {
     let key = stamp.key.as_ref()?;
-    let message = table.shelf().keyed(&stamp.agent, key)?;
+    let message = table.store().keyed(&stamp.agent, key)?;
     let asked = message.request.as_ref()?;
     if asked.address != *address || message.body != *body {
         return None;
@@ -70,12 +70,12 @@ fn repeated(
             let (id, to) = (message.id.clone(), message.to.clone());
             let (requester, wait) = (stamp.agent.clone(), stamp.wait());
             let event = Event::Rejoined { message: id, to, requester, wait };
-            Some(Ok(Decided { events: vec![event], about: About::Later }))
+            Some(Ok(Decided { events: vec![event], plan: ReplyPlan::Later }))
         }
         Status::Replied => {
-            let told = answered(message);
-            let about = |reply| About::Reply(Box::new(reply));
-            Some(told.map(|reply| Decided { events: Vec::new(), about: about(reply) }))
+            let answer = answered(message);
+            let plan = |reply| ReplyPlan::Reply(Box::new(reply));
+            Some(answer.map(|reply| Decided { events: Vec::new(), plan: plan(reply) }))
         }
         Status::TimedOut => too_late(),
         Status::Dead | Status::Acked | Status::Expired | Status::Lost => None,
@@ -101,7 +101,7 @@ pub(crate) fn answered(message: &Message) -> Result<Reply, Rejection> {
 fn check_desk(table: &Table, to: &AgentId) -> Result<(), Rejection> {
     let (messages_max, bytes_max) =
         (limits::REQUESTS_PER_AGENT_MAX, limits::REQUESTS_BYTES_PER_AGENT_MAX);
-    let sizes = table.shelf().requests(to).map(Message::bytes);
+    let sizes = table.store().requests(to).map(Message::bytes);
     let (messages, bytes) = sizes.fold((0, 0), |(count, sum), bytes| (count + 1, sum + bytes));
     if messages >= messages_max || bytes >= bytes_max {
         let to = to.clone();
@@ -113,53 +113,53 @@ fn check_desk(table: &Table, to: &AgentId) -> Result<(), Rejection> {
 /// Who shall answer: of those who handle it, whose turn is longest ago.
 fn route(
     table: &Table,
-    around: &impl Surroundings,
+    view: &impl View,
     address: &Address,
     gone: Option<&AgentId>,
 ) -> Option<AgentId> {
     let is_there = |agent: &&AgentId| gone != Some(*agent);
     match address {
         Address::Agent(agent) => {
-            Some(agent).filter(is_there).filter(|it| listens(table, around, it)).cloned()
+            Some(agent).filter(is_there).filter(|it| listens(table, view, it)).cloned()
         }
         Address::Handler { handler } => {
-            let agents = table.desks().of(handler).map(|handler| &handler.agent);
-            table.desks().next(agents.filter(is_there)).cloned()
+            let agents = table.registry().of(handler).map(|handler| &handler.agent);
+            table.registry().next(agents.filter(is_there)).cloned()
         }
         Address::Capability { capability } => {
-            let agents = around.capable(capability);
-            let able = agents.iter().filter(is_there).filter(|it| listens(table, around, it));
-            table.desks().next(able).cloned()
+            let agents = view.capable(capability);
+            let able = agents.iter().filter(is_there).filter(|it| listens(table, view, it));
+            table.registry().next(able).cloned()
         }
     }
 }
 
 /// Whether an agent will see a request: it waits for mail, or has asked for it in this session, or
 /// answers for some handler.
-fn listens(table: &Table, around: &impl Surroundings, agent: &AgentId) -> bool {
+fn listens(table: &Table, view: &impl View, agent: &AgentId) -> bool {
     if table.receivers().of(agent).next().is_some() {
         return true;
     }
-    let Some(since) = around.session_since(agent) else { return false };
-    let heard = table.desks().listener(agent).map(|listener| listener.heard_at);
-    heard.is_some_and(|moment| moment >= since) || table.desks().of_agent(agent).next().is_some()
+    let Some(since) = view.session_since(agent) else { return false };
+    let heard = table.registry().listener(agent).map(|listener| listener.heard_at);
+    heard.is_some_and(|moment| moment >= since) || table.registry().of_agent(agent).next().is_some()
 }
 
 /// What becomes of the requests of an agent that is gone. Each goes to whoever comes next, and
 /// nobody gets more of them than fit on a desk.
 pub(crate) fn passed_on<'a>(
     table: &'a Table,
-    around: &impl Surroundings,
+    view: &impl View,
     requests: impl Iterator<Item = &'a Message>,
     gone: &AgentId,
 ) -> Vec<Event> {
     let mut given: BTreeMap<AgentId, usize> = BTreeMap::new();
     let passed = requests.map(|message| {
         let asked = message.request.as_ref().expect("these are requests");
-        let next = route(table, around, &asked.address, Some(gone)).filter(|next| {
+        let next = route(table, view, &asked.address, Some(gone)).filter(|next| {
             let count = given.entry(next.clone()).or_default();
             *count += 1;
-            let there = table.shelf().requests(next).count();
+            let there = table.store().requests(next).count();
             there + *count <= limits::REQUESTS_PER_AGENT_MAX
         });
         let (id, to) = (message.id.clone(), message.to.clone());
@@ -203,5 +203,5 @@ pub(crate) fn reply(table: &Table, command: Respond, stamp: &Stamp) -> Result<De
     let wait = table.requesters().of(&id).next().map(|waiter| waiter.wait.id);
     let holds = is_any_in(body.iter().chain(&error));
     let (to, answer) = (message.to.clone(), Given { body, error });
-    Ok(about(id.clone(), Event::Replied { message: id, to, answer, holds, wait }))
+    Ok(decided(id.clone(), Event::Replied { message: id, to, answer, holds, wait }))
 }

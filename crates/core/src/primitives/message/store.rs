@@ -1,4 +1,4 @@
-//! Every known message, by all that it is looked up by.
+//! The message store: every known message, with its indexes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -30,9 +30,9 @@ impl Amount {
     }
 }
 
-/// Every known message. Changes only by [`Shelf::replace`] and [`Shelf::trim`].
+/// Every known message. Changes only by [`MessageStore::replace`] and [`MessageStore::trim`].
 #[derive(Default)]
-pub struct Shelf {
+pub struct MessageStore {
     by_id: BTreeMap<MessageId, Arc<Message>>,
     by_inbox: BTreeSet<(AgentId, MessageId)>,
     waiting: BTreeSet<(AgentId, MessageId)>,
@@ -50,7 +50,7 @@ pub struct Shelf {
     awake_since: Timestamp,
 }
 
-impl Shelf {
+impl MessageStore {
     /// Puts a message as it is now, or forgets it; how it was before.
     pub fn replace(&mut self, id: &MessageId, after: Option<Arc<Message>>) -> Option<Arc<Message>> {
         let before = self.by_id.remove(id);
@@ -65,8 +65,8 @@ impl Shelf {
     }
 
     fn list(&mut self, message: &Message) {
-        let place = (message.to.clone(), message.id.clone());
-        self.by_inbox.insert(place.clone());
+        let inbox_key = (message.to.clone(), message.id.clone());
+        self.by_inbox.insert(inbox_key.clone());
         if let Some(key) = message.request.as_ref().and_then(|asked| asked.key.as_ref()) {
             let name = (message.from.clone(), key.clone());
             let newest = self.by_key.entry(name).or_insert_with(|| message.id.clone());
@@ -83,18 +83,18 @@ impl Shelf {
             self.timers.insert((moment, message.id.clone()));
         }
         if message.request.is_some() {
-            self.requests.insert(place.clone());
+            self.requests.insert(inbox_key.clone());
         }
-        let line =
+        let queue =
             if message.status == Status::Waiting { &mut self.waiting } else { &mut self.delivered };
-        line.insert(place);
+        queue.insert(inbox_key);
         self.open.add(message.bytes());
         self.inboxes.entry(message.to.clone()).or_default().add(message.bytes());
     }
 
     fn unlist(&mut self, message: &Message) {
-        let place = (message.to.clone(), message.id.clone());
-        self.by_inbox.remove(&place);
+        let inbox_key = (message.to.clone(), message.id.clone());
+        self.by_inbox.remove(&inbox_key);
         if let Some(key) = message.request.as_ref().and_then(|asked| asked.key.as_ref()) {
             let name = (message.from.clone(), key.clone());
             // A later request may have taken the key.
@@ -110,9 +110,9 @@ impl Shelf {
         if let Some(moment) = self.moment_of(message) {
             self.timers.remove(&(moment, message.id.clone()));
         }
-        self.requests.remove(&place);
-        self.waiting.remove(&place);
-        self.delivered.remove(&place);
+        self.requests.remove(&inbox_key);
+        self.waiting.remove(&inbox_key);
+        self.delivered.remove(&inbox_key);
         self.open.remove(message.bytes());
         let inbox = self.inboxes.get_mut(&message.to).expect("what is open was counted");
         inbox.remove(message.bytes());

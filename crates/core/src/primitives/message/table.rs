@@ -3,22 +3,24 @@
 use std::sync::Arc;
 
 use super::vocabulary::{Event, Sent};
-use crate::message::{Asked, Desks, Facts, Handler, Listener, Message, Seat, Shelf, Status};
+use crate::message::{
+    Asked, Facts, Handler, HandlerRegistry, Listener, Message, MessageStore, Replaced, Status,
+};
 use crate::names::{AgentId, HandlerName, MessageId};
 use crate::numbers::{Revision, WaitId};
 use crate::space::batch::Moment;
 use crate::time::Timestamp;
 use crate::waiting::wait::Wait;
-use crate::waiting::wait_queue::{Lines, Waiter};
+use crate::waiting::wait_queue::{WaitQueues, Waiter};
 
 /// Every message of a workspace, who waits for one, and who answers. Changes only by
 /// [`Table::evolve`], [`Table::undo`] and [`Table::trim`].
 #[derive(Default)]
 pub struct Table {
-    shelf: Shelf,
-    desks: Desks,
-    receivers: Lines<AgentId>,
-    requesters: Lines<MessageId>,
+    store: MessageStore,
+    registry: HandlerRegistry,
+    receivers: WaitQueues<AgentId>,
+    requesters: WaitQueues<MessageId>,
     // How many the latest revision that sent any has sent: the rest of their ids follows.
     latest: (Revision, usize),
 }
@@ -29,7 +31,7 @@ pub struct Undo {
     message: Option<(MessageId, Option<Arc<Message>>)>,
     receiver: Option<(WaitId, Option<Waiter<AgentId>>)>,
     requester: Option<(WaitId, Option<Waiter<MessageId>>)>,
-    listener: Seat<AgentId, Listener>,
+    listener: Replaced<AgentId, Listener>,
     handlers: Vec<((HandlerName, AgentId), Option<Handler>)>,
     latest: (Revision, usize),
     turns: u64,
@@ -38,11 +40,12 @@ pub struct Undo {
 impl Table {
     /// Applies a fact. Total: whatever `decide` can produce applies.
     pub fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Undo {
-        let mut undo = Undo { latest: self.latest, turns: self.desks.turns(), ..Undo::default() };
+        let mut undo =
+            Undo { latest: self.latest, turns: self.registry.turns(), ..Undo::default() };
         self.evolve_desks(event, moment, &mut undo);
         self.evolve_waits(event, moment, &mut undo);
         if let Some((_, id)) = event.message() {
-            let after = match self.shelf.get(id) {
+            let after = match self.store.get(id) {
                 Some(before) => changed(before, event, moment),
                 None => {
                     let is_next = self.latest.0 == moment.revision;
@@ -51,7 +54,7 @@ impl Table {
                     sent(event, moment)
                 }
             };
-            undo.message = Some((id.clone(), self.shelf.replace(id, Some(Arc::new(after)))));
+            undo.message = Some((id.clone(), self.store.replace(id, Some(Arc::new(after)))));
         }
         undo
     }
@@ -60,7 +63,7 @@ impl Table {
     pub fn undo(&mut self, undo: Undo) {
         let Undo { message, receiver, requester, listener, handlers, latest, turns } = undo;
         if let Some((id, before)) = message {
-            self.shelf.replace(&id, before);
+            self.store.replace(&id, before);
         }
         if let Some((id, before)) = receiver {
             self.receivers.replace(id, before);
@@ -69,21 +72,21 @@ impl Table {
             self.requesters.replace(id, before);
         }
         for ((handler, agent), before) in handlers {
-            self.desks.replace_handler(&handler, &agent, before);
+            self.registry.replace_handler(&handler, &agent, before);
         }
         if let Some((agent, before)) = listener {
-            self.desks.replace_listener(&agent, before);
+            self.registry.replace_listener(&agent, before);
         }
-        self.desks.set_turns(turns);
+        self.registry.set_turns(turns);
         self.latest = latest;
     }
 
     fn evolve_desks(&mut self, event: &Event, moment: &Moment<'_>, undo: &mut Undo) {
         match event {
             Event::Queued { receiver, .. } | Event::Delivered { to: receiver, .. } => {
-                let before = self.desks.listener(receiver).unwrap_or_default();
+                let before = self.registry.listener(receiver).unwrap_or_default();
                 let after = Listener { heard_at: moment.time, ..before };
-                let before = self.desks.replace_listener(receiver, Some(after));
+                let before = self.registry.replace_listener(receiver, Some(after));
                 undo.listener = Some((receiver.clone(), before));
             }
             Event::Sent(sent) if sent.request.is_some() => self.give_turn(&sent.to, undo),
@@ -91,17 +94,17 @@ impl Table {
             Event::HandlerAdded { handler, holder } => {
                 let (name, agent, since) = (handler.clone(), holder.clone(), moment.time);
                 let after = Handler { handler: name.clone(), agent: agent.clone(), since };
-                let before = self.desks.replace_handler(handler, holder, Some(after));
+                let before = self.registry.replace_handler(handler, holder, Some(after));
                 undo.handlers.push(((name, agent), before));
             }
             Event::HandlerRemoved { handler, holder } => {
-                let before = self.desks.replace_handler(handler, holder, None);
+                let before = self.registry.replace_handler(handler, holder, None);
                 undo.handlers.push(((handler.clone(), holder.clone()), before));
             }
             Event::HandlersGone { holder } => {
-                let names: Vec<HandlerName> = self.desks.of_agent(holder).cloned().collect();
+                let names: Vec<HandlerName> = self.registry.of_agent(holder).cloned().collect();
                 for name in names {
-                    let before = self.desks.replace_handler(&name, holder, None);
+                    let before = self.registry.replace_handler(&name, holder, None);
                     undo.handlers.push(((name, holder.clone()), before));
                 }
             }
@@ -121,10 +124,10 @@ impl Table {
 
     /// Notes that an agent was given a request.
     fn give_turn(&mut self, agent: &AgentId, undo: &mut Undo) {
-        let turn = self.desks.turns() + 1;
-        self.desks.set_turns(turn);
-        let before = self.desks.listener(agent).unwrap_or_default();
-        let before = self.desks.replace_listener(agent, Some(Listener { turn, ..before }));
+        let turn = self.registry.turns() + 1;
+        self.registry.set_turns(turn);
+        let before = self.registry.listener(agent).unwrap_or_default();
+        let before = self.registry.replace_listener(agent, Some(Listener { turn, ..before }));
         undo.listener = Some((agent.clone(), before));
     }
 
@@ -148,7 +151,7 @@ impl Table {
                 }
             }
             Event::Rejoined { message, requester, wait, .. } => {
-                let asked = self.shelf.get(message).and_then(|it| it.request.as_ref());
+                let asked = self.store.get(message).and_then(|it| it.request.as_ref());
                 let until = asked.expect("only requests are repeated").deadline;
                 self.begin_wait(*wait, message, requester, until, moment, undo);
             }
@@ -190,38 +193,38 @@ impl Table {
 
     /// Forgets what was long over, if there is too much of it; answers with messages that were.
     pub fn trim(&mut self) -> Vec<MessageId> {
-        self.desks.trim();
-        self.shelf.trim()
+        self.registry.trim();
+        self.store.trim()
     }
 
     /// A message.
     pub fn get(&self, id: &MessageId) -> Option<&Arc<Message>> {
-        self.shelf.get(id)
+        self.store.get(id)
     }
 
     /// Every known message.
-    pub fn shelf(&self) -> &Shelf {
-        &self.shelf
+    pub fn store(&self) -> &MessageStore {
+        &self.store
     }
 
     /// Who answers requests.
-    pub fn desks(&self) -> &Desks {
-        &self.desks
+    pub fn registry(&self) -> &HandlerRegistry {
+        &self.registry
     }
 
     /// Who waits for mail.
-    pub fn receivers(&self) -> &Lines<AgentId> {
+    pub fn receivers(&self) -> &WaitQueues<AgentId> {
         &self.receivers
     }
 
     /// Who waits for an answer.
-    pub fn requesters(&self) -> &Lines<MessageId> {
+    pub fn requesters(&self) -> &WaitQueues<MessageId> {
         &self.requesters
     }
 
     /// The oldest mail that can be delivered to an agent.
     pub fn next_for<'a>(&'a self, agent: &'a AgentId, now: Timestamp) -> Option<&'a Message> {
-        let mut waiting = self.shelf.waiting(agent).filter(|message| !message.is_over(now));
+        let mut waiting = self.store.waiting(agent).filter(|message| !message.is_over(now));
         #[cfg(feature = "planted")]
         if crate::planted::is("message.newest_first") {
             return waiting.last();
@@ -249,23 +252,23 @@ impl Table {
     /// When the engine should next send [`Command::Expire`](super::Command::Expire).
     pub fn next_deadline(&self) -> Option<Timestamp> {
         // Whoever waits for an answer waits as long as the request.
-        [self.shelf.next_moment(), self.receivers.next_end()].into_iter().flatten().min()
+        [self.store.next_moment(), self.receivers.next_end()].into_iter().flatten().min()
     }
 
     /// The workspace is served again from this moment on.
     pub fn wake(&mut self, moment: Timestamp) {
-        self.shelf.wake(moment);
+        self.store.wake(moment);
     }
 
     /// Everything, for a snapshot.
     pub fn facts(&self) -> Facts {
         Facts {
-            records: self.shelf.all().map(Arc::clone).collect(),
+            records: self.store.all().map(Arc::clone).collect(),
             receivers: self.receivers.all().cloned().collect(),
             requesters: self.requesters.all().cloned().collect(),
-            handlers: self.desks.handlers().cloned().collect(),
-            listeners: self.desks.listeners().map(|(agent, it)| (agent.clone(), *it)).collect(),
-            turns: self.desks.turns(),
+            handlers: self.registry.handlers().cloned().collect(),
+            listeners: self.registry.listeners().map(|(agent, it)| (agent.clone(), *it)).collect(),
+            turns: self.registry.turns(),
         }
     }
 
@@ -273,7 +276,7 @@ impl Table {
     pub fn restore(facts: Facts) -> Self {
         let mut table = Self::default();
         for message in facts.records {
-            table.shelf.replace(&message.id.clone(), Some(message));
+            table.store.replace(&message.id.clone(), Some(message));
         }
         for waiter in facts.receivers {
             table.receivers.replace(waiter.wait.id, Some(waiter));
@@ -283,19 +286,19 @@ impl Table {
         }
         for handler in facts.handlers {
             let (name, agent) = (handler.handler.clone(), handler.agent.clone());
-            table.desks.replace_handler(&name, &agent, Some(handler));
+            table.registry.replace_handler(&name, &agent, Some(handler));
         }
         for (agent, listener) in facts.listeners {
-            table.desks.replace_listener(&agent, Some(listener));
+            table.registry.replace_listener(&agent, Some(listener));
         }
-        table.desks.set_turns(facts.turns);
+        table.registry.set_turns(facts.turns);
         table
     }
 
     /// Asserts the invariants of the module's story.
     pub fn check(&self) {
-        self.shelf.check();
-        self.desks.check();
+        self.store.check();
+        self.registry.check();
         self.receivers.check();
         self.requesters.check();
         for waiter in self.receivers.all() {

@@ -2,8 +2,8 @@
 
 use super::table::Table;
 use super::{
-    Command, Create, Created, Design, Event, Heard, List, Moved, Output, Pipeline, Query, Record,
-    Rejection, Reply, StageStatus, Status,
+    Command, Create, Created, Design, Event, List, Moved, Output, Pipeline, Query, Record,
+    Rejection, Reply, StageStatus, Status, TaskState,
 };
 use crate::json::Json;
 use crate::limits;
@@ -14,9 +14,9 @@ use crate::space::batch::Moment;
 use crate::space::stamp::Stamp;
 
 /// What pipelines may know of tasks.
-pub trait Surroundings {
+pub trait View {
     /// What there is to hear of a task; none if it is unknown.
-    fn heard(&self, task: &TaskId) -> Option<Heard>;
+    fn task_state(&self, task: &TaskId) -> Option<TaskState>;
     /// How many more tasks there may be.
     fn room(&self) -> usize;
     /// Why no task could be made for such a stage.
@@ -28,11 +28,11 @@ pub struct Decided {
     /// What happens. Empty means that nothing changes.
     pub events: Vec<Event>,
     /// What to answer with, as it is after the events.
-    pub about: About,
+    pub plan: ReplyPlan,
 }
 
 /// What an answer is about.
-pub enum About {
+pub enum ReplyPlan {
     /// The pipeline.
     Pipeline(PipelineName),
     /// One stage of it.
@@ -45,7 +45,7 @@ pub enum About {
     Done,
 }
 
-impl About {
+impl ReplyPlan {
     /// What to tell the caller.
     pub fn reply(self, table: &Table) -> Reply {
         let known = |pipeline: &PipelineName, stage: &StageName| {
@@ -77,24 +77,24 @@ impl About {
 /// Decides a command against the table as it is.
 pub fn decide(
     table: &Table,
-    around: &impl Surroundings,
+    view: &impl View,
     command: Command,
     stamp: &Stamp,
 ) -> Result<Decided, Rejection> {
-    let desk = Desk { table, around, stamp };
+    let decider = Decider { table, view, stamp };
     match command {
-        Command::Create(command) => desk.create(*command),
-        Command::StartStage { pipeline, stage, input } => desk.start(pipeline, stage, input),
+        Command::Create(command) => decider.create(*command),
+        Command::StartStage { pipeline, stage, input } => decider.start(pipeline, stage, input),
         Command::CompleteStage { pipeline, stage, output } => {
-            desk.complete(pipeline, stage, output)
+            decider.complete(pipeline, stage, output)
         }
-        Command::FailStage { pipeline, stage, error } => desk.fail(pipeline, stage, error),
-        Command::RetryStage { pipeline, stage } => desk.retry(pipeline, stage),
-        Command::SkipStage { pipeline, stage, reason } => desk.skip(pipeline, stage, reason),
-        Command::Abort { pipeline, reason } => desk.abort(pipeline, reason),
-        Command::Delete { pipeline } => desk.delete(pipeline),
-        Command::Follow => Ok(desk.follow()),
-        Command::Expire => Ok(desk.expire()),
+        Command::FailStage { pipeline, stage, error } => decider.fail(pipeline, stage, error),
+        Command::RetryStage { pipeline, stage } => decider.retry(pipeline, stage),
+        Command::SkipStage { pipeline, stage, reason } => decider.skip(pipeline, stage, reason),
+        Command::Abort { pipeline, reason } => decider.abort(pipeline, reason),
+        Command::Delete { pipeline } => decider.delete(pipeline),
+        Command::Follow => Ok(decider.follow()),
+        Command::Expire => Ok(decider.expire()),
     }
 }
 
@@ -107,13 +107,13 @@ fn bad(stage: Option<&StageName>, reason: impl Into<String>) -> Rejection {
 }
 
 /// What a command is decided with.
-struct Desk<'a, S> {
+struct Decider<'a, S> {
     table: &'a Table,
-    around: &'a S,
+    view: &'a S,
     stamp: &'a Stamp,
 }
 
-impl<'a, S: Surroundings> Desk<'a, S> {
+impl<'a, S: View> Decider<'a, S> {
     fn create(&self, command: Create) -> Result<Decided, Rejection> {
         let Create { pipeline, stages, automatic, input, metadata, traceparent } = command;
         if let Some(record) = self.table.get(&pipeline) {
@@ -136,7 +136,7 @@ impl<'a, S: Surroundings> Desk<'a, S> {
         self.check_room(created.bytes())?;
         let record = Record::new(&created, 0, &self.moment());
         let events = self.with_what_follows(Event::Created(Box::new(created)), record);
-        Ok(Decided { events, about: About::Pipeline(pipeline) })
+        Ok(Decided { events, plan: ReplyPlan::Pipeline(pipeline) })
     }
 
     fn check_design(&self, stage: &Design, automatic: bool) -> Result<(), Rejection> {
@@ -151,7 +151,7 @@ impl<'a, S: Surroundings> Desk<'a, S> {
             let reason = "`each` makes tasks, so the pipeline must be automatic";
             return Err(bad(Some(&stage.name), reason));
         }
-        let objection = self.around.objection(stage);
+        let objection = self.view.objection(stage);
         objection.map_or(Ok(()), |reason| Err(bad(Some(&stage.name), reason)))
     }
 
@@ -194,9 +194,9 @@ impl<'a, S: Surroundings> Desk<'a, S> {
         check_status(record, number, "completed", &[StageStatus::Running])?;
         self.check_kept(record, "output", output.as_ref())?;
         let output = Some(output.unwrap_or_else(Json::null));
-        let about = About::Moved(pipeline.clone(), stage.clone());
+        let plan = ReplyPlan::Moved(pipeline.clone(), stage.clone());
         let event = Event::StageCompleted { pipeline, stage, output };
-        Ok(Decided { events: self.following(record, event), about })
+        Ok(Decided { events: self.following(record, event), plan })
     }
 
     fn fail(
@@ -234,9 +234,9 @@ impl<'a, S: Surroundings> Desk<'a, S> {
         let allowed = [StageStatus::Pending, StageStatus::Ready, StageStatus::Failed];
         check_status(record, number, "skipped", &allowed)?;
         check_reason(reason.as_ref())?;
-        let about = About::Moved(pipeline.clone(), stage.clone());
+        let plan = ReplyPlan::Moved(pipeline.clone(), stage.clone());
         let event = Event::StageSkipped { pipeline, stage, reason };
-        Ok(Decided { events: self.following(record, event), about })
+        Ok(Decided { events: self.following(record, event), plan })
     }
 
     fn abort(&self, pipeline: PipelineName, reason: Option<String>) -> Result<Decided, Rejection> {
@@ -246,7 +246,7 @@ impl<'a, S: Surroundings> Desk<'a, S> {
         }
         check_reason(reason.as_ref())?;
         let events = vec![Event::Aborted { pipeline: pipeline.clone(), reason }];
-        Ok(Decided { events, about: About::Pipeline(pipeline) })
+        Ok(Decided { events, plan: ReplyPlan::Pipeline(pipeline) })
     }
 
     fn delete(&self, pipeline: PipelineName) -> Result<Decided, Rejection> {
@@ -255,8 +255,8 @@ impl<'a, S: Surroundings> Desk<'a, S> {
         if !pipeline_status.is_finished() {
             return Err(Rejection::Unfinished { pipeline, pipeline_status });
         }
-        let about = About::Gone(Box::new(record.shown()));
-        Ok(Decided { events: vec![Event::Deleted { pipeline }], about })
+        let plan = ReplyPlan::Gone(Box::new(record.shown()));
+        Ok(Decided { events: vec![Event::Deleted { pipeline }], plan })
     }
 
     /// All of what is due, or nothing of it: several may ask in one commit, and together they must
@@ -269,7 +269,7 @@ impl<'a, S: Surroundings> Desk<'a, S> {
                 break;
             }
         }
-        Decided { events, about: About::Done }
+        Decided { events, plan: ReplyPlan::Done }
     }
 
     fn expire(&self) -> Decided {
@@ -279,7 +279,7 @@ impl<'a, S: Surroundings> Desk<'a, S> {
                 break;
             }
         }
-        Decided { events, about: About::Done }
+        Decided { events, plan: ReplyPlan::Done }
     }
 
     fn moment(&self) -> Moment<'a> {
@@ -288,11 +288,11 @@ impl<'a, S: Surroundings> Desk<'a, S> {
     }
 
     fn after_this(&self, budget: Budget) -> Following<'a, impl Iterator<Item = TaskId>> {
-        let around = self.around;
-        let is_taken = move |task: &TaskId| around.heard(task).is_some();
+        let view = self.view;
+        let is_taken = move |task: &TaskId| view.task_state(task).is_some();
         Following {
             moment: self.moment(),
-            tasks_max: around.room(),
+            tasks_max: view.room(),
             ids: self.table.fresh_ids(self.stamp.revision, is_taken),
             budget,
         }
@@ -300,8 +300,8 @@ impl<'a, S: Surroundings> Desk<'a, S> {
 
     fn about_stage(&self, record: &Record, event: Event) -> Decided {
         let stage = event.stage().expect("it is about a stage").clone();
-        let about = About::Stage(event.pipeline().clone(), stage);
-        Decided { events: self.following(record, event), about }
+        let plan = ReplyPlan::Stage(event.pipeline().clone(), stage);
+        Decided { events: self.following(record, event), plan }
     }
 
     /// What happens to a pipeline, and what follows.
@@ -435,8 +435,8 @@ pub fn query(table: &Table, query: &Query) -> Result<Reply, Rejection> {
         Query::Get { pipeline } => Ok(Reply::Pipeline(Box::new(known(pipeline)?.shown()))),
         Query::Output { pipeline, stage } => {
             let record = known(pipeline)?;
-            let course = &record.stages[found(record, stage)?];
-            let (status, output) = (course.status, course.output.clone());
+            let state = &record.stages[found(record, stage)?];
+            let (status, output) = (state.status, state.output.clone());
             let (pipeline, stage) = (pipeline.clone(), stage.clone());
             Ok(Reply::Output(Output { pipeline, stage, status, output }))
         }

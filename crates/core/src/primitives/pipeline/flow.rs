@@ -70,7 +70,7 @@ impl Record {
         if done.iter().all(|done| *done) {
             return Some(Step::End);
         }
-        let is_in = |status| self.stages.iter().any(|course| course.status == status);
+        let is_in = |status| self.stages.iter().any(|state| state.status == status);
         let is_busy =
             is_in(StageStatus::Running) || self.plan.automatic && is_in(StageStatus::Ready);
         let stops = self.status != Status::Failed && is_in(StageStatus::Failed) && !is_busy;
@@ -79,19 +79,20 @@ impl Record {
 
     /// What the tasks of a stage say about it.
     pub fn verdict(&self, stage: usize) -> Option<Step> {
-        let course = &self.stages[stage];
-        if !self.plan.automatic || !course.is_active() {
+        let state = &self.stages[stage];
+        if !self.plan.automatic || !state.is_active() {
             return None;
         }
-        let is_begun = course.members.iter().any(|member| member.heard.worker.is_some());
-        if course.status == StageStatus::Ready && is_begun {
+        let is_begun = state.members.iter().any(|member| member.task_state.worker.is_some());
+        if state.status == StageStatus::Ready && is_begun {
             return Some(Step::Start(stage));
         }
-        let outcomes = || course.members.iter().filter_map(|member| member.heard.outcome.as_ref());
+        let outcomes =
+            || state.members.iter().filter_map(|member| member.task_state.outcome.as_ref());
         if outcomes().any(|outcome| outcome.status != task::Status::Completed) {
             return Some(Step::Fail(stage));
         }
-        (outcomes().count() == course.members.len()).then_some(Step::Complete(stage))
+        (outcomes().count() == state.members.len()).then_some(Step::Complete(stage))
     }
 
     /// Whether the tasks of one more stage may be under way beside the others. A stage whose tasks

@@ -22,7 +22,7 @@
 //! makes a task for every stage that becomes ready, in the same commit, by policy; or one for each
 //! element of a list. The stage runs when a task of it is claimed and is completed when all of them
 //! are. One that ends otherwise makes it fail, and the others are cancelled. What a stage knows of
-//! its tasks it learns from their own events ([`Table::hear`]).
+//! its tasks it learns from their own events ([`Table::observe_task`]).
 //!
 //! Each commit does as much of what follows as fits well beside what caused it; the rest is due at
 //! once and follows by itself. That is so with very large outputs and with very many tasks only.
@@ -32,7 +32,7 @@
 //! |---|---|
 //! | [`Create`], [`Design`] | a pipeline and its stages as requested |
 //! | [`Pipeline`], [`Stage`], [`Summary`] | the same as callers see them |
-//! | [`Record`], [`Course`] | the same as the table keeps them |
+//! | [`Record`], [`StageState`] | the same as the table keeps them |
 //! | [`graph`] | the order of the stages, and whether it is valid |
 //! | [`flow`] | what follows from the state of a pipeline |
 //! | [`Following`] | applies that, as much as fits into a commit |
@@ -64,12 +64,12 @@ mod tests;
 mod view;
 mod vocabulary;
 
-pub use decide::{About, Decided, Surroundings, decide, query};
+pub use decide::{Decided, ReplyPlan, View, decide, query};
 pub use flow::Step;
 pub use outputs::Misfit;
 pub use payloads::{Create, Design, List};
 pub use progress::{Budget, Following};
-pub use record::{Course, Heard, Member, Outcome, Plan, Record};
+pub use record::{Member, Outcome, Plan, Record, StageState, TaskState};
 pub use refusals::Rejection;
 pub use table::{Facts, Table, Undo};
 pub use view::{Moved, Output, Pipeline, Stage, StageStatus, Status, Summary};

@@ -77,8 +77,8 @@ impl Record {
             (None, []) => text.push_str(self.plan.input.as_ref().map_or("null", Json::as_str)),
             (None, [before]) => self.write_passed(*before, text)?,
             (None, several) => {
-                for (place, before) in several.iter().enumerate() {
-                    text.push(if place == 0 { '{' } else { ',' });
+                for (index, before) in several.iter().enumerate() {
+                    text.push(if index == 0 { '{' } else { ',' });
                     // Names of stages have nothing in them that would have to be escaped.
                     text.extend(["\"", self.plan.stages[*before].name.as_str(), "\":"]);
                     self.write_passed(*before, text)?;
@@ -91,11 +91,11 @@ impl Record {
     }
 
     fn write_passed(&self, stage: usize, text: &mut String) -> Result<(), Misfit> {
-        let course = &self.stages[stage];
-        if course.status == StageStatus::Skipped {
+        let state = &self.stages[stage];
+        if state.status == StageStatus::Skipped {
             return self.write_input(stage, text);
         }
-        text.push_str(course.output.as_ref().map_or("null", Json::as_str));
+        text.push_str(state.output.as_ref().map_or("null", Json::as_str));
         Ok(())
     }
 
@@ -112,19 +112,19 @@ impl Record {
             return Err(Misfit::TooMany { elements: elements.len(), max });
         }
         let elements = elements.iter().enumerate();
-        elements.map(|(place, it)| self.definition(&design.name, it, Some(place))).collect()
+        elements.map(|(index, it)| self.definition(&design.name, it, Some(index))).collect()
     }
 
     fn definition(
         &self,
         stage: &StageName,
         input: &Json,
-        place: Option<usize>,
+        index: Option<usize>,
     ) -> Result<Json, Misfit> {
-        let place = place.map_or(String::new(), |place| format!(",\"element\":{place}"));
+        let index = index.map_or(String::new(), |index| format!(",\"element\":{index}"));
         let pipeline = &self.name;
         put_together(format!(
-            "{{\"pipeline\":\"{pipeline}\",\"stage\":\"{stage}\"{place},\"input\":{input}}}"
+            "{{\"pipeline\":\"{pipeline}\",\"stage\":\"{stage}\"{index},\"input\":{input}}}"
         ))
     }
 
@@ -139,7 +139,7 @@ impl Record {
     /// What came of a stage whose tasks are all completed.
     pub fn made(&self, stage: usize) -> Result<Json, Misfit> {
         let members = &self.stages[stage].members;
-        let outcomes = || members.iter().filter_map(|member| member.heard.outcome.as_ref());
+        let outcomes = || members.iter().filter_map(|member| member.task_state.outcome.as_ref());
         if let Some(left_out) = outcomes().find(|outcome| outcome.omitted > 0) {
             let (bytes, bytes_max) = (left_out.omitted, self.room());
             return Err(Misfit::TooLarge { bytes, bytes_max });
@@ -155,7 +155,7 @@ impl Record {
     /// Why a stage has failed, if one of its tasks has ended otherwise than completed.
     pub fn mishap(&self, stage: usize) -> Option<Json> {
         let members = self.stages[stage].members.iter();
-        let mut ended = members.filter_map(|it| Some((&it.task, it.heard.outcome.as_ref()?)));
+        let mut ended = members.filter_map(|it| Some((&it.task, it.task_state.outcome.as_ref()?)));
         let (task, outcome) = ended.find(|(_, outcome)| outcome.status != Status::Completed)?;
         let reason = format!("task_{}", outcome.status.word());
         let plain = json!({ "reason": reason, "task": task, "detail": outcome.reason });

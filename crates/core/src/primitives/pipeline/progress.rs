@@ -85,7 +85,7 @@ impl<I: Iterator<Item = TaskId>> Following<'_, I> {
             }
             Step::Start(number) => {
                 let mut members = record.stages[number].members.iter();
-                let worker = members.find_map(|member| member.heard.worker.clone());
+                let worker = members.find_map(|member| member.task_state.worker.clone());
                 let worker = worker.expect("somebody works on it");
                 Event::StageStarted { pipeline, stage: named(number), worker, input: None }
             }

@@ -42,7 +42,7 @@ pub struct Plan {
 
 /// What has become of a stage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Course {
+pub struct StageState {
     /// Where it is in its life.
     pub status: StageStatus,
     /// How often it was started.
@@ -80,12 +80,13 @@ pub struct Member {
     /// Which task.
     pub task: TaskId,
     /// What was heard of it.
-    pub heard: Heard,
+    #[serde(rename = "heard")]
+    pub task_state: TaskState,
 }
 
 /// What is heard of a task.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Heard {
+pub struct TaskState {
     /// Who works on it, or did last.
     pub worker: Option<AgentId>,
     /// What became of it, once it has finished.
@@ -124,7 +125,7 @@ impl Outcome {
     }
 }
 
-impl Course {
+impl StageState {
     fn new() -> Self {
         Self {
             status: StageStatus::Pending,
@@ -155,7 +156,7 @@ impl Course {
 
     /// The tasks of which nothing was heard to the end.
     pub fn open(&self) -> impl Iterator<Item = &TaskId> {
-        let open = self.members.iter().filter(|member| member.heard.outcome.is_none());
+        let open = self.members.iter().filter(|member| member.task_state.outcome.is_none());
         open.map(|member| &member.task)
     }
 
@@ -166,8 +167,9 @@ impl Course {
     fn weighed(mut self) -> Self {
         const MEMBER: usize = 48;
         let json = |json: &Option<Json>| json.as_ref().map_or(0, |json| json.as_bytes().len());
-        let heard = |member: &Member| member.heard.outcome.as_ref().map_or(0, Outcome::bytes);
-        let members: usize = self.members.iter().map(|member| MEMBER + heard(member)).sum();
+        let task_state =
+            |member: &Member| member.task_state.outcome.as_ref().map_or(0, Outcome::bytes);
+        let members: usize = self.members.iter().map(|member| MEMBER + task_state(member)).sum();
         self.bytes = json(&self.input)
             + json(&self.output)
             + json(&self.error)
@@ -187,7 +189,7 @@ pub struct Record {
     /// How it shall be.
     pub plan: Arc<Plan>,
     /// What has become of its stages.
-    pub stages: Vec<Arc<Course>>,
+    pub stages: Vec<Arc<StageState>>,
     /// Where it is in its life.
     pub status: Status,
     /// Why it was aborted.
@@ -212,7 +214,7 @@ impl Record {
     /// A new pipeline.
     pub fn new(created: &Created, number: u64, moment: &Moment<'_>) -> Self {
         let graph = graph::link(&created.stages).expect("only what makes sense is created");
-        let stages = created.stages.iter().map(|_| Arc::new(Course::new())).collect();
+        let stages = created.stages.iter().map(|_| Arc::new(StageState::new())).collect();
         let plan = Plan {
             automatic: created.automatic,
             input: created.input.clone(),
@@ -255,44 +257,46 @@ impl Record {
             Self { updated_at: moment.time, revision: moment.revision, ..self.clone() };
         let now = Some(moment.time);
         match event {
-            Event::StageReady { stage, tasks, .. } => record.turn(stage, |course| {
+            Event::StageReady { stage, tasks, .. } => record.turn(stage, |state| {
                 let members = tasks.iter().cloned();
-                let heard = Heard::default;
-                course.members = members.map(|task| Member { task, heard: heard() }).collect();
-                (course.status, course.ready_at) = (StageStatus::Ready, now);
+                let task_state = TaskState::default;
+                state.members =
+                    members.map(|task| Member { task, task_state: task_state() }).collect();
+                (state.status, state.ready_at) = (StageStatus::Ready, now);
             }),
             Event::StageStarted { stage, worker, input, .. } => {
                 record.started_at = record.started_at.or(now);
-                record.turn(stage, |course| {
-                    (course.status, course.started_at) = (StageStatus::Running, now);
-                    course.attempts += 1;
-                    course.worker = Some(worker.clone());
-                    course.input.clone_from(input);
+                record.turn(stage, |state| {
+                    (state.status, state.started_at) = (StageStatus::Running, now);
+                    state.attempts += 1;
+                    state.worker = Some(worker.clone());
+                    state.input.clone_from(input);
                 });
             }
             Event::StageCompleted { stage, output, .. } => {
                 let made = output.clone().or_else(|| self.made(self.known(stage)).ok());
-                record.turn(stage, |course| {
-                    course.output = made;
-                    for member in &mut course.members {
-                        member.heard.outcome = member.heard.outcome.as_ref().map(Outcome::bare);
+                record.turn(stage, |state| {
+                    state.output = made;
+                    for member in &mut state.members {
+                        member.task_state.outcome =
+                            member.task_state.outcome.as_ref().map(Outcome::bare);
                     }
-                    course.ended(StageStatus::Completed, moment);
+                    state.ended(StageStatus::Completed, moment);
                 });
             }
-            Event::StageFailed { stage, error, .. } => record.turn(stage, |course| {
-                course.error = Some(error.clone());
-                course.ended(StageStatus::Failed, moment);
+            Event::StageFailed { stage, error, .. } => record.turn(stage, |state| {
+                state.error = Some(error.clone());
+                state.ended(StageStatus::Failed, moment);
             }),
-            Event::StageRetried { stage, .. } => record.turn(stage, |course| {
-                let (attempts, retries) = (course.attempts, course.retries + 1);
-                let worker = course.worker.take();
-                *course = Course { attempts, retries, worker, ..Course::new() };
+            Event::StageRetried { stage, .. } => record.turn(stage, |state| {
+                let (attempts, retries) = (state.attempts, state.retries + 1);
+                let worker = state.worker.take();
+                *state = StageState { attempts, retries, worker, ..StageState::new() };
             }),
-            Event::StageSkipped { stage, reason, .. } => record.turn(stage, |course| {
-                course.reason.clone_from(reason);
-                course.output = Some(Json::null());
-                course.ended(StageStatus::Skipped, moment);
+            Event::StageSkipped { stage, reason, .. } => record.turn(stage, |state| {
+                state.reason.clone_from(reason);
+                state.output = Some(Json::null());
+                state.ended(StageStatus::Skipped, moment);
             }),
             Event::Completed { .. } => record.finish(Status::Completed, moment),
             Event::Failed { .. } => record.finish(Status::Failed, moment),
@@ -305,11 +309,11 @@ impl Record {
     }
 
     /// Changes one stage. Whatever happens to a stage, the pipeline goes on.
-    fn turn(&mut self, stage: &StageName, change: impl FnOnce(&mut Course)) {
+    fn turn(&mut self, stage: &StageName, change: impl FnOnce(&mut StageState)) {
         let number = self.known(stage);
-        let mut course = (*self.stages[number]).clone();
-        change(&mut course);
-        self.stages[number] = Arc::new(course.weighed());
+        let mut state = (*self.stages[number]).clone();
+        change(&mut state);
+        self.stages[number] = Arc::new(state.weighed());
         let is_begun = self.started_at.is_some();
         self.status = if is_begun { Status::Running } else { Status::Created };
         self.finished_at = None;
@@ -322,57 +326,62 @@ impl Record {
     /// Nothing is under way any more: what runs has failed, what is to come is left out.
     fn abort(&mut self, reason: Option<&String>, moment: &Moment<'_>) {
         for stage in &mut self.stages {
-            let mut course = (**stage).clone();
-            match course.status {
+            let mut state = (**stage).clone();
+            match state.status {
                 StageStatus::Running => {
                     let error = Json::parse(r#"{"reason":"aborted"}"#).expect("a word is JSON");
-                    course.error = Some(error);
-                    course.ended(StageStatus::Failed, moment);
+                    state.error = Some(error);
+                    state.ended(StageStatus::Failed, moment);
                 }
                 StageStatus::Pending | StageStatus::Ready => {
-                    course.reason = Some("the pipeline was aborted".to_owned());
-                    course.output = Some(Json::null());
-                    course.ended(StageStatus::Skipped, moment);
+                    state.reason = Some("the pipeline was aborted".to_owned());
+                    state.output = Some(Json::null());
+                    state.ended(StageStatus::Skipped, moment);
                 }
                 StageStatus::Completed | StageStatus::Failed | StageStatus::Skipped => continue,
             }
-            *stage = Arc::new(course.weighed());
+            *stage = Arc::new(state.weighed());
         }
         self.reason = reason.cloned();
         self.finish(Status::Aborted, moment);
     }
 
     /// The same with news of a task; none if it is none.
-    pub fn hearing(&self, stage: usize, member: usize, heard: Heard) -> Option<Self> {
-        let before = &self.stages[stage].members[member].heard;
-        let worker = heard.worker.or_else(|| before.worker.clone());
-        let heard = Heard { worker, outcome: heard.outcome };
-        if *before == heard {
+    pub fn with_task_state(
+        &self,
+        stage: usize,
+        member: usize,
+        task_state: TaskState,
+    ) -> Option<Self> {
+        let before = &self.stages[stage].members[member].task_state;
+        let worker = task_state.worker.or_else(|| before.worker.clone());
+        let task_state = TaskState { worker, outcome: task_state.outcome };
+        if *before == task_state {
             return None;
         }
         let mut record = self.clone();
-        let mut course = (*self.stages[stage]).clone();
-        course.members[member].heard = heard;
-        record.stages[stage] = Arc::new(course.weighed());
+        let mut state = (*self.stages[stage]).clone();
+        state.members[member].task_state = task_state;
+        record.stages[stage] = Arc::new(state.weighed());
         Some(record)
     }
 
     /// How many tasks are under way.
     pub fn open(&self) -> usize {
-        let active = self.stages.iter().filter(|course| course.is_active());
-        active.map(|course| course.open().count()).sum()
+        let active = self.stages.iter().filter(|state| state.is_active());
+        active.map(|state| state.open().count()).sum()
     }
 
     /// How many bytes it takes.
     pub fn bytes(&self) -> usize {
-        let stages: usize = self.stages.iter().map(|course| course.bytes).sum();
+        let stages: usize = self.stages.iter().map(|state| state.bytes).sum();
         self.plan_bytes + stages
     }
 
     /// The stages of this status, in the order they were named.
     pub fn in_status(&self, status: StageStatus) -> Vec<StageName> {
         let stages = self.plan.stages.iter().zip(&self.stages);
-        let stages = stages.filter(|(_, course)| course.status == status);
+        let stages = stages.filter(|(_, state)| state.status == status);
         stages.map(|(design, _)| design.name.clone()).collect()
     }
 
@@ -383,12 +392,12 @@ impl Record {
 
     /// A stage as callers see it; with what it is given, if that is wanted.
     pub fn shown_stage(&self, number: usize, with_input: bool) -> Stage {
-        let (design, course) = (&self.plan.stages[number], &self.stages[number]);
+        let (design, state) = (&self.plan.stages[number], &self.stages[number]);
         let after = self.plan.links[number].iter();
-        let given = || course.input.clone();
+        let given = || state.input.clone();
         Stage {
             name: design.name.clone(),
-            status: course.status,
+            status: state.status,
             after: after.map(|before| self.plan.stages[*before].name.clone()).collect(),
             agent: design.agent.clone(),
             task_type: design.task_type.clone(),
@@ -398,17 +407,17 @@ impl Record {
             max_retries: design.max_retries,
             reads: design.reads.clone(),
             writes: design.writes.clone(),
-            attempts: course.attempts,
-            retries: course.retries,
-            worker: course.worker.clone(),
-            tasks: course.members.iter().map(|member| member.task.clone()).collect(),
+            attempts: state.attempts,
+            retries: state.retries,
+            worker: state.worker.clone(),
+            tasks: state.members.iter().map(|member| member.task.clone()).collect(),
             input: if with_input { self.input(number).ok() } else { given() },
-            output: course.output.clone(),
-            error: course.error.clone(),
-            reason: course.reason.clone(),
-            ready_at: course.ready_at,
-            started_at: course.started_at,
-            finished_at: course.finished_at,
+            output: state.output.clone(),
+            error: state.error.clone(),
+            reason: state.reason.clone(),
+            ready_at: state.ready_at,
+            started_at: state.started_at,
+            finished_at: state.finished_at,
         }
     }
 
@@ -437,8 +446,8 @@ impl Record {
 
     /// The same in few words.
     pub fn summary(&self) -> Summary {
-        let is_done = |course: &&Arc<Course>| {
-            matches!(course.status, StageStatus::Completed | StageStatus::Skipped)
+        let is_done = |state: &&Arc<StageState>| {
+            matches!(state.status, StageStatus::Completed | StageStatus::Skipped)
         };
         Summary {
             name: self.name.clone(),

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
-use super::decide::Surroundings;
-use super::{Course, Event, Heard, Record, StageStatus, Status};
+use super::decide::View;
+use super::{Event, Record, StageState, StageStatus, Status, TaskState};
 use crate::limits;
 use crate::names::{PipelineName, StageName, TaskId};
 use crate::numbers::Revision;
@@ -15,7 +15,7 @@ use crate::time::Timestamp;
 /// Every pipeline, for a snapshot: how many were ever created, and those that are known.
 pub type Facts = (u64, Vec<Arc<Record>>);
 
-/// Every pipeline of a workspace. Changes only by [`Table::evolve`], [`Table::hear`],
+/// Every pipeline of a workspace. Changes only by [`Table::evolve`], [`Table::observe_task`],
 /// [`Table::undo`] and [`Table::trim`].
 #[derive(Default)]
 pub struct Table {
@@ -67,23 +67,23 @@ impl Table {
     }
 
     /// Notes what has become of a task; none if no stage has it, or nothing that concerns a stage.
-    pub fn hear(&mut self, task: &TaskId, around: &impl Surroundings) -> Option<Undo> {
+    pub fn observe_task(&mut self, task: &TaskId, view: &impl View) -> Option<Undo> {
         let (pipeline, stage, member) = self.by_task.get(task)?.clone();
         let record = self.records.get(&pipeline).expect("its tasks are found as long as it is");
-        let heard = self.fitting(record, around.heard(task)?);
-        let after = record.hearing(stage, member, heard)?;
+        let task_state = self.fitting(record, view.task_state(task)?);
+        let after = record.with_task_state(stage, member, task_state)?;
         let before = self.replace(&pipeline, Some(&Arc::new(after)));
         Some(Undo { pipeline, before, created: self.created })
     }
 
     /// What is heard, as far as there is room for it in the pipeline and beside all others.
-    fn fitting(&self, record: &Record, heard: Heard) -> Heard {
-        let Heard { worker, outcome } = heard;
+    fn fitting(&self, record: &Record, task_state: TaskState) -> TaskState {
+        let TaskState { worker, outcome } = task_state;
         let outcome = outcome.map(|outcome| {
             let all = limits::PIPELINES_BYTES_MAX.saturating_sub(self.bytes);
             if outcome.bytes() <= record.room().min(all) { outcome } else { outcome.bare() }
         });
-        Heard { worker, outcome }
+        TaskState { worker, outcome }
     }
 
     /// Takes back one change; the latest must be taken back first.
@@ -118,11 +118,11 @@ impl Table {
         if record.next().is_some() {
             self.due.insert(record.name.clone());
         }
-        for (stage, course) in record.stages.iter().enumerate() {
-            if has_the_same_tasks(course, before, stage) {
+        for (stage, state) in record.stages.iter().enumerate() {
+            if has_the_same_tasks(state, before, stage) {
                 continue;
             }
-            for (member, it) in course.looked_after().iter().enumerate() {
+            for (member, it) in state.looked_after().iter().enumerate() {
                 self.by_task.insert(it.task.clone(), (record.name.clone(), stage, member));
             }
         }
@@ -137,11 +137,11 @@ impl Table {
             None => self.bytes -= record.bytes(),
         }
         self.due.remove(&record.name);
-        for (stage, course) in record.stages.iter().enumerate() {
-            if has_the_same_tasks(course, after, stage) {
+        for (stage, state) in record.stages.iter().enumerate() {
+            if has_the_same_tasks(state, after, stage) {
                 continue;
             }
-            for member in course.looked_after() {
+            for member in state.looked_after() {
                 self.by_task.remove(&member.task);
             }
         }
@@ -188,9 +188,9 @@ impl Table {
     }
 
     /// Every task of a stage that is ready or running, and what was heard of it.
-    pub fn tasks(&self) -> impl Iterator<Item = (&TaskId, &Heard)> {
+    pub fn tasks(&self) -> impl Iterator<Item = (&TaskId, &TaskState)> {
         self.by_task.iter().filter_map(|(task, (pipeline, stage, member))| {
-            Some((task, &self.get(pipeline)?.stages[*stage].members[*member].heard))
+            Some((task, &self.get(pipeline)?.stages[*stage].members[*member].task_state))
         })
     }
 
@@ -260,19 +260,18 @@ impl Table {
 }
 
 /// Whether a stage has the same tasks to be looked after in another record of the pipeline.
-fn has_the_same_tasks(course: &Arc<Course>, other: Option<&Record>, stage: usize) -> bool {
+fn has_the_same_tasks(state: &Arc<StageState>, other: Option<&Record>, stage: usize) -> bool {
     let Some(other) = other.map(|record| &record.stages[stage]) else { return false };
-    let first = |course: &Course| course.looked_after().first().map(|it| it.task.clone());
-    Arc::ptr_eq(other, course)
-        || other.looked_after().len() == course.looked_after().len()
-            && first(other) == first(course)
+    let first = |state: &StageState| state.looked_after().first().map(|it| it.task.clone());
+    Arc::ptr_eq(other, state)
+        || other.looked_after().len() == state.looked_after().len() && first(other) == first(state)
 }
 
 fn check_record(record: &Record) {
     let done = record.done();
-    let is_in = |status| record.stages.iter().any(|course| course.status == status);
-    for (stage, course) in record.stages.iter().enumerate() {
-        let has_begun = match course.status {
+    let is_in = |status| record.stages.iter().any(|state| state.status == status);
+    for (stage, state) in record.stages.iter().enumerate() {
+        let has_begun = match state.status {
             StageStatus::Ready | StageStatus::Running | StageStatus::Completed => true,
             StageStatus::Pending | StageStatus::Failed | StageStatus::Skipped => false,
         };

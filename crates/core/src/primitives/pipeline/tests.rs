@@ -375,10 +375,10 @@ fn many_that_fail_at_once_follow_by_themselves() {
         let claimed = world.run(0, "ada", &format!("task.claim task=\"{first}\""));
         assert!(claimed.contains("pipeline.stage_started"), "{claimed}");
     }
-    let told = world.run(1, "ada", "agent.leave ada");
-    assert_eq!(told, "1 agent.left; 30 task.failed");
-    let told = world.run(1, "ann", "time");
-    assert_eq!(told, "30 pipeline.failed; 30 pipeline.stage_failed; 2970 task.cancelled");
+    let rendered = world.run(1, "ada", "agent.leave ada");
+    assert_eq!(rendered, "1 agent.left; 30 task.failed");
+    let rendered = world.run(1, "ann", "time");
+    assert_eq!(rendered, "30 pipeline.failed; 30 pipeline.stage_failed; 2970 task.cancelled");
     world.check(&[(2, "ann", "time", "nothing")]);
 }
 
@@ -437,20 +437,20 @@ fn outputs_that_do_not_fit_beside_the_others_fail_their_stage() {
         world.run(0, "ada", "task.claim");
         let task = if number == 0 { String::new() } else { format!(".{}", number + 1) };
         let asked = format!("task.complete p-0000000001{task} token={token} result=bytes:900000");
-        let told = world.run(0, "ada", &asked);
+        let rendered = world.run(0, "ada", &asked);
         let last = if number < 4 { "stage_completed" } else { "stage_failed" };
-        assert!(told.contains(last), "{told}");
+        assert!(rendered.contains(last), "{rendered}");
     }
-    let told = world.run(0, "ann", "pipeline.list");
-    assert_eq!(told, "p failed 4/6 [] []");
+    let rendered = world.run(0, "ann", "pipeline.list");
+    assert_eq!(rendered, "p failed 4/6 [] []");
     // By hand it is refused instead.
     let stages = stages.join(",");
     world.run(0, "ann", &format!("pipeline.create q stages=[{stages}]"));
     for number in 0..6 {
         world.run(0, "ann", &format!("pipeline.start_stage q s{number}"));
         let asked = format!("pipeline.complete_stage q s{number} output=bytes:900000");
-        let told = world.run(0, "ann", &asked);
-        assert_eq!(told == "refused pipeline.too_large", number >= 4, "{told}");
+        let rendered = world.run(0, "ann", &asked);
+        assert_eq!(rendered == "refused pipeline.too_large", number >= 4, "{rendered}");
     }
     world.check_memory();
 }
@@ -460,24 +460,24 @@ fn a_thousand_elements_are_a_thousand_tasks() {
     let mut world = World::new(Space::default());
     let input: Vec<usize> = (0..limits::STAGE_TASKS_MAX).collect();
     let stages = r#"[{"name":"a","each":true},{"name":"b"}]"#;
-    let told = world.run(
+    let rendered = world.run(
         0,
         "ann",
         &format!("pipeline.create p automatic input={input:?} stages={stages}"),
     );
-    assert_eq!(told, "1 pipeline.created; 1 pipeline.stage_ready; 1000 task.created");
-    let told = world.run(0, "ann", "task.cancel p-0000000001.500");
-    assert_eq!(told, "1 pipeline.failed; 1 pipeline.stage_failed; 1000 task.cancelled");
+    assert_eq!(rendered, "1 pipeline.created; 1 pipeline.stage_ready; 1000 task.created");
+    let rendered = world.run(0, "ann", "task.cancel p-0000000001.500");
+    assert_eq!(rendered, "1 pipeline.failed; 1 pipeline.stage_failed; 1000 task.cancelled");
     // One that does not fit beside what happened to a task is made by itself.
-    let told = world.run(0, "ann", "pipeline.retry_stage p a");
-    assert_eq!(told, "1 pipeline.stage_ready; 1 pipeline.stage_retried; 1000 task.created");
-    let told = world.run(0, "ann", "pipeline.abort p");
-    assert_eq!(told, "1 pipeline.aborted; 1000 task.cancelled");
+    let rendered = world.run(0, "ann", "pipeline.retry_stage p a");
+    assert_eq!(rendered, "1 pipeline.stage_ready; 1 pipeline.stage_retried; 1000 task.created");
+    let rendered = world.run(0, "ann", "pipeline.abort p");
+    assert_eq!(rendered, "1 pipeline.aborted; 1000 task.cancelled");
     let input: Vec<usize> = (0..=limits::STAGE_TASKS_MAX).collect();
     let asked = format!("pipeline.create q automatic input={input:?} stages={stages}");
-    let told = world.run(0, "ann", &asked);
+    let rendered = world.run(0, "ann", &asked);
     let error = r#"{"elements":1001,"max":1000,"reason":"input_too_long"}"#;
-    assert!(told.contains(error), "{told}");
+    assert!(rendered.contains(error), "{rendered}");
     world.check_memory();
 }
 
@@ -497,8 +497,8 @@ fn stages_wait_until_there_is_room_for_their_tasks() {
     world.run(0, "ann", "pipeline.skip_stage p a");
     world.run(0, "ann", "time");
     assert_eq!(world.run(0, "ann", "pipeline.list"), "p created 1/3 [] [b, c]");
-    let told = world.run(0, "ann", "pipeline.abort p");
-    assert_eq!(told, "1 pipeline.aborted; 2000 task.cancelled");
+    let rendered = world.run(0, "ann", "pipeline.abort p");
+    assert_eq!(rendered, "1 pipeline.aborted; 2000 task.cancelled");
     world.check_memory();
 }
 
@@ -509,8 +509,9 @@ fn what_is_too_deep_fails_the_stage_it_is_for() {
     world.run(0, "ann", r#"pipeline.create p automatic stages=[{"name":"a"},{"name":"b"}]"#);
     world.run(0, "ada", "task.claim");
     let deep = format!("{}1{}", "[".repeat(64), "]".repeat(64));
-    let told = world.run(0, "ada", &format!("task.complete p-0000000001 token=2 result={deep}"));
-    assert!(told.contains(r#"stage_failed p/b {"reason":"input_too_deep"}"#), "{told}");
+    let rendered =
+        world.run(0, "ada", &format!("task.complete p-0000000001 token=2 result={deep}"));
+    assert!(rendered.contains(r#"stage_failed p/b {"reason":"input_too_deep"}"#), "{rendered}");
 }
 
 /// A chain of skipped stages as long as may be takes one round of policies, not a hundred.
@@ -521,10 +522,10 @@ fn a_hundred_stages_are_left_out_in_one_commit() {
         .map(|number| format!(r#"{{"name":"s{number}","each":true}}"#))
         .collect();
     let stages = stages.join(",");
-    let told =
+    let rendered =
         world.run(0, "ann", &format!("pipeline.create p automatic input=[] stages=[{stages}]"));
     assert_eq!(
-        told,
+        rendered,
         "1 pipeline.completed; 1 pipeline.created; 100 pipeline.stage_completed; \
          100 pipeline.stage_ready"
     );
@@ -543,8 +544,8 @@ fn there_may_only_be_so_much_of_them() {
         .find(|number| world.run(0, "ann", &create(*number)) == "refused pipeline.too_many");
     assert_eq!(refused, Some(fitting - 1), "they take a little more than what they are given");
     world.run(1, "ann", "pipeline.abort p0");
-    let told = world.run(2, "ann", &create(fitting));
-    assert!(told.contains("pipeline.created"), "{told}");
+    let rendered = world.run(2, "ann", &create(fitting));
+    assert!(rendered.contains("pipeline.created"), "{rendered}");
     assert_eq!(world.run(2, "ann", &create(fitting + 1)), "refused pipeline.too_many");
     world.space.pipeline.check();
 }

@@ -17,7 +17,7 @@ use crate::time::Timestamp;
 
 /// A call that is still to be made, or is being made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Call {
+pub struct PendingCall {
     /// Its number: larger than that of any call before.
     pub number: u64,
     /// Which reaction it is of.
@@ -35,7 +35,7 @@ pub struct Call {
     pub give_up_at: Timestamp,
 }
 
-impl Call {
+impl PendingCall {
     /// When time causes something about it.
     pub fn deadline(&self) -> Timestamp {
         self.until.unwrap_or(self.give_up_at)
@@ -50,7 +50,7 @@ impl Call {
 
 /// A call as whoever makes it needs it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Errand {
+pub struct WebhookCall {
     /// Its number.
     pub number: u64,
     /// Which reaction it is of.

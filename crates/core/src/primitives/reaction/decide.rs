@@ -7,7 +7,7 @@ use super::vocabulary::{Add, Command, Event, Query, Reply};
 use crate::json::shortened;
 use crate::limits;
 use crate::names::ReactionName;
-use crate::reaction::{Call, Errand, Outcome, Unusable, Wanted, check_commands};
+use crate::reaction::{Outcome, PendingCall, Unusable, WebhookCall, WebhookSpec, check_commands};
 use crate::refusal::{fits, has_room, within};
 use crate::space::stamp::Stamp;
 use crate::time::Timestamp;
@@ -17,11 +17,11 @@ pub struct Decided {
     /// What happens.
     pub events: Vec<Event>,
     /// What to answer.
-    pub about: About,
+    pub plan: ReplyPlan,
 }
 
 /// What to answer once the events have happened.
-pub enum About {
+pub enum ReplyPlan {
     /// The reaction as it is then.
     Reaction(ReactionName),
     /// This.
@@ -30,7 +30,7 @@ pub enum About {
 
 impl Decided {
     fn reply(events: Vec<Event>, reply: Reply) -> Self {
-        Self { events, about: About::Reply(Box::new(reply)) }
+        Self { events, plan: ReplyPlan::Reply(Box::new(reply)) }
     }
 }
 
@@ -81,7 +81,7 @@ fn add(table: &Table, add: Add) -> Result<Decided, Rejection> {
             Rejection::BadWebhook { name: name.clone(), reason }
         }
     };
-    let (webhook, secret) = match webhook.map(Wanted::checked).transpose() {
+    let (webhook, secret) = match webhook.map(WebhookSpec::checked).transpose() {
         Ok(webhook) => webhook.map_or((None, None), |(webhook, secret)| (Some(webhook), secret)),
         Err(cause) => return Err(bad_webhook(cause)),
     };
@@ -89,7 +89,7 @@ fn add(table: &Table, add: Add) -> Result<Decided, Rejection> {
     let enabled = enabled.unwrap_or(true);
     let mut events = vec![Event::Added { reaction, on, commands, webhook, enabled, replaced }];
     events.extend(secret.map(|secret| Event::Sealed { reaction: name.clone(), secret }));
-    Ok(Decided { events, about: About::Reaction(name) })
+    Ok(Decided { events, plan: ReplyPlan::Reaction(name) })
 }
 
 fn remove(table: &Table, name: ReactionName) -> Result<Decided, Rejection> {
@@ -109,11 +109,11 @@ fn switch(table: &Table, name: ReactionName, enabled: bool) -> Result<Decided, R
         (true, false) => vec![Event::Disabled { reaction }],
         (true, true) | (false, false) => Vec::new(),
     };
-    Ok(Decided { events, about: About::Reaction(name) })
+    Ok(Decided { events, plan: ReplyPlan::Reaction(name) })
 }
 
 /// What a try that failed comes to.
-fn failed(table: &Table, call: &Call, detail: &str, again: bool, now: Timestamp) -> Event {
+fn failed(table: &Table, call: &PendingCall, detail: &str, again: bool, now: Timestamp) -> Event {
     let (reaction, attempt) = (call.reaction.clone(), call.attempts);
     let detail = shortened(detail);
     let webhook = table.get(&reaction).and_then(|record| record.webhook.as_ref());
@@ -156,13 +156,13 @@ fn take(table: &Table, max: usize, stamp: &Stamp) -> Decided {
         events.push(Event::CallBegun { reaction: reaction.clone(), call: number, attempt, until });
         let (webhook, secret) = (webhook.clone(), record.secret.clone());
         let (at, body) = (stamp.now, call.body.clone());
-        calls.push(Errand { number, reaction, attempt, at, webhook, secret, body });
+        calls.push(WebhookCall { number, reaction, attempt, at, webhook, secret, body });
     }
     Decided::reply(events, Reply::Calls { calls, next_at })
 }
 
 fn settle(table: &Table, number: u64, attempt: u64, outcome: Outcome, stamp: &Stamp) -> Decided {
-    let is_it = |call: &&Call| call.attempts == attempt && call.until.is_some();
+    let is_it = |call: &&PendingCall| call.attempts == attempt && call.until.is_some();
     // Whoever is late is not heard: the try counts as failed already, or the reaction is gone.
     let Some(call) = table.call(number).filter(is_it) else {
         return Decided::reply(Vec::new(), Reply::Done);

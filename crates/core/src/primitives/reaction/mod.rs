@@ -20,7 +20,7 @@
 //! ```
 //!
 //! A condition sees the event as watchers do, as `event`; a placeholder names its fields directly.
-//! Both also see `about`: the subject without its first part, so `tasks/t-1` is about `t-1`.
+//! Both also see `plan`: the subject without its first part, so `tasks/t-1` is about `t-1`.
 //!
 //! | in a command | becomes |
 //! |---|---|
@@ -68,13 +68,13 @@ mod vocabulary;
 mod webhook;
 
 pub use built_in::built_in;
-pub use calls::{Call, Errand, Outcome};
+pub use calls::{Outcome, PendingCall, WebhookCall};
 pub use condition::{Condition, On};
-pub use decide::{About, Decided, decide, query};
+pub use decide::{Decided, ReplyPlan, decide, query};
 pub use record::{Facts, Part, Reaction, Record, Trouble};
 pub use refusals::Rejection;
 pub use table::{Table, Undo};
 pub use template::{Unfillable, fill, seen};
 pub use validation::check_commands;
 pub use vocabulary::{Add, Command, Event, Limit, Query, Reply};
-pub use webhook::{Secret, Unusable, Wanted, Webhook};
+pub use webhook::{Secret, Unusable, Webhook, WebhookSpec};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::calls::Call;
+use super::calls::PendingCall;
 use super::condition::On;
 use super::webhook::{Secret, Webhook};
 use crate::json::Json;
@@ -138,5 +138,5 @@ pub struct Facts {
     /// The number of the last call.
     pub last_call: u64,
     /// Calls that are still to be made, by number.
-    pub calls: Vec<Call>,
+    pub calls: Vec<PendingCall>,
 }

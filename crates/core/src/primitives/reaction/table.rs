@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::vocabulary::Event;
 use crate::limits;
 use crate::names::ReactionName;
-use crate::reaction::{Call, Facts, Part, Reaction, Record, Trouble, built_in};
+use crate::reaction::{Facts, Part, PendingCall, Reaction, Record, Trouble, built_in};
 use crate::space::batch::Moment;
 use crate::time::Timestamp;
 
@@ -18,7 +18,7 @@ pub struct Table {
     /// How many of them run.
     enabled: usize,
     last_call: u64,
-    calls: BTreeMap<u64, Call>,
+    calls: BTreeMap<u64, PendingCall>,
     calls_bytes: usize,
     deadlines: BTreeSet<(Timestamp, u64)>,
 }
@@ -34,7 +34,7 @@ pub struct Undo {
     name: ReactionName,
     record: Option<Record>,
     last_call: u64,
-    calls: Vec<(u64, Option<Call>)>,
+    calls: Vec<(u64, Option<PendingCall>)>,
 }
 
 impl Table {
@@ -49,8 +49,12 @@ impl Table {
     }
 
     /// Applies what a fact means for calls, and tells what was there before.
-    fn evolve_calls(&mut self, event: &Event, moment: &Moment<'_>) -> Vec<(u64, Option<Call>)> {
-        let change = |table: &mut Self, number: u64, change: &dyn Fn(&mut Call)| {
+    fn evolve_calls(
+        &mut self,
+        event: &Event,
+        moment: &Moment<'_>,
+    ) -> Vec<(u64, Option<PendingCall>)> {
+        let change = |table: &mut Self, number: u64, change: &dyn Fn(&mut PendingCall)| {
             let after = table.calls.get(&number).cloned().map(|mut call| {
                 change(&mut call);
                 call
@@ -60,7 +64,7 @@ impl Table {
         match event {
             Event::Called { reaction, call, body, give_up_at } => {
                 self.last_call = self.last_call.max(*call);
-                let after = Call {
+                let after = PendingCall {
                     number: *call,
                     reaction: reaction.clone(),
                     body: body.clone(),
@@ -107,12 +111,12 @@ impl Table {
         self.enabled -= runs(before.as_ref());
     }
 
-    fn put_call(&mut self, number: u64, call: Option<Call>) -> Option<Call> {
+    fn put_call(&mut self, number: u64, call: Option<PendingCall>) -> Option<PendingCall> {
         if let Some(call) = &call {
             self.calls_bytes += call.body.as_bytes().len();
             self.deadlines.insert((call.deadline(), number));
         }
-        let deadline = call.as_ref().map(Call::deadline);
+        let deadline = call.as_ref().map(PendingCall::deadline);
         let before = match call {
             Some(call) => self.calls.insert(number, call),
             None => self.calls.remove(&number),
@@ -178,7 +182,7 @@ impl Table {
     }
 
     /// A call.
-    pub fn call(&self, number: u64) -> Option<&Call> {
+    pub fn call(&self, number: u64) -> Option<&PendingCall> {
         self.calls.get(&number)
     }
 
@@ -199,7 +203,7 @@ impl Table {
     }
 
     /// The first call of each reaction of which none is being made.
-    pub fn first_calls(&self) -> impl Iterator<Item = &Call> {
+    pub fn first_calls(&self) -> impl Iterator<Item = &PendingCall> {
         let mut seen: BTreeSet<&ReactionName> = BTreeSet::new();
         #[cfg(feature = "planted")]
         let two_at_once = crate::planted::is("reaction.two_calls_at_once");
@@ -213,7 +217,7 @@ impl Table {
     }
 
     /// Calls about which time has caused something.
-    pub fn overdue(&self, now: Timestamp) -> impl Iterator<Item = &Call> {
+    pub fn overdue(&self, now: Timestamp) -> impl Iterator<Item = &PendingCall> {
         let due = self.deadlines.iter().take_while(move |(moment, _)| *moment <= now);
         due.filter_map(|(_, number)| self.calls.get(number))
     }

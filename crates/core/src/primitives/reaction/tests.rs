@@ -237,8 +237,8 @@ fn a_workspace_has_so_many_reactions_and_no_more() {
     assert_eq!(world.run(0, "ada", &format!("reaction.add z {ADD}")), "refused reaction.too_many");
     let replaced = world.run(0, "ada", &format!("reaction.add r7 {ADD}"));
     assert_eq!(replaced, "reaction.added r7 1 replaced");
-    let told = world.run(0, "ada", "event.emit x");
-    assert_eq!(told, "256 reaction.ran; 1 x; 256 y");
+    let rendered = world.run(0, "ada", "event.emit x");
+    assert_eq!(rendered, "256 reaction.ran; 1 x; 256 y");
 }
 
 #[test]
@@ -266,8 +266,8 @@ fn calls_that_nobody_makes_are_bounded() {
     for _ in 0..limits::WEBHOOK_CALLS_MAX {
         assert!(world.run(0, "ada", "event.emit go").contains("reaction.called"));
     }
-    let told = world.run(0, "ada", "event.emit go");
-    assert_eq!(told, "go; reaction.failed tell on 0 reaction.too_many");
+    let rendered = world.run(0, "ada", "event.emit go");
+    assert_eq!(rendered, "go; reaction.failed tell on 0 reaction.too_many");
 }
 
 #[test]
@@ -276,8 +276,11 @@ fn a_large_commit_stays_although_its_reactions_have_no_room() {
     let add = r#"reaction.add a on={"type":"state.set"}
         do=[{"command":"event.emit","type":"copied","payload":"{{value}}"}]"#;
     world.run(0, "ada", add);
-    let told = world.run(0, "ada", "many 33 state.set shared/k{} bytes:250000");
-    assert!(told.contains("33 state.set") && told.contains("33 reaction.failed"), "{told}");
+    let rendered = world.run(0, "ada", "many 33 state.set shared/k{} bytes:250000");
+    assert!(
+        rendered.contains("33 state.set") && rendered.contains("33 reaction.failed"),
+        "{rendered}"
+    );
 }
 
 /// What a webhook is signed with is told to whoever makes the call, and to nobody else.
@@ -291,8 +294,8 @@ fn a_secret_is_in_no_public_event_and_in_no_answer() {
     let mut ask = |command: crate::Command| {
         let committed = space.commit(Request::from(command), &ada, Timestamp(5)).unwrap();
         for event in committed.batch.iter().flat_map(|batch| &batch.events) {
-            let told = serde_json::to_string(event).unwrap();
-            assert_eq!(told.contains("hush-hush"), !event.is_public(), "{told}");
+            let rendered = serde_json::to_string(event).unwrap();
+            assert_eq!(rendered.contains("hush-hush"), !event.is_public(), "{rendered}");
             assert!(!format!("{event:?}").contains("hush-hush"));
         }
         let Became::Answered(answer) = committed.outcome else { panic!("it does not wait") };

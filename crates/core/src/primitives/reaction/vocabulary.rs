@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::json::Json;
 use crate::names::{AgentId, ReactionName};
-use crate::reaction::{Errand, On, Outcome, Reaction, Secret, Wanted, Webhook};
+use crate::reaction::{On, Outcome, Reaction, Secret, Webhook, WebhookCall, WebhookSpec};
 use crate::time::Timestamp;
 
 /// What one may ask of reactions so that they change.
@@ -64,7 +64,7 @@ pub struct Add {
     pub commands: Vec<Json>,
     /// What to call then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub webhook: Option<Wanted>,
+    pub webhook: Option<WebhookSpec>,
     /// Whether it runs at once; it does if nothing is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
@@ -110,7 +110,7 @@ pub enum Reply {
     #[cfg_attr(feature = "schema", schemars(skip))]
     Calls {
         /// The calls.
-        calls: Vec<Errand>,
+        calls: Vec<WebhookCall>,
         /// When the next one is due that is not due yet.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         next_at: Option<Timestamp>,

@@ -11,7 +11,7 @@ use crate::refusal::{OutOfRange, within};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "WantedWebhook"))]
 #[serde(deny_unknown_fields)]
-pub struct Wanted {
+pub struct WebhookSpec {
     /// Where to post, beginning with `http://` or `https://`.
     pub url: String,
     /// What the calls are signed with. It is shown to nobody.
@@ -51,7 +51,7 @@ pub enum Unusable {
     Range(OutOfRange),
 }
 
-impl Wanted {
+impl WebhookSpec {
     /// Checks it, and takes the secret apart from what is shown.
     pub fn checked(self) -> Result<(Webhook, Option<Secret>), Unusable> {
         let Self { url, secret, timeout_ms, retries } = self;
@@ -151,7 +151,8 @@ mod tests {
 
     #[test]
     fn a_secret_is_not_shown() {
-        let wanted: Wanted = serde_json::from_str(r#"{"url":"http://a","secret":"hush"}"#).unwrap();
+        let wanted: WebhookSpec =
+            serde_json::from_str(r#"{"url":"http://a","secret":"hush"}"#).unwrap();
         assert!(!format!("{wanted:?}").contains("hush"));
         let (webhook, secret) = wanted.checked().unwrap();
         assert!(webhook.signed && !serde_json::to_string(&webhook).unwrap().contains("hush"));

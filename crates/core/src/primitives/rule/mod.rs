@@ -32,7 +32,9 @@ mod vocabulary;
 
 pub use decide::{Decided, decide, query};
 pub(crate) use judgement::Case;
-pub use judgement::{Check, CheckError, Finding, Judgement, Objection, Proposal, Receiver, Wanted};
+pub use judgement::{
+    Check, CheckError, CheckSpec, Finding, Judgement, Objection, Proposal, Receiver,
+};
 pub use refusals::Rejection;
 pub use table::{Table, Undo};
 pub use vocabulary::{Add, Command, Event, On, Query, Reply, Rule, Severity};

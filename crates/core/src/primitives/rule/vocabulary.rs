@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::names::{AgentId, RuleName, TaskType};
 use crate::numbers::Revision;
 use crate::pattern::Pattern;
-use crate::rule::{Check, Proposal, Wanted};
+use crate::rule::{Check, CheckSpec, Proposal};
 use crate::time::Timestamp;
 
 /// What one may ask of rules so that they change.
@@ -43,7 +43,7 @@ pub struct Add {
     #[serde(default, skip_serializing_if = "On::is_any")]
     pub on: On,
     /// What it demands.
-    pub check: Wanted,
+    pub check: CheckSpec,
     /// How serious it is.
     #[serde(default, skip_serializing_if = "Severity::is_error")]
     pub severity: Severity,

@@ -13,11 +13,11 @@ pub struct Decided {
     /// What happens. Empty means that nothing changes.
     pub events: Vec<Event>,
     /// What to answer with, as it is after the events.
-    pub about: About,
+    pub plan: ReplyPlan,
 }
 
 /// What an answer is about.
-pub enum About {
+pub enum ReplyPlan {
     /// What is known of the secret.
     Secret(SecretId),
     /// What was known of it.
@@ -26,7 +26,7 @@ pub enum About {
     Done,
 }
 
-impl About {
+impl ReplyPlan {
     /// The answer, as things are now.
     pub(crate) fn reply(self, table: &Table) -> Reply {
         match self {
@@ -47,12 +47,12 @@ pub fn decide(table: &Table, command: Command, stamp: &Stamp) -> Result<Decided,
         Command::Reveal { secret } => {
             known(table, &secret)?;
             let events = vec![Event::Revealed { secret: secret.clone() }];
-            Ok(Decided { events, about: About::Secret(secret) })
+            Ok(Decided { events, plan: ReplyPlan::Secret(secret) })
         }
         Command::Delete { secret } => {
             let gone = known(table, &secret)?.clone();
-            let about = About::Gone(Box::new(gone));
-            Ok(Decided { events: vec![Event::Deleted { secret }], about })
+            let plan = ReplyPlan::Gone(Box::new(gone));
+            Ok(Decided { events: vec![Event::Deleted { secret }], plan })
         }
         Command::Expire => Ok(expire(table, stamp)),
     }
@@ -76,13 +76,13 @@ fn put(table: &Table, command: Put, stamp: &Stamp) -> Result<Decided, Rejection>
     has_room([("secrets", table.len(), limits::SECRETS_MAX)])?;
     let expires_at = ttl_ms.map(|ttl_ms| stamp.now.after(ttl_ms));
     let events = vec![Event::Put { secret: secret.clone(), bytes, name, expires_at }];
-    Ok(Decided { events, about: About::Secret(secret) })
+    Ok(Decided { events, plan: ReplyPlan::Secret(secret) })
 }
 
 fn expire(table: &Table, stamp: &Stamp) -> Decided {
     let overdue = table.overdue(stamp.now).take(limits::EXPIRIES_PER_BATCH_MAX);
     let events = overdue.map(|secret| Event::Expired { secret: secret.clone() });
-    Decided { events: events.collect(), about: About::Done }
+    Decided { events: events.collect(), plan: ReplyPlan::Done }
 }
 
 /// Answers a question.

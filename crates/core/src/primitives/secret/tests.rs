@@ -54,12 +54,12 @@ fn there_may_only_be_so_many() {
     let mut world = check(&[]);
     for number in 0..limits::SECRETS_MAX {
         let put = format!("secret.put secret:{number:032x} bytes=1");
-        let told = world.space.commit(
+        let rendered = world.space.commit(
             crate::testing::read_command(&put).into(),
             &crate::names::AgentId::engine(),
             crate::time::Timestamp(0),
         );
-        assert!(told.is_ok());
+        assert!(rendered.is_ok());
     }
     assert_eq!(
         world.run(0, "ada", &format!("secret.put secret:{:032x} bytes=1", limits::SECRETS_MAX)),

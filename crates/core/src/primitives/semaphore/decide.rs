@@ -16,11 +16,11 @@ pub struct Decided {
     /// What happens. Empty means that nothing changes.
     pub events: Vec<Event>,
     /// What to answer with, as it is after the events.
-    pub about: About,
+    pub plan: ReplyPlan,
 }
 
 /// What an answer is about.
-pub enum About {
+pub enum ReplyPlan {
     /// The permit under a token.
     Permit(Token),
     /// The semaphore.
@@ -34,7 +34,7 @@ pub enum About {
 }
 
 fn done(events: Vec<Event>) -> Decided {
-    Decided { events, about: About::Done }
+    Decided { events, plan: ReplyPlan::Done }
 }
 
 /// Decides a command against the table as it is.
@@ -62,16 +62,16 @@ fn acquire(table: &Table, command: Acquire, stamp: &Stamp) -> Result<Decided, Re
         check_counts(table, &agent, all)?;
         let token = stamp.token();
         events.push(Event::Acquired { name, holder: agent, token, ttl_ms, wait: None });
-        return Ok(Decided { events, about: About::Permit(token) });
+        return Ok(Decided { events, plan: ReplyPlan::Permit(token) });
     }
     if wait_ms == 0 {
-        return Ok(Decided { events, about: About::Nothing });
+        return Ok(Decided { events, plan: ReplyPlan::Nothing });
     }
     let all = ("calls that wait for a permit", table.waits().len(), limits::WAITS_MAX);
     check_counts(table, &agent, all)?;
     let until = stamp.now.after(wait_ms);
     events.push(Event::Queued { name, waiter: agent, wait: stamp.wait(), ttl_ms, until });
-    Ok(Decided { events, about: About::Later })
+    Ok(Decided { events, plan: ReplyPlan::Later })
 }
 
 /// What must happen so that the semaphore is there: nothing, if it is.
@@ -138,13 +138,13 @@ fn renew(
     let ttl_ms = checked_ttl(ttl_ms, permit.ttl_ms)?;
     let is_worth_it = is_worth_renewing(stamp.now, permit.expires_at, permit.ttl_ms, ttl_ms);
     let renewed = is_worth_it.then_some(Event::Renewed { name, token, ttl_ms });
-    Ok(Decided { events: renewed.into_iter().collect(), about: About::Permit(token) })
+    Ok(Decided { events: renewed.into_iter().collect(), plan: ReplyPlan::Permit(token) })
 }
 
 fn release(table: &Table, name: SemaphoreName, token: Token) -> Result<Decided, Rejection> {
     held(table, &name, token)?;
     let event = Event::Released { name: name.clone(), token };
-    Ok(Decided { events: vec![event], about: About::Semaphore(name) })
+    Ok(Decided { events: vec![event], plan: ReplyPlan::Semaphore(name) })
 }
 
 fn hand_over(table: &Table, name: &SemaphoreName, stamp: &Stamp) -> Decided {

@@ -32,7 +32,7 @@ mod table;
 mod tests;
 mod vocabulary;
 
-pub use decide::{About, Decided, decide, ending, query};
+pub use decide::{Decided, ReplyPlan, decide, ending, query};
 pub use refusals::Rejection;
 pub use table::{Record, Table, Undo, Waiter};
 pub use vocabulary::{Acquire, Command, Event, Permit, Query, Reply, Semaphore};

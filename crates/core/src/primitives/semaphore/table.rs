@@ -11,7 +11,7 @@ use crate::numbers::{Token, WaitId};
 use crate::space::batch::Moment;
 use crate::time::Timestamp;
 use crate::waiting::wait::Wait;
-use crate::waiting::wait_queue::{self, Lines};
+use crate::waiting::wait_queue::{self, WaitQueues};
 
 /// Somebody who waits for a permit.
 pub type Waiter = wait_queue::Waiter<SemaphoreName>;
@@ -29,7 +29,7 @@ pub struct Table {
     by_name: BTreeSet<(SemaphoreName, Token)>,
     by_holder: BTreeSet<(AgentId, Token)>,
     ends: BTreeSet<(Timestamp, Token)>,
-    lines: Lines<SemaphoreName>,
+    wait_queues: WaitQueues<SemaphoreName>,
     // Not a fact of the log: since when there has been a server to hear a renewal.
     awake_since: Timestamp,
 }
@@ -118,7 +118,7 @@ impl Table {
             self.idle.remove(&(before.idle_since, name.clone()));
         }
         let permit = permit.map(|(token, after)| (token, self.replace_permit(token, after)));
-        let wait = wait.map(|(id, after)| (id, self.lines.replace(id, after)));
+        let wait = wait.map(|(id, after)| (id, self.wait_queues.replace(id, after)));
         if let Some(after) = record {
             if !self.taken.contains_key(&name) {
                 self.idle.insert((after.idle_since, name.clone()));
@@ -226,22 +226,22 @@ impl Table {
 
     /// Everybody who waits for a permit of a semaphore, the first in line first.
     pub fn line(&self, name: &SemaphoreName) -> impl Iterator<Item = &Waiter> {
-        self.lines.of(name)
+        self.wait_queues.of(name)
     }
 
     /// Somebody who waits.
     pub fn waiter(&self, id: WaitId) -> Option<&Waiter> {
-        self.lines.get(id)
+        self.wait_queues.get(id)
     }
 
     /// Everybody who waits, in order of arrival.
     pub fn waits(&self) -> impl ExactSizeIterator<Item = &Waiter> {
-        self.lines.all()
+        self.wait_queues.all()
     }
 
     /// The calls of an agent that wait, in order of arrival.
     pub fn waits_of(&self, agent: &AgentId) -> impl Iterator<Item = &Waiter> {
-        self.lines.of_agent(agent)
+        self.wait_queues.of_agent(agent)
     }
 
     /// Permits whose time is over.
@@ -252,13 +252,13 @@ impl Table {
 
     /// Calls whose time is over.
     pub fn overdue_waits(&self, now: Timestamp) -> impl Iterator<Item = &Waiter> {
-        self.lines.overdue(now)
+        self.wait_queues.overdue(now)
     }
 
     /// When the engine should next send [`Command::Expire`](super::Command::Expire).
     pub fn next_deadline(&self) -> Option<Timestamp> {
         let permit = self.ends.first().map(|(moment, _)| *moment);
-        permit.into_iter().chain(self.lines.next_end()).min()
+        permit.into_iter().chain(self.wait_queues.next_end()).min()
     }
 
     /// The workspace is served again from this moment on.
@@ -271,7 +271,7 @@ impl Table {
     pub fn facts(&self) -> (Vec<Record>, Vec<Permit>, Vec<Waiter>) {
         let records = self.records.values().cloned().collect();
         let permits = self.permits.values().cloned().collect();
-        (records, permits, self.lines.all().cloned().collect())
+        (records, permits, self.wait_queues.all().cloned().collect())
     }
 
     /// Puts together what a snapshot holds.
@@ -285,7 +285,7 @@ impl Table {
             table.replace(Undo { name, record: Some(record), permit: None, wait: None });
         }
         for waiter in waits {
-            table.lines.replace(waiter.wait.id, Some(waiter));
+            table.wait_queues.replace(waiter.wait.id, Some(waiter));
         }
         table
     }
@@ -303,8 +303,8 @@ impl Table {
         }
         let idle = self.records.len() - self.taken.len();
         assert_eq!(idle, self.idle.len(), "exactly those without holders are idle");
-        self.lines.check();
-        for waiter in self.lines.all() {
+        self.wait_queues.check();
+        for waiter in self.wait_queues.all() {
             assert_eq!(self.free(&waiter.name), 0, "nobody waits while a permit is free");
             assert!(self.records.contains_key(&waiter.name), "nobody waits for what is unknown");
         }

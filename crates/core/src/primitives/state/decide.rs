@@ -16,7 +16,7 @@ use crate::storage;
 use crate::time::Timestamp;
 
 /// What shared state has to know of its neighbours.
-pub trait Surroundings {
+pub trait View {
     /// The rules of a namespace; none if there is no such namespace.
     fn rules(&self, namespace: &NamespaceName) -> Option<&Rules>;
     /// Whether the agent is registered and neither left nor lost.
@@ -37,16 +37,16 @@ pub enum Answer {
 #[inline]
 pub fn decide(
     table: &Table,
-    around: &impl Surroundings,
+    view: &impl View,
     command: Command,
     stamp: &Stamp,
     happen: &mut impl FnMut(Event),
 ) -> Result<Answer, Rejection> {
     match command {
-        Command::Set(command) => set(table, around, command, stamp, happen),
-        Command::Patch(command) => patch(table, around, command, stamp, happen),
-        Command::Delete(command) => delete(table, around, command, happen),
-        Command::Transfer(command) => transfer(table, around, command, stamp, happen),
+        Command::Set(command) => set(table, view, command, stamp, happen),
+        Command::Patch(command) => patch(table, view, command, stamp, happen),
+        Command::Delete(command) => delete(table, view, command, happen),
+        Command::Transfer(command) => transfer(table, view, command, stamp, happen),
         Command::Expire => Ok(expire(table, stamp.now, happen)),
         Command::LetGo { agent } => Ok(let_go(table, &agent, happen)),
     }
@@ -54,15 +54,15 @@ pub fn decide(
 
 fn set(
     table: &Table,
-    around: &impl Surroundings,
+    view: &impl View,
     command: Set,
     stamp: &Stamp,
     happen: &mut impl FnMut(Event),
 ) -> Result<Answer, Rejection> {
-    let rules = rules_for(around, &command.namespace, &command.key)?;
+    let rules = rules_for(view, &command.namespace, &command.key)?;
     let current = table.packed(&command.namespace, &command.key);
     if command.ephemeral {
-        check_ephemeral(table, around, &command, &stamp.agent)?;
+        check_ephemeral(table, view, &command, &stamp.agent)?;
     }
     check_expectations(table, &command, current)?;
     let rule = rules.merge.unwrap_or(Merge::LastWriteWins);
@@ -90,13 +90,13 @@ fn set(
 
 fn patch(
     table: &Table,
-    around: &impl Surroundings,
+    view: &impl View,
     command: PatchEntry,
     stamp: &Stamp,
     happen: &mut impl FnMut(Event),
 ) -> Result<Answer, Rejection> {
     let PatchEntry { namespace, key, patch, expected_version } = command;
-    let rules = rules_for(around, &namespace, &key)?;
+    let rules = rules_for(view, &namespace, &key)?;
     let current = table.packed(&namespace, &key);
     check_version(table, &namespace, &key, expected_version, current)?;
     let adds_only = match patch {
@@ -119,12 +119,12 @@ fn patch(
 
 fn delete(
     table: &Table,
-    around: &impl Surroundings,
+    view: &impl View,
     command: Delete,
     happen: &mut impl FnMut(Event),
 ) -> Result<Answer, Rejection> {
     let Delete { namespace, key, expected_version } = command;
-    let rules = rules_for(around, &namespace, &key)?;
+    let rules = rules_for(view, &namespace, &key)?;
     let current = table.packed(&namespace, &key);
     check_version(table, &namespace, &key, expected_version, current)?;
     check_append_only(table, rules, &namespace, current, false)?;
@@ -138,7 +138,7 @@ fn delete(
 
 fn transfer(
     table: &Table,
-    around: &impl Surroundings,
+    view: &impl View,
     command: Transfer,
     stamp: &Stamp,
     happen: &mut impl FnMut(Event),
@@ -149,7 +149,7 @@ fn transfer(
     }
     let rules = |namespace: &NamespaceName| {
         let unknown = || Rejection::UnknownNamespace { namespace: namespace.clone() };
-        around.rules(namespace).ok_or_else(unknown)
+        view.rules(namespace).ok_or_else(unknown)
     };
     let (source_rules, target_rules) = (rules(&from_namespace)?, rules(&to_namespace)?);
     // Each moved entry makes two events.
@@ -266,11 +266,11 @@ fn written(
 }
 
 fn rules_for<'a>(
-    around: &'a impl Surroundings,
+    view: &'a impl View,
     namespace: &NamespaceName,
     key: &Key,
 ) -> Result<&'a Rules, Rejection> {
-    match around.rules(namespace) {
+    match view.rules(namespace) {
         Some(rules) => Ok(rules.for_key(key)),
         None => Err(Rejection::UnknownNamespace { namespace: namespace.clone() }),
     }
@@ -340,11 +340,11 @@ fn check_append_only(
 
 fn check_ephemeral(
     table: &Table,
-    around: &impl Surroundings,
+    view: &impl View,
     command: &Set,
     agent: &AgentId,
 ) -> Result<(), Rejection> {
-    if !around.has_session(agent) {
+    if !view.has_session(agent) {
         return Err(Rejection::NoSession { agent: agent.clone() });
     }
     let bound = table.ending(&command.namespace, &command.key).1;
@@ -424,15 +424,15 @@ fn warn_if_nested(key: &Key, value: &Json) -> Vec<Warning> {
 /// Answers a question about the present; none if it is about the past.
 pub fn query(
     table: &Table,
-    around: &impl Surroundings,
+    view: &impl View,
     query: &Query,
     revision: Revision,
 ) -> Option<Result<Reply, Rejection>> {
     match query {
-        Query::Get(Get { namespace, key, at: None }) => Some(get(table, around, namespace, key)),
-        Query::List(list) if list.at.is_none() => Some(page(table, around, list, revision)),
+        Query::Get(Get { namespace, key, at: None }) => Some(get(table, view, namespace, key)),
+        Query::List(list) if list.at.is_none() => Some(page(table, view, list, revision)),
         Query::Snapshot(snapshot) if snapshot.at.is_none() => {
-            Some(snapshot_page(table, around, snapshot, revision))
+            Some(snapshot_page(table, view, snapshot, revision))
         }
         Query::Get(_)
         | Query::List(_)
@@ -444,13 +444,13 @@ pub fn query(
 
 fn get(
     table: &Table,
-    around: &impl Surroundings,
+    view: &impl View,
     namespace: &NamespaceName,
     key: &Key,
 ) -> Result<Reply, Rejection> {
     match table.entry(namespace, key) {
         Some(entry) => Ok(Reply::Entry(entry)),
-        None if around.rules(namespace).is_none() => {
+        None if view.rules(namespace).is_none() => {
             Err(Rejection::UnknownNamespace { namespace: namespace.clone() })
         }
         None => Err(Rejection::NotFound { namespace: namespace.clone(), key: key.clone() }),
@@ -468,11 +468,11 @@ pub fn page_limit(limit: Option<usize>) -> Result<usize, Rejection> {
 
 fn page(
     table: &Table,
-    around: &impl Surroundings,
+    view: &impl View,
     list: &List,
     revision: Revision,
 ) -> Result<Reply, Rejection> {
-    if around.rules(&list.namespace).is_none() {
+    if view.rules(&list.namespace).is_none() {
         return Err(Rejection::UnknownNamespace { namespace: list.namespace.clone() });
     }
     let limit = page_limit(list.limit)?;
@@ -490,12 +490,12 @@ fn page(
 
 fn snapshot_page(
     table: &Table,
-    around: &impl Surroundings,
+    view: &impl View,
     snapshot: &Snapshot,
     revision: Revision,
 ) -> Result<Reply, Rejection> {
     if let Some(namespace) = &snapshot.namespace
-        && around.rules(namespace).is_none()
+        && view.rules(namespace).is_none()
     {
         return Err(Rejection::UnknownNamespace { namespace: namespace.clone() });
     }

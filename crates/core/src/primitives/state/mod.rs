@@ -32,9 +32,7 @@ mod table;
 mod tests;
 mod vocabulary;
 
-pub use decide::{
-    Answer, Surroundings, cursor_of_place, decide, page_limit, place_of_cursor, query,
-};
+pub use decide::{Answer, View, cursor_of_place, decide, page_limit, place_of_cursor, query};
 pub use entry::{Entry, Warning};
 pub use patch::PatchEntry;
 pub use refusals::Rejection;

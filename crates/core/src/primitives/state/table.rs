@@ -13,7 +13,7 @@ use crate::space::batch::Moment;
 use crate::storage::{self, Entries, Head};
 use crate::time::Timestamp;
 
-type Place = (NamespaceName, Key);
+type EntryKey = (NamespaceName, Key);
 
 /// Every entry of a workspace. Changes only by [`Table::evolve`], [`Table::forget`] and
 /// [`Table::undo`].
@@ -22,9 +22,9 @@ pub struct Table {
     // Ordered maps, not hashes: iteration order reaches the event log.
     by_namespace: BTreeMap<NamespaceName, Entries>,
     authors: Authors,
-    endings: BTreeMap<Place, Ending>,
-    expiring: BTreeSet<(Timestamp, Place)>,
-    bound: BTreeMap<AgentId, BTreeSet<Place>>,
+    endings: BTreeMap<EntryKey, Ending>,
+    expiring: BTreeSet<(Timestamp, EntryKey)>,
+    bound: BTreeMap<AgentId, BTreeSet<EntryKey>>,
     last_removal: Revision,
     // Namespaces that went while a capture was reading them.
     departed: BTreeMap<NamespaceName, Entries>,
@@ -57,7 +57,7 @@ pub enum Undo {
         /// Its entries.
         entries: Box<Entries>,
         /// Their endings.
-        endings: Vec<(Place, Ending)>,
+        endings: Vec<(EntryKey, Ending)>,
         /// The revision of the last removal before.
         last_removal: Revision,
     },
@@ -78,7 +78,7 @@ pub struct Before {
 impl Before {
     /// How to take the fact back, for whoever may have to.
     pub fn undo(self, event: &Event) -> Undo {
-        let (namespace, key) = event.place();
+        let (namespace, key) = event.entry_key();
         Undo::Entry { namespace: namespace.clone(), key: key.clone(), before: self }
     }
 }
@@ -86,7 +86,7 @@ impl Before {
 impl Table {
     /// Applies a fact. Total: whatever `decide` can produce applies.
     pub fn evolve(&mut self, event: &Event, moment: &Moment<'_>) -> Before {
-        let (namespace, key) = event.place();
+        let (namespace, key) = event.entry_key();
         let last_removal = self.last_removal;
         let authors = self.authors.len();
         let (entry, ending) = match event {
@@ -98,7 +98,7 @@ impl Table {
                     author: self.authors.number(moment.agent),
                 };
                 let packed = storage::Entry::new(head, key.as_str(), value.as_bytes());
-                let before = self.shelf(namespace).put(packed);
+                let before = self.entries_mut(namespace).put(packed);
                 assert!(
                     before.as_ref().is_none_or(|before| before.revision() <= moment.revision.0),
                     "an entry cannot be newer than what replaces it"
@@ -109,7 +109,7 @@ impl Table {
             }
             Event::Deleted { .. } => {
                 self.last_removal = moment.revision;
-                let before = self.shelf(namespace).remove(key.as_str());
+                let before = self.entries_mut(namespace).remove(key.as_str());
                 assert!(before.is_some(), "only an entry that is there can be deleted");
                 (before, self.set_ending(namespace, key, None))
             }
@@ -120,7 +120,7 @@ impl Table {
     /// Drops all entries of a namespace that is no more.
     pub fn forget(&mut self, namespace: &NamespaceName, revision: Revision) -> Option<Undo> {
         let entries = self.by_namespace.remove(namespace)?;
-        let places: Vec<Place> =
+        let places: Vec<EntryKey> =
             self.endings.keys().filter(|place| place.0 == *namespace).cloned().collect();
         let endings = places.into_iter().filter_map(|place| {
             let ending = self.set_ending(&place.0, &place.1, None)?;
@@ -143,13 +143,13 @@ impl Table {
                 let Before { entry, ending, authors, last_removal } = before;
                 self.last_removal = last_removal;
                 self.authors.truncate(authors);
-                let shelf = self.shelf(&namespace);
+                let entries = self.entries_mut(&namespace);
                 match entry {
-                    Some(entry) => shelf.put(entry),
-                    None => shelf.remove(key.as_str()),
+                    Some(entry) => entries.put(entry),
+                    None => entries.remove(key.as_str()),
                 };
                 // The namespace may have come with the change that is taken back.
-                if shelf.is_empty() && !shelf.is_capturing() {
+                if entries.is_empty() && !entries.is_capturing() {
                     self.by_namespace.remove(&namespace);
                 }
                 self.set_ending(&namespace, &key, ending);
@@ -165,7 +165,7 @@ impl Table {
     }
 
     /// The change stays. A namespace that went while it was being captured is kept for that.
-    pub fn settle(&mut self, undo: Undo) {
+    pub fn discard_undo(&mut self, undo: Undo) {
         match undo {
             Undo::Namespace { namespace, entries, .. } if entries.is_capturing() => {
                 self.departed.insert(namespace, *entries);
@@ -176,13 +176,13 @@ impl Table {
 
     /// The version of an entry, 0 if there is none; nothing if any entry ends by itself, or if the
     /// namespace has never had one.
-    pub(crate) fn plain_version(&self, namespace: &NamespaceName, key: &str) -> Option<u32> {
-        let shelf = self.by_namespace.get(namespace).filter(|_| self.endings.is_empty())?;
-        Some(shelf.get(key).map_or(0, storage::Entry::version))
+    pub(crate) fn fast_version(&self, namespace: &NamespaceName, key: &str) -> Option<u32> {
+        let entries = self.by_namespace.get(namespace).filter(|_| self.endings.is_empty())?;
+        Some(entries.get(key).map_or(0, storage::Entry::version))
     }
 
-    /// Puts an entry of which [`Table::plain_version`] has told the version before.
-    pub(crate) fn put_plainly(
+    /// Puts an entry of which [`Table::fast_version`] has told the version before.
+    pub(crate) fn fast_put(
         &mut self,
         namespace: &NamespaceName,
         key: &str,
@@ -193,19 +193,19 @@ impl Table {
         let author = self.authors.number(moment.agent);
         let head = Head { revision: moment.revision.0, time_ms: moment.time.0, version, author };
         let packed = storage::Entry::new(head, key, value.as_bytes());
-        let shelf = self.by_namespace.get_mut(namespace).expect("it was looked into");
-        shelf.put(packed.clone());
+        let entries = self.by_namespace.get_mut(namespace).expect("it was looked into");
+        entries.put(packed.clone());
         Entry::new(packed, namespace.clone(), moment.agent.clone())
     }
 
     /// An entry, if it is there and no entry ends by itself.
-    pub(crate) fn get_plainly(&self, namespace: &str, key: &str) -> Option<Entry> {
-        let (namespace, shelf) =
+    pub(crate) fn fast_get(&self, namespace: &str, key: &str) -> Option<Entry> {
+        let (namespace, entries) =
             self.by_namespace.get_key_value(namespace).filter(|_| self.endings.is_empty())?;
-        shelf.get(key).map(|packed| self.shown(namespace, packed))
+        entries.get(key).map(|packed| self.shown(namespace, packed))
     }
 
-    fn shelf(&mut self, namespace: &NamespaceName) -> &mut Entries {
+    fn entries_mut(&mut self, namespace: &NamespaceName) -> &mut Entries {
         self.by_namespace.entry(namespace.clone()).or_default()
     }
 
@@ -271,12 +271,12 @@ impl Table {
     pub fn find_all<'a>(&self, names: impl IntoIterator<Item = &'a KeyName>) -> Vec<Option<Entry>> {
         let mut last: Option<(&NamespaceName, &Entries)> = None;
         let find = |name: &KeyName| {
-            let shelf = match last {
+            let entries = match last {
                 Some((namespace, _)) if namespace.as_str() == name.namespace() => last,
                 Some(_) | None => self.by_namespace.get_key_value(name.namespace()),
             };
-            last = shelf.or(last);
-            let (namespace, entries) = shelf?;
+            last = entries.or(last);
+            let (namespace, entries) = entries?;
             entries.get(name.key()).map(|packed| self.shown(namespace, packed))
         };
         names.into_iter().map(find).collect()

@@ -436,7 +436,7 @@ impl Event {
     }
 
     /// The entry it is about.
-    pub fn place(&self) -> (&NamespaceName, &Key) {
+    pub fn entry_key(&self) -> (&NamespaceName, &Key) {
         match self {
             Self::Set { namespace, key, .. } | Self::Deleted { namespace, key, .. } => {
                 (namespace, key)

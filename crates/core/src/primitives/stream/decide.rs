@@ -18,11 +18,11 @@ pub struct Decided {
     /// What is only told to those who watch.
     pub live: Option<Event>,
     /// What to answer with, as it is after the events.
-    pub about: About,
+    pub plan: ReplyPlan,
 }
 
 /// What an answer is about.
-pub enum About {
+pub enum ReplyPlan {
     /// A stream.
     Stream(StreamName),
     /// This.
@@ -33,7 +33,7 @@ pub enum About {
     Done,
 }
 
-impl About {
+impl ReplyPlan {
     /// What to tell the caller; nothing yet if the call waits.
     pub fn reply(self, table: &Table) -> Option<Reply> {
         Some(match self {
@@ -47,12 +47,12 @@ impl About {
     }
 }
 
-fn about(stream: StreamName, event: Event) -> Decided {
-    Decided { events: vec![event], live: None, about: About::Stream(stream) }
+fn decided(stream: StreamName, event: Event) -> Decided {
+    Decided { events: vec![event], live: None, plan: ReplyPlan::Stream(stream) }
 }
 
 fn done(events: Vec<Event>) -> Decided {
-    Decided { events, live: None, about: About::Done }
+    Decided { events, live: None, plan: ReplyPlan::Done }
 }
 
 /// Decides a command against the table as it is.
@@ -83,12 +83,12 @@ fn create(table: &Table, command: Create) -> Result<Decided, Rejection> {
                 == (kept, frames_max, bytes_max);
         // Whoever wants the same as is there has it.
         if is_alike {
-            return Ok(Decided { about: About::Stream(stream), ..done(Vec::new()) });
+            return Ok(Decided { plan: ReplyPlan::Stream(stream), ..done(Vec::new()) });
         }
         return Err(Rejection::Exists { stream: Box::new(present) });
     }
     has_room([("streams in this workspace", table.len(), limits::STREAMS_MAX)])?;
-    Ok(about(stream.clone(), Event::Created { stream, kept, frames_max, bytes_max }))
+    Ok(decided(stream.clone(), Event::Created { stream, kept, frames_max, bytes_max }))
 }
 
 fn send(table: &Table, command: Send) -> Result<Decided, Rejection> {
@@ -106,10 +106,10 @@ fn send(table: &Table, command: Send) -> Result<Decided, Rejection> {
     let offset = stream.kept.then_some(stream.next);
     let next = stream.next + if live { 0 } else { count };
     let sent = Sent { stream: name.clone(), offset, frames: count, next };
-    let about = About::Reply(Reply::Sent(sent));
+    let plan = ReplyPlan::Reply(Reply::Sent(sent));
     let event = Event::Sent { stream: name, offset, frames, live };
     let (events, live) = if live { (vec![], Some(event)) } else { (vec![event], None) };
-    Ok(Decided { events, live, about })
+    Ok(Decided { events, live, plan })
 }
 
 fn check_frames(frames: &[Json]) -> Result<(), Rejection> {
@@ -145,40 +145,44 @@ fn receive(table: &Table, command: Receive, stamp: &Stamp) -> Result<Decided, Re
     }
     let is_at_end = from == stream.next && stream.status == Status::Open;
     if !is_at_end || wait_ms == 0 {
-        let about = About::Reply(Reply::Frames(stream.read(from, limit)));
-        return Ok(Decided { about, ..done(Vec::new()) });
+        let plan = ReplyPlan::Reply(Reply::Frames(stream.read(from, limit)));
+        return Ok(Decided { plan, ..done(Vec::new()) });
     }
     let reader = stamp.agent.clone();
-    let own = table.lines().of_agent(&reader).count();
+    let own = table.wait_queues().of_agent(&reader).count();
     has_room([
         ("calls of this agent that wait for streams", own, limits::READERS_PER_AGENT_MAX),
-        ("calls that wait for this stream", table.lines().of(&name).count(), limits::READERS_MAX),
-        ("calls that wait for streams", table.lines().all().len(), limits::WAITS_MAX),
+        (
+            "calls that wait for this stream",
+            table.wait_queues().of(&name).count(),
+            limits::READERS_MAX,
+        ),
+        ("calls that wait for streams", table.wait_queues().all().len(), limits::WAITS_MAX),
     ])?;
     let (wait, until) = (stamp.wait(), stamp.now.after(wait_ms));
     let queued = Event::Queued { stream: name, reader, wait, from, limit, until };
-    Ok(Decided { about: About::Later, ..done(vec![queued]) })
+    Ok(Decided { plan: ReplyPlan::Later, ..done(vec![queued]) })
 }
 
 fn close(table: &Table, name: StreamName, reason: Option<String>) -> Result<Decided, Rejection> {
     text_fits("reason", reason.as_ref(), limits::NOTE_BYTES_MAX)?;
     // What is closed is closed: whoever repeats it is answered alike.
     if known(table, &name)?.status == Status::Closed {
-        return Ok(Decided { about: About::Stream(name), ..done(Vec::new()) });
+        return Ok(Decided { plan: ReplyPlan::Stream(name), ..done(Vec::new()) });
     }
-    Ok(about(name.clone(), Event::Closed { stream: name, reason }))
+    Ok(decided(name.clone(), Event::Closed { stream: name, reason }))
 }
 
 fn delete(table: &Table, name: &StreamName) -> Result<Decided, Rejection> {
     let missing = || Rejection::NotFound { stream: name.clone() };
     let shown = table.shown(name).ok_or_else(missing)?;
     // Those who wait are told before it is gone.
-    let waits = table.lines().of(name).map(|waiter| told(table, waiter));
+    let waits = table.wait_queues().of(name).map(|waiter| delivered(table, waiter));
     let events = waits.chain([Event::Deleted { stream: name.clone() }]).collect();
-    Ok(Decided { about: About::Reply(Reply::Stream(shown)), ..done(events) })
+    Ok(Decided { plan: ReplyPlan::Reply(Reply::Stream(shown)), ..done(events) })
 }
 
-fn told(table: &Table, waiter: &Waiter) -> Event {
+fn delivered(table: &Table, waiter: &Waiter) -> Event {
     let Want { from, limit } = table.want(waiter);
     Event::Told {
         stream: waiter.name.clone(),
@@ -193,9 +197,9 @@ fn told(table: &Table, waiter: &Waiter) -> Event {
 fn tell(table: &Table, name: &StreamName) -> Decided {
     let Some(stream) = table.get(name) else { return done(Vec::new()) };
     let is_closed = stream.status == Status::Closed;
-    let waits = table.lines().of(name);
+    let waits = table.wait_queues().of(name);
     let concerned = waits.filter(|waiter| is_closed || table.want(waiter).from < stream.next);
-    done(concerned.map(|waiter| told(table, waiter)).collect())
+    done(concerned.map(|waiter| delivered(table, waiter)).collect())
 }
 
 fn gave_up(table: &Table, waiter: &Waiter, left: Left) -> Event {
@@ -209,18 +213,18 @@ fn gave_up(table: &Table, waiter: &Waiter, left: Left) -> Event {
 }
 
 fn let_go(table: &Table, agent: &AgentId) -> Decided {
-    let waits = table.lines().of_agent(agent);
+    let waits = table.wait_queues().of_agent(agent);
     done(waits.map(|waiter| gave_up(table, waiter, Left::SessionEnded)).collect())
 }
 
 fn give_up(table: &Table, wait: WaitId) -> Decided {
-    let waiter = table.lines().get(wait);
+    let waiter = table.wait_queues().get(wait);
     done(waiter.map(|waiter| gave_up(table, waiter, Left::Gone)).into_iter().collect())
 }
 
 fn expire(table: &Table, stamp: &Stamp) -> Decided {
     let waits =
-        table.lines().overdue(stamp.now).map(|waiter| gave_up(table, waiter, Left::Timeout));
+        table.wait_queues().overdue(stamp.now).map(|waiter| gave_up(table, waiter, Left::Timeout));
     done(waits.take(limits::EXPIRIES_PER_BATCH_MAX).collect())
 }
 

@@ -14,7 +14,7 @@ use crate::numbers::WaitId;
 use crate::space::batch::Moment;
 use crate::time::Timestamp;
 use crate::waiting::wait::Wait;
-use crate::waiting::wait_queue::{self, Lines};
+use crate::waiting::wait_queue::{self, WaitQueues};
 
 /// Somebody who waits for more of a stream.
 pub type Waiter = wait_queue::Waiter<StreamName>;
@@ -63,7 +63,7 @@ pub struct Facts {
 pub struct Table {
     streams: BTreeMap<StreamName, Record>,
     bytes: usize,
-    lines: Lines<StreamName>,
+    wait_queues: WaitQueues<StreamName>,
     wants: BTreeMap<WaitId, Want>,
 }
 
@@ -180,9 +180,9 @@ impl Table {
         let waiter = match after {
             Some((waiter, want)) => {
                 self.wants.insert(id, want);
-                self.lines.replace(id, Some(waiter))
+                self.wait_queues.replace(id, Some(waiter))
             }
-            None => self.lines.replace(id, None),
+            None => self.wait_queues.replace(id, None),
         };
         waiter.zip(want)
     }
@@ -276,7 +276,7 @@ impl Table {
             created_by: record.created_by.clone(),
             created_at: record.created_at,
             updated_at: record.updated_at,
-            readers_waiting: self.lines.of(name).count() as u64,
+            readers_waiting: self.wait_queues.of(name).count() as u64,
         })
     }
 
@@ -302,19 +302,19 @@ impl Table {
     }
 
     /// Who waits.
-    pub fn lines(&self) -> &Lines<StreamName> {
-        &self.lines
+    pub fn wait_queues(&self) -> &WaitQueues<StreamName> {
+        &self.wait_queues
     }
 
     /// When the engine should next send [`Command::Expire`](super::Command::Expire).
     pub fn next_deadline(&self) -> Option<Timestamp> {
-        self.lines.next_end()
+        self.wait_queues.next_end()
     }
 
     /// Everything, for a snapshot.
     pub fn facts(&self) -> Facts {
         let records = self.streams.values().cloned().collect();
-        let waits = self.lines.all().map(|waiter| (waiter.clone(), self.want(waiter)));
+        let waits = self.wait_queues.all().map(|waiter| (waiter.clone(), self.want(waiter)));
         Facts { records, waits: waits.collect() }
     }
 
@@ -333,7 +333,7 @@ impl Table {
 
     /// Asserts the invariants of the module's story.
     pub fn check(&self) {
-        self.lines.check();
+        self.wait_queues.check();
         let mut all = 0;
         for (name, record) in &self.streams {
             let bytes: usize = record.frames.iter().map(|frame| frame.as_bytes().len()).sum();
@@ -342,7 +342,7 @@ impl Table {
             all += bytes;
         }
         assert_eq!(self.bytes, all, "the bytes of all streams are counted");
-        for waiter in self.lines.all() {
+        for waiter in self.wait_queues.all() {
             let record = self.streams.get(&waiter.name).expect("nobody waits for what is gone");
             assert_eq!(record.status, Status::Open, "nobody waits for what is closed");
             assert_eq!(self.want(waiter).from, record.next, "nobody waits for what is there");

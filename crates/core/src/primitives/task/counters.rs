@@ -26,7 +26,7 @@ pub enum Stage {
 
 /// Everything that is counted.
 #[derive(Default)]
-pub struct Tally {
+pub struct Counters {
     total: Counted,
     by_type: BTreeMap<TaskType, Counted>,
 }
@@ -74,7 +74,7 @@ fn state(status: Status) -> Option<usize> {
     }
 }
 
-impl Tally {
+impl Counters {
     /// A task has changed, come or gone.
     pub fn count(&mut self, before: Option<&Record>, after: Option<&Record>) {
         if before.map(|record| record.status) == after.map(|record| record.status) {

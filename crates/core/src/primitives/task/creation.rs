@@ -8,12 +8,12 @@ use crate::names::{AgentId, TaskId};
 use crate::refusal::has_room;
 use crate::space::stamp::Stamp;
 use crate::state::Warning;
-use crate::task::{About, Created, Decided, Event, Rejection, Surroundings, Table};
+use crate::task::{Created, Decided, Event, Rejection, ReplyPlan, Table, View};
 
 /// Decides to create a task.
 pub fn create(
     table: &Table,
-    around: &impl Surroundings,
+    view: &impl View,
     command: Create,
     stamp: &Stamp,
 ) -> Result<Decided, Rejection> {
@@ -37,7 +37,7 @@ pub fn create(
     let lack = if is_for_anyone && !command.if_capable {
         None
     } else {
-        lack_of_agents(around, command.assigned_agent.as_ref(), &command.capabilities)
+        lack_of_agents(view, command.assigned_agent.as_ref(), &command.capabilities)
     };
     let mut warnings = Vec::new();
     match lack {
@@ -76,7 +76,7 @@ pub fn create(
         traceparent: command.traceparent,
     };
     let events = vec![Event::Created(Box::new(created))];
-    Ok(Decided { events, about: About::Task(task, warnings) })
+    Ok(Decided { events, plan: ReplyPlan::Task(task, warnings) })
 }
 
 fn check_parent(table: &Table, parent: &TaskId) -> Result<(), Rejection> {
@@ -107,12 +107,12 @@ fn check_dependency(table: &Table, dependency: &TaskId) -> Result<(), Rejection>
 
 /// Why nobody could do a task now.
 fn lack_of_agents(
-    around: &impl Surroundings,
+    view: &impl View,
     assigned: Option<&AgentId>,
     capabilities: &BTreeSet<String>,
 ) -> Option<String> {
     let Some(agent) = assigned else {
-        return (!around.has_capable(capabilities)).then(|| {
+        return (!view.has_capable(capabilities)).then(|| {
             let names: Vec<String> = capabilities.iter().map(|name| format!("`{name}`")).collect();
             if names.is_empty() {
                 return "there is no live agent".to_owned();
@@ -120,7 +120,7 @@ fn lack_of_agents(
             format!("no live agent can do {}", names.join(" and "))
         });
     };
-    let Some(able) = around.capabilities_of(agent) else {
+    let Some(able) = view.capabilities_of(agent) else {
         return Some(format!("agent `{agent}` has no session"));
     };
     let missing = capabilities.iter().find(|name| !able.contains(*name));

@@ -20,7 +20,7 @@ use crate::waiting::lease_time::is_worth_renewing;
 use crate::waiting::wait::Left;
 
 /// What tasks have to know of their neighbours.
-pub trait Surroundings {
+pub trait View {
     /// What an agent with a session can do.
     fn capabilities_of(&self, agent: &AgentId) -> Option<&BTreeSet<String>>;
     /// Whether any agent with a session can do all of this.
@@ -34,11 +34,11 @@ pub struct Decided {
     /// What happens. Empty means that nothing changes.
     pub events: Vec<Event>,
     /// What to answer with, as it is after the events.
-    pub about: About,
+    pub plan: ReplyPlan,
 }
 
 /// What an answer is about.
-pub enum About {
+pub enum ReplyPlan {
     /// A task, and what must be said about it.
     Task(TaskId, Vec<Warning>),
     /// What was claimed, if anything.
@@ -51,7 +51,7 @@ pub enum About {
     Done,
 }
 
-impl About {
+impl ReplyPlan {
     /// What to tell the caller; nothing yet if the call waits.
     pub fn reply(self, table: &Table) -> Option<Reply> {
         let shown = |task: &TaskId, warnings: Vec<Warning>| -> Box<Task> {
@@ -70,35 +70,35 @@ impl About {
     }
 }
 
-fn about(task: TaskId, events: Vec<Event>) -> Decided {
-    Decided { events, about: About::Task(task, Vec::new()) }
+fn decided(task: TaskId, events: Vec<Event>) -> Decided {
+    Decided { events, plan: ReplyPlan::Task(task, Vec::new()) }
 }
 
 fn done(events: Vec<Event>) -> Decided {
-    Decided { events, about: About::Done }
+    Decided { events, plan: ReplyPlan::Done }
 }
 
 /// Decides a command against the table as it is.
 pub fn decide(
     table: &Table,
-    around: &impl Surroundings,
+    view: &impl View,
     command: Command,
     stamp: &Stamp,
 ) -> Result<Decided, Rejection> {
     match command {
-        Command::Create(command) => creation::create(table, around, *command, stamp),
-        Command::Claim(command) => claim(table, around, command, stamp),
+        Command::Create(command) => creation::create(table, view, *command, stamp),
+        Command::Claim(command) => claim(table, view, command, stamp),
         Command::Heartbeat(command) => heartbeat(table, command, stamp),
         Command::Progress(command) => progress(table, command),
         Command::Update(command) => update(table, command),
         Command::Release(command) => release(table, command),
-        Command::Complete(command) => complete(table, around, *command, stamp),
+        Command::Complete(command) => complete(table, view, *command, stamp),
         Command::Fail(command) => fail(table, command, stamp),
         Command::Cancel { task, reason } => cancel(table, task, reason.as_ref()),
         Command::Review(command) => review(table, command),
         Command::Assign { task } => Ok(assign(table, &task, stamp)),
         Command::CancelAll { tasks, reason } => Ok(cancel_all(table, &tasks, &reason)),
-        Command::Pass(passing) => Ok(done(reassignment::pass(table, passing, stamp))),
+        Command::Pass(reassignment) => Ok(done(reassignment::pass(table, reassignment, stamp))),
         Command::LetGo { agent } => Ok(let_go(table, &agent)),
         Command::GiveUp { wait } => Ok(give_up(table, wait)),
         Command::Expire => Ok(expire(table, stamp)),
@@ -107,7 +107,7 @@ pub fn decide(
 
 fn claim(
     table: &Table,
-    around: &impl Surroundings,
+    view: &impl View,
     command: Claim,
     stamp: &Stamp,
 ) -> Result<Decided, Rejection> {
@@ -116,7 +116,7 @@ fn claim(
     let wait_ms = within("wait_ms", wait_ms, 0, (0, limits::WAIT_MS_MAX))?;
     checks::check_types(types.as_ref())?;
     let agent = &stamp.agent;
-    let capabilities = able(around, agent, capabilities)?;
+    let capabilities = able(view, agent, capabilities)?;
     let busy = table.leases().count(agent) + table.claims().of_agent(agent).count();
     has_room([("tasks that the agent holds or waits for", busy, limits::LEASES_PER_AGENT_MAX)])?;
     let found = match &task {
@@ -127,16 +127,16 @@ fn claim(
         let (task, token) = (record.id.clone(), stamp.token());
         let holder = agent.clone();
         let claimed = Event::Claimed { task: task.clone(), holder, token, lease_ms, wait: None };
-        return Ok(Decided { events: vec![claimed], about: About::Claimed(Some(task)) });
+        return Ok(Decided { events: vec![claimed], plan: ReplyPlan::Claimed(Some(task)) });
     }
     if wait_ms == 0 {
-        return Ok(Decided { events: Vec::new(), about: About::Claimed(None) });
+        return Ok(Decided { events: Vec::new(), plan: ReplyPlan::Claimed(None) });
     }
     has_room([("claims that wait", table.claims().all().len(), limits::CLAIMS_WAITING_MAX)])?;
     let (wait, until) = (stamp.wait(), stamp.now.after(wait_ms));
     let claimant = agent.clone();
     let queued = Event::Queued { wait, claimant, until, types, capabilities, task, lease_ms };
-    Ok(Decided { events: vec![queued], about: About::Later })
+    Ok(Decided { events: vec![queued], plan: ReplyPlan::Later })
 }
 
 fn within_lease(lease_ms: Option<u64>) -> Result<u64, Rejection> {
@@ -145,12 +145,12 @@ fn within_lease(lease_ms: Option<u64>) -> Result<u64, Rejection> {
 }
 
 fn able(
-    around: &impl Surroundings,
+    view: &impl View,
     agent: &AgentId,
     given: Option<BTreeSet<String>>,
 ) -> Result<BTreeSet<String>, Rejection> {
     let Some(given) = given else {
-        return Ok(around.capabilities_of(agent).cloned().unwrap_or_default());
+        return Ok(view.capabilities_of(agent).cloned().unwrap_or_default());
     };
     checks::check_capabilities(&given)?;
     Ok(given)
@@ -232,7 +232,7 @@ fn heartbeat(table: &Table, command: Heartbeat, stamp: &Stamp) -> Result<Decided
     } else {
         Vec::new()
     };
-    Ok(about(task, events))
+    Ok(decided(task, events))
 }
 
 fn progress(table: &Table, command: Report) -> Result<Decided, Rejection> {
@@ -240,7 +240,7 @@ fn progress(table: &Table, command: Report) -> Result<Decided, Rejection> {
     held(table, &task, token)?;
     checks::check_fraction("fraction", fraction)?;
     text_fits("note", note.as_ref(), limits::NOTE_BYTES_MAX)?;
-    Ok(about(task.clone(), vec![Event::Progressed { task, fraction, note }]))
+    Ok(decided(task.clone(), vec![Event::Progressed { task, fraction, note }]))
 }
 
 fn update(table: &Table, command: Update) -> Result<Decided, Rejection> {
@@ -281,23 +281,23 @@ fn update(table: &Table, command: Update) -> Result<Decided, Rejection> {
     checks::check_metadata(metadata.as_ref())?;
     json_fits("result", result.as_ref(), limits::VALUE_BYTES_MAX)?;
     if fields.is_empty() {
-        return Ok(about(task, Vec::new()));
+        return Ok(decided(task, Vec::new()));
     }
     let updated =
         Event::Updated { task: task.clone(), description, definition, metadata, result, priority };
-    Ok(about(task, vec![updated]))
+    Ok(decided(task, vec![updated]))
 }
 
 fn release(table: &Table, command: Release) -> Result<Decided, Rejection> {
     let Release { task, token, reason } = command;
     held(table, &task, token)?;
     text_fits("reason", reason.as_ref(), limits::NOTE_BYTES_MAX)?;
-    Ok(about(task.clone(), vec![Event::Released { task, reason }]))
+    Ok(decided(task.clone(), vec![Event::Released { task, reason }]))
 }
 
 fn complete(
     table: &Table,
-    around: &impl Surroundings,
+    view: &impl View,
     command: Complete,
     stamp: &Stamp,
 ) -> Result<Decided, Rejection> {
@@ -313,7 +313,7 @@ fn complete(
         let lease_ms = within_lease(next.lease_ms)?;
         checks::check_types(next.types.as_ref())?;
         let agent = &stamp.agent;
-        let capabilities = able(around, agent, next.capabilities)?;
+        let capabilities = able(view, agent, next.capabilities)?;
         // What has just become ready belongs to those who wait for it.
         let fresh = ready.into_iter().filter(|record| {
             next.types.as_ref().is_none_or(|types| types.contains(&record.task_type))
@@ -321,14 +321,14 @@ fn complete(
                 && table.claims().first_for(record).is_none()
         });
         let first = table.first(agent, next.types.as_ref(), &capabilities);
-        taken = fresh.chain(first).min_by_key(|record| record.place());
+        taken = fresh.chain(first).min_by_key(|record| record.queue_position());
         if let Some(record) = taken {
             let (task, holder, token) = (record.id.clone(), agent.clone(), stamp.token());
             events.push(Event::Claimed { task, holder, token, lease_ms, wait: None });
         }
     }
     let next = taken.map(|record| record.id.clone());
-    Ok(Decided { events, about: About::Completed(task, next) })
+    Ok(Decided { events, plan: ReplyPlan::Completed(task, next) })
 }
 
 /// The tasks that nothing holds back any more once a task is completed, as many as fit well into
@@ -364,7 +364,7 @@ fn fail(table: &Table, command: Fail, stamp: &Stamp) -> Result<Decided, Rejectio
         Outcome::Retry { not_before: Some(_) } | Outcome::Review => Vec::new(),
     };
     let failed = Event::Failed { task: task.clone(), error, cause: Cause::Reported, outcome };
-    Ok(about(task, [vec![failed], after].concat()))
+    Ok(decided(task, [vec![failed], after].concat()))
 }
 
 /// Cancels what can never be done any more because tasks have endings so: whatever depends on them,
@@ -414,7 +414,7 @@ fn cancel(table: &Table, task: TaskId, reason: Option<&String>) -> Result<Decide
         }
     }
     events.extend(doomed(table, subtree));
-    Ok(about(task, events))
+    Ok(decided(task, events))
 }
 
 /// Cancels what is not finished of these. What is below follows by itself.
@@ -440,7 +440,7 @@ fn review(table: &Table, command: Review) -> Result<Decided, Rejection> {
     if verdict == Verdict::Fail {
         events.extend(doomed(table, [(task.clone(), Status::Failed)].into()));
     }
-    Ok(about(task, events))
+    Ok(decided(task, events))
 }
 
 /// Gives a ready task to whoever has waited longest for it.
@@ -509,11 +509,7 @@ fn expire(table: &Table, stamp: &Stamp) -> Decided {
 }
 
 /// Answers a question; none if it is about the past.
-pub fn query(
-    table: &Table,
-    around: &impl Surroundings,
-    query: &Query,
-) -> Option<Result<Reply, Rejection>> {
+pub fn query(table: &Table, view: &impl View, query: &Query) -> Option<Result<Reply, Rejection>> {
     Some(match query {
         Query::Get { task } => match table.shown(task, Vec::new()) {
             Some(task) => Ok(Reply::Task(Box::new(task))),
@@ -524,7 +520,7 @@ pub fn query(
             Ok(Reply::Stats(Box::new(table.statistics(task_type.as_ref()))))
         }
         Query::Why { task } => known(table, task)
-            .map(|record| Reply::Why(Box::new(explanation::why(table, around, record)))),
+            .map(|record| Reply::Why(Box::new(explanation::why(table, view, record)))),
         Query::History { .. } => return None,
     })
 }

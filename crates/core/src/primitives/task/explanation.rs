@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Fact, Record, Status, Why};
-use crate::task::{Surroundings, Table};
+use crate::task::{Table, View};
 
 /// Most tasks that are named as being waited for, and agents as being able.
 const NAMED_MAX: usize = 5;
@@ -21,10 +21,10 @@ pub fn sentence(facts: &[Fact]) -> String {
 }
 
 /// Why a task is where it is, with all that can be said about it.
-pub fn why(table: &Table, around: &impl Surroundings, record: &Record) -> Why {
+pub fn why(table: &Table, view: &impl View, record: &Record) -> Why {
     let mut facts = circumstances(table, record);
     if record.status == Status::Pending {
-        facts.extend(who_could(around, record));
+        facts.extend(who_could(view, record));
         if record.ready {
             let word = format!("nobody who may do it waits to claim type `{}`", record.task_type);
             facts.push(fact("nobody_waits", word));
@@ -37,8 +37,8 @@ pub fn why(table: &Table, around: &impl Surroundings, record: &Record) -> Why {
 
 /// What the tasks themselves say about it.
 pub fn circumstances(table: &Table, record: &Record) -> Vec<Fact> {
-    let course = record.course.as_deref();
-    let reason = course.and_then(|course| course.reason.as_ref());
+    let execution = record.execution.as_deref();
+    let reason = execution.and_then(|execution| execution.reason.as_ref());
     let at = record.finished_at();
     match record.status {
         Status::Pending => pending(table, record),
@@ -50,7 +50,7 @@ pub fn circumstances(table: &Table, record: &Record) -> Vec<Fact> {
         }
         Status::Completed => vec![Fact { at, ..fact("completed", "it is done") }],
         Status::Failed => {
-            let error = course.and_then(|course| course.error.as_ref());
+            let error = execution.and_then(|execution| execution.error.as_ref());
             let error = error.map_or_else(|| "unknown".to_owned(), super::counters::reason_of);
             let word = format!("{} failed, at last with `{error}`", tries(record.retries));
             vec![Fact { at, ..fact("failed", word) }]
@@ -132,12 +132,12 @@ fn pending(table: &Table, record: &Record) -> Vec<Fact> {
 }
 
 /// Whether anybody could do it at all.
-fn who_could(around: &impl Surroundings, record: &Record) -> Option<Fact> {
+fn who_could(view: &impl View, record: &Record) -> Option<Fact> {
     let none = BTreeSet::new();
     let needs = record.needs();
     let needs = needs.as_deref().unwrap_or(&none);
     if let Some(assigned) = record.assigned_agent() {
-        let lack = match around.capabilities_of(assigned) {
+        let lack = match view.capabilities_of(assigned) {
             None => ", who has no session".to_owned(),
             Some(able) => match needs.iter().find(|need| !able.contains(*need)) {
                 Some(need) => format!(", who cannot do `{need}`"),
@@ -148,7 +148,7 @@ fn who_could(around: &impl Surroundings, record: &Record) -> Option<Fact> {
         let word = format!("it is assigned to `{assigned}`{lack}");
         return Some(Fact { agent: Some(assigned.clone()), ..fact(code, word) });
     }
-    if around.has_capable(needs) {
+    if view.has_capable(needs) {
         return None;
     }
     if needs.is_empty() {
@@ -157,7 +157,7 @@ fn who_could(around: &impl Surroundings, record: &Record) -> Option<Fact> {
     let quoted = |name: &dyn std::fmt::Display| format!("`{name}`");
     let names: Vec<String> = needs.iter().map(|need| quoted(need)).collect();
     let mut word = format!("no live agent can do {}", names.join(" and "));
-    let gone = around.were_capable(needs);
+    let gone = view.were_capable(needs);
     let gone: Vec<String> = gone.iter().take(NAMED_MAX).map(|agent| quoted(agent)).collect();
     if !gone.is_empty() {
         word = format!("{word}, {} could but has no session", gone.join(" or "));

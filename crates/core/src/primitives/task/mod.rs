@@ -35,7 +35,7 @@
 //! | [`Record`] | the same as the table keeps it: small, because there may be a million |
 //! | [`Queues`] | which task is next, for any claim |
 //! | [`Claims`] | the claims that wait, in order of arrival |
-//! | [`Tally`] | how many tasks there are, how long they took, why they failed |
+//! | [`Counters`] | how many tasks there are, how long they took, why they failed |
 //! | [`Why`] | why a task is not running, as a sentence |
 //!
 //! Invariants, checked by [`Table::check`]:
@@ -81,9 +81,9 @@ mod why;
 pub use crate::histogram::Durations;
 pub use attempts::{Cause, Outcome, outcome};
 pub use claims::{Claims, Waiting};
-pub use counters::{Added, Past, Stage, Tally};
+pub use counters::{Added, Counters, Past, Stage};
 pub use created::Created;
-pub use decide::{About, Decided, Surroundings, decide, query};
+pub use decide::{Decided, ReplyPlan, View, decide, query};
 pub use endings::ending;
 pub use facts::Facts;
 pub use leases::Leases;
@@ -93,8 +93,8 @@ pub use payloads::{
     Update, Verdict,
 };
 pub use queues::Queues;
-pub use reassignment::Passing;
-pub use record::{Course, Needs, Place, Record, Returns, Terms};
+pub use reassignment::Reassignment;
+pub use record::{Execution, Needs, QueuePosition, Record, Returns, Terms};
 pub use refusals::Rejection;
 pub use statistics::{Counts, Failure, Statistics, TimeInState};
 pub use table::{Due, Table, Undo};

@@ -6,27 +6,27 @@
 //!   for bob    ─── write, needs nothing  ─▶ t-4
 //! ```
 //!
-//! Tasks that the same agents may claim stand in one line. A claim of some types looks at the heads
-//! of the lines of these types; a claim of any type goes along all heads, in order, to the first
-//! that suits. Neither depends on how long the lines are.
+//! Tasks that the same agents may claim form one queue. A claim of some types looks at the heads
+//! of the queues of these types; a claim of any type goes along all heads, in order, to the first
+//! that suits. Neither depends on how long the queues are.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Needs, Place, Record};
+use super::{Needs, QueuePosition, Record};
 use crate::names::{AgentId, TaskId, TaskType};
 
 /// Every ready task, in order.
 #[derive(Default)]
 pub struct Queues {
-    shelves: BTreeMap<Option<AgentId>, Shelf>,
+    buckets: BTreeMap<Option<AgentId>, Bucket>,
     len: usize,
 }
 
 /// What one agent alone may claim, or anyone.
 #[derive(Default)]
-struct Shelf {
-    lines: BTreeMap<(TaskType, Needs), BTreeMap<Place, TaskId>>,
-    heads: BTreeMap<Place, (TaskType, Needs)>,
+struct Bucket {
+    queues: BTreeMap<(TaskType, Needs), BTreeMap<QueuePosition, TaskId>>,
+    heads: BTreeMap<QueuePosition, (TaskType, Needs)>,
 }
 
 impl Queues {
@@ -42,18 +42,20 @@ impl Queues {
 
     /// A task has become ready.
     pub fn insert(&mut self, record: &Record) {
-        let shelf = self.shelves.entry(record.assigned_agent().cloned()).or_default();
-        shelf.change(record, |line| line.insert(record.place(), record.id.clone()).is_none());
+        let bucket = self.buckets.entry(record.assigned_agent().cloned()).or_default();
+        bucket.change(record, |queue| {
+            queue.insert(record.queue_position(), record.id.clone()).is_none()
+        });
         self.len += 1;
     }
 
     /// A task is ready no longer.
     pub fn remove(&mut self, record: &Record) {
         let assigned = record.assigned_agent().cloned();
-        let shelf = self.shelves.get_mut(&assigned).expect("a ready task is listed");
-        shelf.change(record, |line| line.remove(&record.place()).is_some());
-        if shelf.lines.is_empty() {
-            self.shelves.remove(&assigned);
+        let bucket = self.buckets.get_mut(&assigned).expect("a ready task is listed");
+        bucket.change(record, |queue| queue.remove(&record.queue_position()).is_some());
+        if bucket.queues.is_empty() {
+            self.buckets.remove(&assigned);
         }
         self.len -= 1;
     }
@@ -65,57 +67,57 @@ impl Queues {
         types: Option<&BTreeSet<TaskType>>,
         capabilities: &BTreeSet<String>,
     ) -> Option<&TaskId> {
-        let own = self.shelves.get(&Some(agent.clone()));
-        let shelves = self.shelves.get(&None).into_iter().chain(own);
-        let found = shelves.filter_map(|shelf| shelf.first(types, capabilities));
-        found.min_by_key(|(place, _)| *place).map(|(_, task)| task)
+        let own = self.buckets.get(&Some(agent.clone()));
+        let buckets = self.buckets.get(&None).into_iter().chain(own);
+        let found = buckets.filter_map(|bucket| bucket.first(types, capabilities));
+        found.min_by_key(|(position, _)| *position).map(|(_, task)| task)
     }
 
     /// How many tasks of the same line come before a task, counted up to a limit.
     pub fn before(&self, record: &Record, max: usize) -> usize {
-        let shelf = self.shelves.get(&record.assigned_agent().cloned());
-        let line = shelf.and_then(|shelf| shelf.lines.get(&line_of(record)));
-        line.map_or(0, |line| line.range(..record.place()).take(max).count())
+        let bucket = self.buckets.get(&record.assigned_agent().cloned());
+        let queue = bucket.and_then(|bucket| bucket.queues.get(&queue_of(record)));
+        queue.map_or(0, |queue| queue.range(..record.queue_position()).take(max).count())
     }
 
     /// Asserts that every line has its head, and nothing else is one.
     pub fn check(&self) {
         let mut len = 0;
-        for shelf in self.shelves.values() {
-            assert_eq!(shelf.lines.len(), shelf.heads.len(), "every line has one head");
-            for (name, line) in &shelf.lines {
-                let head = line.first_key_value().expect("no line is empty").0;
-                assert_eq!(shelf.heads.get(head), Some(name), "the first is the head");
-                len += line.len();
+        for bucket in self.buckets.values() {
+            assert_eq!(bucket.queues.len(), bucket.heads.len(), "every line has one head");
+            for (name, queue) in &bucket.queues {
+                let head = queue.first_key_value().expect("no line is empty").0;
+                assert_eq!(bucket.heads.get(head), Some(name), "the first is the head");
+                len += queue.len();
             }
         }
         assert_eq!(len, self.len, "all are counted");
     }
 }
 
-fn line_of(record: &Record) -> (TaskType, Needs) {
+fn queue_of(record: &Record) -> (TaskType, Needs) {
     (record.task_type.clone(), record.needs())
 }
 
-impl Shelf {
+impl Bucket {
     /// Changes the line of a record, and its head if that is another then.
     fn change(
         &mut self,
         record: &Record,
-        change: impl FnOnce(&mut BTreeMap<Place, TaskId>) -> bool,
+        change: impl FnOnce(&mut BTreeMap<QueuePosition, TaskId>) -> bool,
     ) {
-        let name = line_of(record);
-        let line = self.lines.entry(name.clone()).or_default();
-        let before = line.first_key_value().map(|(place, _)| *place);
-        assert!(change(line), "a task becomes ready once, and once not ready");
-        let after = line.first_key_value().map(|(place, _)| *place);
+        let name = queue_of(record);
+        let queue = self.queues.entry(name.clone()).or_default();
+        let before = queue.first_key_value().map(|(position, _)| *position);
+        assert!(change(queue), "a task becomes ready once, and once not ready");
+        let after = queue.first_key_value().map(|(position, _)| *position);
         if before == after {
             return;
         }
-        before.map(|place| self.heads.remove(&place));
+        before.map(|position| self.heads.remove(&position));
         match after {
-            Some(place) => drop(self.heads.insert(place, name)),
-            None => drop(self.lines.remove(&name)),
+            Some(position) => drop(self.heads.insert(position, name)),
+            None => drop(self.queues.remove(&name)),
         }
     }
 
@@ -123,19 +125,19 @@ impl Shelf {
         &self,
         types: Option<&BTreeSet<TaskType>>,
         capabilities: &BTreeSet<String>,
-    ) -> Option<(Place, &TaskId)> {
+    ) -> Option<(QueuePosition, &TaskId)> {
         let able = |needs: &Needs| needs.as_ref().is_none_or(|needs| needs.is_subset(capabilities));
         let Some(types) = types else {
             let mut heads = self.heads.iter().filter(|(_, (_, needs))| able(needs));
-            return heads.next().map(|(place, name)| (*place, &self.lines[name][place]));
+            return heads.next().map(|(position, name)| (*position, &self.queues[name][position]));
         };
-        let lines = types.iter().flat_map(|task_type| {
-            let lines = self.lines.range((task_type.clone(), None)..);
-            lines.take_while(move |((there, _), _)| there == task_type)
+        let queues = types.iter().flat_map(|task_type| {
+            let queues = self.queues.range((task_type.clone(), None)..);
+            queues.take_while(move |((there, _), _)| there == task_type)
         });
-        let heads = lines
+        let heads = queues
             .filter(|((_, needs), _)| able(needs))
-            .map(|(_, line)| line.first_key_value().expect("no line is empty"));
-        heads.min_by_key(|(place, _)| **place).map(|(place, task)| (*place, task))
+            .map(|(_, queue)| queue.first_key_value().expect("no line is empty"));
+        heads.min_by_key(|(position, _)| **position).map(|(position, task)| (*position, task))
     }
 }

@@ -15,7 +15,7 @@ use crate::time::Timestamp;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Passing {
+pub enum Reassignment {
     /// Its holder has offered it to another.
     Offer {
         /// Which task.
@@ -63,33 +63,33 @@ pub enum Passing {
 }
 
 /// What a hand-off makes of a task. Nothing if the task has moved on meanwhile.
-pub fn pass(table: &Table, passing: Passing, stamp: &Stamp) -> Vec<Event> {
+pub fn pass(table: &Table, reassignment: Reassignment, stamp: &Stamp) -> Vec<Event> {
     let offered = |task, handoff| {
         let record: Option<&Record> = table.get(task);
         let lease = record.and_then(|record| record.lease.as_deref());
         lease.filter(|lease| lease.handoff.as_ref() == Some(handoff))
     };
-    let event = match passing {
-        Passing::Offer { task, handoff } => {
+    let event = match reassignment {
+        Reassignment::Offer { task, handoff } => {
             let is_held = table.get(&task).is_some_and(|record| record.lease.is_some());
             is_held.then_some(Event::Offered { task, handoff })
         }
-        Passing::TakeBack { task, handoff } => {
+        Reassignment::TakeBack { task, handoff } => {
             let is_offered = offered(&task, &handoff).is_some();
             is_offered.then_some(Event::TakenBack { task, handoff })
         }
-        Passing::HandOver { task, handoff, to, lease_ms } => {
+        Reassignment::HandOver { task, handoff, to, lease_ms } => {
             let given_ms = offered(&task, &handoff).map(|lease| lease.lease_ms);
             given_ms.map(|given_ms| {
                 let lease_ms = lease_ms.unwrap_or(given_ms);
                 Event::HandedOver { task, handoff, holder: to, token: stamp.token(), lease_ms }
             })
         }
-        Passing::HandOff { task, handoff, to, returns } => {
+        Reassignment::HandOff { task, handoff, to, returns } => {
             let is_held = table.get(&task).is_some_and(|record| record.lease.is_some());
             is_held.then_some(Event::HandedOff { task, handoff, to, returns })
         }
-        Passing::Escalate { task, error } => {
+        Reassignment::Escalate { task, error } => {
             let is_open = table.get(&task).is_some_and(|record| record.lease.is_some());
             let (cause, outcome) = (Cause::HandoffLoop, Outcome::Review);
             is_open.then_some(Event::Failed { task, error, cause, outcome })

@@ -22,9 +22,9 @@ use crate::time::Timestamp;
 /// What an agent must be able to do; none if nothing in particular.
 pub type Needs = Option<Arc<BTreeSet<String>>>;
 
-/// Where a ready task stands in line: what comes first is claimed first.
+/// The position of a ready task in its queue: the least is claimed first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct QueuePosition {
     /// When it was created, moved by its priority. It never changes while the task waits, so that
     /// what is old enough comes before everything that is new.
     rank_ms: i64,
@@ -74,7 +74,8 @@ pub struct Record {
     pub terms: Option<Box<Terms>>,
     /// What became of it so far.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub course: Option<Box<Course>>,
+    #[serde(rename = "course")]
+    pub execution: Option<Box<Execution>>,
 }
 
 /// What is not said about most tasks.
@@ -152,7 +153,7 @@ pub struct Returns {
 /// What became of a task so far.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Course {
+pub struct Execution {
     /// When it was first claimed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
@@ -239,7 +240,7 @@ impl Record {
             last_token: Token(0),
             lease: None,
             terms: (terms != Terms::default()).then(|| Box::new(terms)),
-            course: None,
+            execution: None,
         }
     }
 
@@ -256,12 +257,12 @@ impl Record {
             Event::Renewed { lease_ms, .. } => record.renew(Some(*lease_ms), moment),
             Event::Progressed { fraction, note, .. } => {
                 let (fraction, note, at) = (*fraction, note.clone(), moment.time);
-                record.course_mut().progress = Some(Progress { fraction, note, at });
+                record.execution_mut().progress = Some(Progress { fraction, note, at });
                 record.renew(None, moment);
             }
             Event::Updated { .. } => record.updated(event),
             Event::Released { reason, .. } => {
-                record.course_mut().reason.clone_from(reason);
+                record.execution_mut().reason.clone_from(reason);
                 record.turn(Status::Pending, true, moment);
             }
             Event::Ready { .. } => record.ready = true,
@@ -279,23 +280,23 @@ impl Record {
                 record.handed_off(to, handoff, returns, moment);
             }
             Event::Completed { result, artifacts, .. } => {
-                let course = record.course_mut();
-                course.result = result.clone().or(course.result.take());
-                course.artifacts.clone_from(artifacts);
-                course.error = None;
+                let execution = record.execution_mut();
+                execution.result = result.clone().or(execution.result.take());
+                execution.artifacts.clone_from(artifacts);
+                execution.error = None;
                 record.turn(Status::Completed, false, moment);
             }
             Event::Failed { error, cause, outcome, .. } => {
                 record.failed(error, *cause, outcome, moment);
             }
             Event::Cancelled { reason, .. } => {
-                record.course_mut().reason.clone_from(reason);
+                record.execution_mut().reason.clone_from(reason);
                 record.turn(Status::Cancelled, false, moment);
             }
             Event::Reviewed { verdict, note, result, .. } => {
-                let course = record.course_mut();
-                course.reason.clone_from(note);
-                course.result = result.clone().or(course.result.take());
+                let execution = record.execution_mut();
+                execution.reason.clone_from(note);
+                execution.result = result.clone().or(execution.result.take());
                 match verdict {
                     Verdict::Retry => {
                         record.retries = 0;
@@ -316,9 +317,9 @@ impl Record {
         assert!(self.ready, "only a ready task is claimed");
         assert!(self.last_token < token, "tokens only grow");
         self.attempts += 1;
-        let course = self.course_mut();
-        course.started_at = course.started_at.or(Some(moment.time));
-        course.progress = None;
+        let execution = self.execution_mut();
+        execution.started_at = execution.started_at.or(Some(moment.time));
+        execution.progress = None;
         self.turn(Status::InProgress, false, moment);
         self.taken_up();
         self.give(holder, token, lease_ms, moment);
@@ -391,14 +392,14 @@ impl Record {
             self.terms_mut().metadata = Some(metadata.clone());
         }
         if let Some(result) = result {
-            self.course_mut().result = Some(result.clone());
+            self.execution_mut().result = Some(result.clone());
         }
         self.definition = definition.clone().or(self.definition.take());
         self.priority = priority.unwrap_or(self.priority);
     }
 
     fn failed(&mut self, error: &Json, cause: Cause, outcome: &Outcome, moment: &Moment<'_>) {
-        self.course_mut().error = Some(error.clone());
+        self.execution_mut().error = Some(error.clone());
         match cause {
             Cause::Reported | Cause::LeaseExpired | Cause::AgentGone => self.retries += 1,
             Cause::NotTakenUp => self.taken_up(),
@@ -429,9 +430,9 @@ impl Record {
         let holder = self.lease.take().map(|lease| lease.holder);
         (self.status, self.ready, self.since) = (status, ready, moment.time);
         if status.is_finished() {
-            let course = self.course_mut();
-            course.finished_at = Some(moment.time);
-            course.worked_by = holder;
+            let execution = self.execution_mut();
+            execution.finished_at = Some(moment.time);
+            execution.worked_by = holder;
         }
     }
 
@@ -439,8 +440,8 @@ impl Record {
         self.terms.get_or_insert_default()
     }
 
-    fn course_mut(&mut self) -> &mut Course {
-        self.course.get_or_insert_default()
+    fn execution_mut(&mut self) -> &mut Execution {
+        self.execution.get_or_insert_default()
     }
 
     /// Whether its holder has offered it to another.
@@ -449,13 +450,13 @@ impl Record {
     }
 
     /// Where it stands in line.
-    pub fn place(&self) -> Place {
+    pub fn queue_position(&self) -> QueuePosition {
         let ageing = i64::try_from(limits::AGEING_MS).expect("a minute is short");
         #[cfg(feature = "planted")]
         let ageing = if crate::planted::is("task.priority_ignored") { 0 } else { ageing };
         let created = i64::try_from(self.created_at.0).unwrap_or(i64::MAX);
         let rank_ms = created.saturating_sub(i64::from(self.priority) * ageing);
-        Place { rank_ms, number: self.number }
+        QueuePosition { rank_ms, number: self.number }
     }
 
     /// What becomes of it if whom it was handed to does not take it up.
@@ -515,7 +516,7 @@ impl Record {
 
     /// When it was finished.
     pub fn finished_at(&self) -> Option<Timestamp> {
-        self.course.as_ref()?.finished_at
+        self.execution.as_ref()?.finished_at
     }
 
     /// How often it may be tried again.
@@ -549,19 +550,19 @@ impl Record {
                 + needs.map(|need| need.len() + 8).sum::<usize>()
                 + terms.depends_on.iter().map(|task| task.as_str().len() + 8).sum::<usize>()
         });
-        let course = self.course.as_ref().map_or(0, |course| {
-            json(&course.result)
-                + json(&course.artifacts)
-                + json(&course.error)
-                + text(&course.reason)
+        let execution = self.execution.as_ref().map_or(0, |execution| {
+            json(&execution.result)
+                + json(&execution.artifacts)
+                + json(&execution.error)
+                + text(&execution.reason)
         });
-        FRAME + json(&self.definition) + terms + course
+        FRAME + json(&self.definition) + terms + execution
     }
 
     /// The task as callers see it.
     pub fn shown(&self, waiting_for: Vec<TaskId>, warnings: Vec<Warning>) -> Task {
         let terms = self.terms.as_deref().cloned().unwrap_or_default();
-        let course = self.course.as_deref().cloned().unwrap_or_default();
+        let execution = self.execution.as_deref().cloned().unwrap_or_default();
         Task {
             id: self.id.clone(),
             task_type: self.task_type.clone(),
@@ -584,18 +585,18 @@ impl Record {
             attempts: self.attempts,
             retries: self.retries,
             lease: self.lease.as_deref().cloned(),
-            progress: course.progress,
-            result: course.result,
-            artifacts: course.artifacts,
-            error: course.error,
-            reason: course.reason,
+            progress: execution.progress,
+            result: execution.result,
+            artifacts: execution.artifacts,
+            error: execution.error,
+            reason: execution.reason,
             schema_version: terms.schema_version,
             metadata: terms.metadata,
             traceparent: terms.traceparent,
             created_at: self.created_at,
             updated_at: self.updated_at,
-            started_at: course.started_at,
-            finished_at: course.finished_at,
+            started_at: execution.started_at,
+            finished_at: execution.finished_at,
             revision: self.revision,
             warnings,
         }

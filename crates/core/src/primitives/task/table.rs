@@ -10,7 +10,8 @@ use crate::names::{AgentId, GroupName, TaskId, TaskType};
 use crate::numbers::{Revision, Token, WaitId};
 use crate::space::batch::Moment;
 use crate::task::{
-    Added, Claims, Facts, Leases, Links, Queues, Record, Stage, Statistics, Tally, Timers, Waiting,
+    Added, Claims, Counters, Facts, Leases, Links, Queues, Record, Stage, Statistics, Timers,
+    Waiting,
 };
 use crate::time::Timestamp;
 use crate::waiting::wait::Wait;
@@ -22,7 +23,7 @@ pub struct Table {
     by_id: BTreeMap<TaskId, Arc<Record>>,
     queues: Queues,
     claims: Claims,
-    tally: Tally,
+    counters: Counters,
     links: Links,
     timers: Timers,
     // What is pending and not ready.
@@ -95,7 +96,7 @@ impl Table {
         self.replace(id, Some(&after));
         if let Some(before) = &before {
             let error = if let Event::Failed { error, .. } = event { Some(error) } else { None };
-            undo.added = Some(self.tally.add(before, &after, error, moment.time));
+            undo.added = Some(self.counters.add(before, &after, error, moment.time));
         }
         undo.task = Some((id.clone(), before));
         undo
@@ -139,7 +140,7 @@ impl Table {
     pub fn undo(&mut self, undo: Undo) {
         let Undo { task, added, claim, created, latest } = undo;
         if let Some(added) = added {
-            self.tally.take_back(added);
+            self.counters.take_back(added);
         }
         if let Some((id, before)) = task {
             self.replace(&id, before.as_ref());
@@ -189,7 +190,7 @@ impl Table {
         if after.is_none() {
             self.settle(before, None);
         }
-        self.tally.count(before, after);
+        self.counters.count(before, after);
         self.list(before, after);
         if turned {
             self.links.change(before, after);
@@ -247,7 +248,7 @@ impl Table {
             None => self.stages.remove(id),
         };
         if let Some(record) = listed.filter(|_| before != stage) {
-            self.tally.stage(record, before, stage);
+            self.counters.stage(record, before, stage);
         }
     }
 
@@ -358,7 +359,7 @@ impl Table {
     /// How many finished tasks are known.
     pub fn finished(&self) -> usize {
         let finished = Status::ALL.into_iter().filter(|status| status.is_finished());
-        finished.map(|status| self.tally.of_status(status)).sum()
+        finished.map(|status| self.counters.of_status(status)).sum()
     }
 
     /// How many tasks are known.
@@ -456,7 +457,7 @@ impl Table {
             None => self.claims.all().len(),
             Some(task_type) => self.claims.of_type(task_type),
         };
-        self.tally.shown(task_type, claims)
+        self.counters.shown(task_type, claims)
     }
 
     /// Tasks by id after one of them, of those that a list may ask for.
@@ -537,7 +538,7 @@ impl Table {
             records: self.by_id.values().map(Arc::clone).collect(),
             claims: self.claims.all().cloned().collect(),
             created: self.created,
-            past: self.tally.past(),
+            past: self.counters.past(),
         }
     }
 
@@ -555,7 +556,7 @@ impl Table {
         for waiting in claims {
             table.queue(waiting);
         }
-        table.tally.remember(past);
+        table.counters.remember(past);
         table
     }
 

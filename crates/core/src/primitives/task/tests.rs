@@ -569,14 +569,14 @@ fn large_tasks_become_ready_a_few_at_a_time() {
         world.run(0, "ada", "task.claim");
     }
     for number in 0..12 {
-        let told = world.run(0, &format!("w{number}"), "#k task.claim wait_ms=1000");
-        assert!(told.starts_with("task.queued"), "{told}");
+        let rendered = world.run(0, &format!("w{number}"), "#k task.claim wait_ms=1000");
+        assert!(rendered.starts_with("task.queued"), "{rendered}");
     }
     assert_eq!(world.run(1, "ada", "agent.leave ada"), "1 agent.left; 12 task.failed");
-    let told = world.run(1, "ada", "time");
-    assert_eq!(told.matches("task.ready").count(), 12);
-    assert_eq!(told.matches("task.claimed").count(), 12);
-    assert!(told.matches(" | ").count() >= 5, "several batches");
+    let rendered = world.run(1, "ada", "time");
+    assert_eq!(rendered.matches("task.ready").count(), 12);
+    assert_eq!(rendered.matches("task.claimed").count(), 12);
+    assert!(rendered.matches(" | ").count() >= 5, "several batches");
 }
 
 #[test]
@@ -628,8 +628,8 @@ fn a_list_looks_at_so_many_and_says_where_to_go_on() {
 fn many_tasks() -> crate::Request {
     let command = crate::testing::read_command("task.create w");
     let commands = vec![command; limits::TRANSACTION_COMMANDS_MAX];
-    let wish = crate::Wish::Transaction { require: Vec::new(), commands };
-    crate::Request { wish, idempotency_key: None }
+    let mutation = crate::Mutation::Transaction { require: Vec::new(), commands };
+    crate::Request { mutation, idempotency_key: None }
 }
 
 /// What a random step asks for, of the tasks that there are.
@@ -721,12 +721,12 @@ proptest! {
         let (mut time, mut last_token) = (0, 0);
         for (number, (pause, agent, step)) in steps.into_iter().enumerate() {
             time += pause;
-            let told = world.run(time, AGENTS[agent], &asked(&world, number, step));
-            for claimed in told.split("task.claimed ").skip(1) {
+            let rendered = world.run(time, AGENTS[agent], &asked(&world, number, step));
+            for claimed in rendered.split("task.claimed ").skip(1) {
                 let (_, rest) = claimed.split_once("token=").expect("a claim gives a token");
                 let digits = rest.split(|letter: char| !letter.is_ascii_digit()).next();
                 let token: u64 = digits.expect("there is a first part").parse().unwrap();
-                prop_assert!(token > last_token, "{} after {}: {}", token, last_token, told);
+                prop_assert!(token > last_token, "{} after {}: {}", token, last_token, rendered);
                 last_token = token;
             }
             for record in world.space.task.after(&List::default()) {

@@ -11,7 +11,7 @@ use crate::time::Timestamp;
 use crate::waiting::wait::{Left, Step};
 
 use super::{
-    Cause, Claim, Complete, Create, Created, Fail, Heartbeat, List, Outcome, Passing, Release,
+    Cause, Claim, Complete, Create, Created, Fail, Heartbeat, List, Outcome, Reassignment, Release,
     Report, Returns, Review, Statistics, Task, Transition, Update, Verdict, Why, load,
 };
 pub use crate::state::Warning;
@@ -60,7 +60,7 @@ pub enum Command {
         reason: String,
     },
     /// Sent by the policies when a hand-off moves a task.
-    Pass(Passing),
+    Pass(Reassignment),
     /// Sent by the policies when an agent's session has ended.
     LetGo {
         /// Whose.

@@ -22,13 +22,13 @@
 //! Deliberately absent: delivery to somebody in particular, which is what messages are for; and a
 //! list of types that have to be declared first.
 
-mod asking;
+mod history;
 pub(crate) mod operations;
 mod refusals;
 #[cfg(test)]
 mod tests;
-mod words;
+mod vocabulary;
 
-pub use asking::{History, Order, Page, Place};
+pub use history::{History, Order, Page, PageStart};
 pub use refusals::Rejection;
-pub use words::{Command, Emit, Event, Query, RESERVED, Reply, emit};
+pub use vocabulary::{Command, Emit, Event, Query, RESERVED, Reply, emit};

@@ -58,10 +58,10 @@ fn questions_that_make_no_sense_are_refused() {
         let refused = asked(Some(limit), None).limit().unwrap_err();
         assert_eq!(refused.code(), "event.out_of_range");
     }
-    let place = asked(None, Some("12.3")).place().unwrap().unwrap();
-    assert_eq!((place.revision.0, place.told), (12, 3));
+    let page_start = asked(None, Some("12.3")).page_start().unwrap().unwrap();
+    assert_eq!((page_start.revision.0, page_start.delivered), (12, 3));
     for cursor in ["", "x", "1.x", "-1", "1.2.3"] {
-        let refused = asked(None, Some(cursor)).place();
+        let refused = asked(None, Some(cursor)).page_start();
         assert!(matches!(refused, Err(Rejection::BadField(_))), "{cursor}");
     }
 }

@@ -73,7 +73,8 @@ fn tasks(world: &World) -> impl Iterator<Item = Thing> {
     let task = |it: &crate::task::Record| {
         let task = world.space.task.shown(&it.id, Vec::new()).unwrap();
         let worker = it.lease.as_ref().map(|lease| &lease.holder);
-        let worker = worker.or(it.course.as_ref().and_then(|course| course.worked_by.as_ref()));
+        let worker =
+            worker.or(it.execution.as_ref().and_then(|execution| execution.worked_by.as_ref()));
         let mut fields = vec![
             ("kind", "task".to_owned()),
             ("type", it.task_type.to_string()),
@@ -101,7 +102,7 @@ fn tasks(world: &World) -> impl Iterator<Item = Thing> {
 }
 
 fn messages(world: &World) -> impl Iterator<Item = Thing> {
-    world.space.message.shelf().all().map(|it| {
+    world.space.message.store().all().map(|it| {
         let asked = it.request.as_ref();
         let answer = asked.and_then(|asked| asked.answer.clone());
         let said = answer.and_then(|given| given.body.or(given.error));

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::*;
-use crate::access::verb;
+use crate::access::permission;
 use crate::wire::{Call, Frame};
 
 fn example(operation: &Operation) -> (Value, Call) {
@@ -39,11 +39,11 @@ fn every_example_is_read_as_what_its_row_names_and_says() {
         let name = row.name;
         let (fields, call) = example(row);
         assert_eq!(call.name(), name);
-        assert_eq!(verb(&call), row.needs, "`{name}`");
+        assert_eq!(permission(&call), row.needs, "`{name}`");
         match &call {
             Call::Command(command) => {
                 assert_eq!(row.effect, Effect::Changes, "`{name}`");
-                assert_ne!(row.needs, Verb::Read, "`{name}`");
+                assert_ne!(row.needs, Permission::Read, "`{name}`");
                 assert_eq!(command.wait_ms().is_some(), row.waits.is_some(), "`{name}` waits?");
                 // A session's own token may be left out; it is looked at all the same.
                 let brings =
@@ -69,7 +69,7 @@ fn what_only_the_engine_sends_has_no_row() {
     ];
     for command in internal {
         assert_eq!(command.operation(), None, "{command:?}");
-        assert_eq!(verb(&Call::Command(command)), Verb::Administer);
+        assert_eq!(permission(&Call::Command(command)), Permission::Administer);
     }
 }
 

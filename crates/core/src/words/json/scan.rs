@@ -33,7 +33,7 @@ const HIGHEST_BITS: u64 = ONES << 7;
 /// from this value on. Errors name line and column of `text` as a whole. UTF-8 is the caller's to
 /// check, see the [module](self).
 pub fn value_end(text: &[u8], at: usize) -> Result<usize, JsonError> {
-    scan(text, at).map_err(|fault| fault.told(text))
+    scan(text, at).map_err(|fault| fault.into_error(text))
 }
 
 /// Where the whitespace ends that starts at `at`, which may be none.
@@ -53,7 +53,7 @@ pub(super) fn only_value(text: &[u8]) -> Result<(usize, usize), JsonError> {
     if rest == text.len() {
         Ok((start, end))
     } else {
-        Err(Fault::new(rest, Reason::Trailing).told(text))
+        Err(Fault::new(rest, Reason::Trailing).into_error(text))
     }
 }
 
@@ -95,7 +95,7 @@ impl Fault {
     }
 
     #[cold]
-    fn told(self, text: &[u8]) -> JsonError {
+    fn into_error(self, text: &[u8]) -> JsonError {
         let reason = match self.reason {
             Reason::Value => "expected value",
             Reason::ValueEnd => "EOF while parsing a value",

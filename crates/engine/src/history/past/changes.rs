@@ -85,7 +85,7 @@ impl<L: Log> Past<'_, L> {
         let mut emptied: BTreeSet<&NamespaceName> = BTreeSet::new();
         for (event, author) in batch.events.iter().zip(batch.authors()) {
             let place = match event {
-                Event::State(changed) => Some(changed.place()),
+                Event::State(changed) => Some(changed.entry_key()),
                 // A deleted namespace takes the key along that a query is about.
                 event => query
                     .namespace
@@ -156,7 +156,7 @@ impl<L: Log> Past<'_, L> {
             if let Some(revision) = self.last_effect(&namespace, &key, to)? {
                 let batch = self.batch(revision)?;
                 let index = batch.events.iter().rposition(|event| match event {
-                    Event::State(event) => event.place() == (&namespace, &key),
+                    Event::State(event) => event.entry_key() == (&namespace, &key),
                     event => deletes(event, &namespace),
                 });
                 let index = index.expect("the batch touched this entry");
@@ -182,7 +182,7 @@ impl<L: Log> Past<'_, L> {
             let mut events = batch.events.iter();
             let subject = (namespace, key);
             let named = events
-                .any(|event| matches!(event, Event::State(event) if event.place() == subject));
+                .any(|event| matches!(event, Event::State(event) if event.entry_key() == subject));
             let before = Revision(found.0 - 1);
             if named || self.entry(namespace, key, before)?.is_some() {
                 return Ok(Some(found));
@@ -202,7 +202,7 @@ impl<L: Log> Past<'_, L> {
     ) -> Result<(), Error> {
         match event {
             Event::State(event) => {
-                let (namespace, key) = event.place();
+                let (namespace, key) = event.entry_key();
                 if only.is_none_or(|only| only == namespace) {
                     places.insert((namespace.clone(), key.clone()));
                 }
@@ -221,7 +221,7 @@ impl<L: Log> Past<'_, L> {
             | Event::Topic(_)
             | Event::Stream(_)
             | Event::Rule(_)
-            | Event::Bus(_)
+            | Event::UserEvent(_)
             | Event::Reaction(_)
             | Event::Lock(_)
             | Event::Semaphore(_)

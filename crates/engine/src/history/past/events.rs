@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use baton_core::limits;
 use baton_core::point::Point;
-use baton_core::user_event::{History, Order, Page, Place, Rejection};
+use baton_core::user_event::{History, Order, Page, PageStart, Rejection};
 use baton_core::{Batch, Json, Notice, Pattern, Revision, Timestamp};
 use baton_log::Log;
 
@@ -30,16 +30,16 @@ impl Gathered {
 
     /// Adds the events of a batch that are wanted, after so many of them; how many are told then,
     /// if there are more than fit.
-    fn add(&mut self, batch: Batch, query: &History, told: usize) -> Option<usize> {
+    fn add(&mut self, batch: Batch, query: &History, delivered: usize) -> Option<usize> {
         let batch = Arc::new(batch);
         let wanted = (0..batch.events.len()).filter(|index| query.wants(&batch, *index));
         let mut wanted: Vec<_> = wanted.collect();
         if query.order == Order::Newest {
             wanted.reverse();
         }
-        for (told, index) in wanted.into_iter().enumerate().skip(told) {
+        for (delivered, index) in wanted.into_iter().enumerate().skip(delivered) {
             if self.is_full() {
-                return Some(told);
+                return Some(delivered);
             }
             let json = Notice::new(Arc::clone(&batch), index).json();
             self.bytes += json.len();
@@ -53,13 +53,14 @@ impl<L: Log> Past<'_, L> {
     /// `event.history`: what happened, in the order that was asked for, and where to go on.
     pub fn events(&self, query: &History) -> Result<Page, Error> {
         let limit = query.limit().map_err(refused)?;
-        let place = query.place().map_err(refused)?;
+        let start = query.page_start().map_err(refused)?;
         let (first, last) = self.range(query)?;
         let begin = match query.order {
             Order::Newest => last,
             Order::Oldest => first,
         };
-        let Place { revision, mut told } = place.unwrap_or(Place { revision: begin, told: 0 });
+        let PageStart { revision, mut delivered } =
+            start.unwrap_or(PageStart { revision: begin, delivered: 0 });
         let in_range = |revision: &Revision| (first..=last).contains(revision);
         let mut gathered = Gathered { events: Vec::new(), bytes: 0, limit };
         let mut scanned = 0;
@@ -69,10 +70,10 @@ impl<L: Log> Past<'_, L> {
             if gathered.is_full() || scanned == SCANNED_MAX {
                 break Some(revision.to_string());
             }
-            if let Some(told) = gathered.add(self.batch(revision)?, query, told) {
-                break Some(format!("{revision}.{told}"));
+            if let Some(delivered) = gathered.add(self.batch(revision)?, query, delivered) {
+                break Some(format!("{revision}.{delivered}"));
             }
-            told = 0;
+            delivered = 0;
             scanned += 1;
             next = match query.order {
                 Order::Newest => revision.0.checked_sub(1).map(Revision),

@@ -342,7 +342,7 @@ fn steps<'a>(
     key: &'a Key,
 ) -> impl Iterator<Item = (&'a Event, Option<Entry>)> {
     batch.events.iter().enumerate().filter_map(move |(index, event)| match event {
-        Event::State(changed) if changed.place() == (namespace, key) => {
+        Event::State(changed) if changed.entry_key() == (namespace, key) => {
             Some((event, made(batch, index, changed)))
         }
         event if deletes(event, namespace) => Some((event, None)),

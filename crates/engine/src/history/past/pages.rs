@@ -107,7 +107,7 @@ impl<L: Log> Past<'_, L> {
         let mut tail = BTreeSet::new();
         self.visit_tail_events(at, |event| {
             if let Event::State(event) = event {
-                let (there, key) = event.place();
+                let (there, key) = event.entry_key();
                 if there == namespace && key.as_str() >= from {
                     tail.insert(key.as_str().to_owned());
                 }

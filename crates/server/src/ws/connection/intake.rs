@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use baton_core::wire::{Brief, Call, Fault, Fields, Frame, Problem};
-use baton_core::{AgentId, IdempotencyKey, Query, Request, Wish, WorkspaceName};
+use baton_core::wire::{Call, FastFrame, Fault, Fields, Frame, Problem};
+use baton_core::{AgentId, IdempotencyKey, Mutation, Query, Request, WorkspaceName};
 use baton_handle::Caller;
 
 use super::{Connection, End, Stop};
@@ -41,7 +41,9 @@ impl Connection {
 
     fn take_frame(&mut self, text: &str) -> Option<Stop> {
         let is_noted = self.shared.settings.journal.wants(Level::Debug);
-        if !is_noted && Brief::parse(text).is_some_and(|brief| self.do_plainly(&brief, text.len()))
+        if !is_noted
+            && FastFrame::parse(text)
+                .is_some_and(|fast_frame| self.do_plainly(&fast_frame, text.len()))
         {
             return None;
         }
@@ -82,9 +84,9 @@ impl Connection {
         if let Some(workspace) = &self.workspace {
             self.authority.permits(workspace, &self.agent, &call, bytes)?;
         }
-        let wish = match call {
-            Call::Command(command) => Wish::Command(command),
-            Call::Transaction(wish) => wish,
+        let mutation = match call {
+            Call::Command(command) => Mutation::Command(command),
+            Call::Transaction(mutation) => mutation,
             Call::Query(query) => return self.look_up(id, query),
             Call::Watch(wanted) => {
                 let caller = self.caller()?;
@@ -111,7 +113,7 @@ impl Connection {
             None => None,
         };
         let workspace = named(self.workspace.as_ref())?;
-        let request = Request { wish, idempotency_key };
+        let request = Request { mutation, idempotency_key };
         self.submit(&workspace.clone(), &self.agent.clone(), request, id)
     }
 
@@ -129,14 +131,14 @@ impl Connection {
     }
 
     /// Does what nearly everybody wants the short way; if that cannot be, nothing has happened.
-    fn do_plainly(&mut self, brief: &Brief<'_>, bytes: usize) -> bool {
-        if self.remember_names(Some(brief.workspace), brief.agent).is_err() {
+    fn do_plainly(&mut self, fast_frame: &FastFrame<'_>, bytes: usize) -> bool {
+        if self.remember_names(Some(fast_frame.workspace), fast_frame.agent).is_err() {
             return false;
         }
         let Some(workspace) = &self.workspace else { return false };
-        let Brief { id, plain, .. } = brief;
+        let FastFrame { id, call, .. } = fast_frame;
         if !self.authority.permits_all(workspace)
-            || !self.turn.do_plainly(&self.shared.baton, workspace, &self.agent, plain, *id)
+            || !self.turn.do_plainly(&self.shared.baton, workspace, &self.agent, call, *id)
         {
             return false;
         }

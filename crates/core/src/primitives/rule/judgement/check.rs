@@ -26,7 +26,7 @@ use crate::schema::Schema;
     schemars(rename = "WantedCheck", extend("minProperties" = 1, "maxProperties" = 1))
 )]
 #[serde(deny_unknown_fields, default)]
-pub struct Wanted {
+pub struct CheckSpec {
     /// Names that the state must have.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub required_keys: Option<Vec<String>>,
@@ -119,7 +119,7 @@ fn broken(reason: &str) -> Objection {
     Objection { detail: format!("the rule cannot be run: {reason}"), broken: true }
 }
 
-impl Wanted {
+impl CheckSpec {
     /// The names of the fields that were given.
     fn given(&self) -> Vec<&'static str> {
         let fields = [

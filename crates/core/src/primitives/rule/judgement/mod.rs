@@ -30,7 +30,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-pub use check::{Check, CheckError, Objection, Wanted};
+pub use check::{Check, CheckError, CheckSpec, Objection};
 
 use crate::expression::{Operand, Variable, Variables};
 use crate::json::Json;

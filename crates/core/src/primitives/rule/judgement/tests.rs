@@ -40,8 +40,8 @@ fn judged(rules: &[Value], offer: &Offer) -> Judgement {
         let mut fields = rule.clone();
         fields["name"] = json!(format!("r{number}"));
         let command: Command = serde_json::from_value(json!({"rule": {"add": fields}})).unwrap();
-        let told = world.commit(command.into(), &AgentId::engine(), Timestamp(0));
-        assert!(told.starts_with("rule.added"), "{rule}: {told}");
+        let rendered = world.commit(command.into(), &AgentId::engine(), Timestamp(0));
+        assert!(rendered.starts_with("rule.added"), "{rule}: {rendered}");
     }
     let from = AgentId::parse("ada").unwrap();
     let to = offer.to.map(|to| AgentId::parse(to).unwrap());
@@ -160,10 +160,10 @@ fn what_cannot_be_run_blocks_even_as_a_warning() {
         json!({"check": {"expression": "state.missing"}, "severity": "warning", "message": "ask"}),
         json!({"check": {"expression": "hops > 2"}, "severity": "warning"}),
     ];
-    let told = serde_json::to_value(judged(&rules, &offer())).unwrap();
+    let rendered = serde_json::to_value(judged(&rules, &offer())).unwrap();
     let detail = "ask: the rule cannot be run: at byte 6: there is no `missing`";
     assert_eq!(
-        told,
+        rendered,
         json!({
             "errors": [{"rule": "r0", "detail": detail, "broken": true}],
             "warnings": [{"rule": "r1", "detail": "`hops > 2` is false"}],
@@ -240,9 +240,9 @@ fn findings_stand_in_order_by_severity_and_begin_with_the_rules_own_words() {
         json!({"check": {"hops_max": 2}}),
         json!({"check": {"required_keys": ["other"]}}),
     ];
-    let told = serde_json::to_value(judged(&rules, &offer())).unwrap();
+    let rendered = serde_json::to_value(judged(&rules, &offer())).unwrap();
     assert_eq!(
-        told,
+        rendered,
         json!({
             "errors": [
                 {"rule": "r1", "detail": "run the tests first: the state lacks `tests`"},
@@ -253,6 +253,6 @@ fn findings_stand_in_order_by_severity_and_begin_with_the_rules_own_words() {
             ],
         })
     );
-    assert_eq!(serde_json::from_value::<Judgement>(told).unwrap(), judged(&rules, &offer()));
+    assert_eq!(serde_json::from_value::<Judgement>(rendered).unwrap(), judged(&rules, &offer()));
     assert_eq!(serde_json::to_value(judged(&[], &offer())).unwrap(), json!({}));
 }

@@ -72,12 +72,12 @@ fn faults_are_found_where_the_decoder_finds_them() {
         "x",
         "[\"\\x\"]",
     ] {
-        let told = Json::parse(text).unwrap_err();
+        let rendered = Json::parse(text).unwrap_err();
         let error = serde_json::from_str::<Value>(text).unwrap_err();
-        let JsonError::Malformed { line, column, .. } = told else {
-            panic!("{text:?}: {told}");
+        let JsonError::Malformed { line, column, .. } = rendered else {
+            panic!("{text:?}: {rendered}");
         };
-        assert_eq!((line, column), (error.line(), error.column()), "{text:?}: {told}, {error}");
+        assert_eq!((line, column), (error.line(), error.column()), "{text:?}: {rendered}, {error}");
     }
 }
 

@@ -1,0 +1,195 @@
+//! Which namespaces a call touches, or would show something of.
+
+use crate::command::{Command, Mutation, Query};
+use crate::handoff::Selected;
+use crate::names::NamespaceName;
+use crate::pattern::Pattern;
+use crate::transaction::Precondition;
+use crate::wire::Call;
+use crate::{contracts, handoff, namespace, state, workspace};
+
+/// How subjects of shared state begin.
+const STATE: &str = "state/";
+/// How subjects begin whose events show something of shared state: namespaces tell of their rules,
+/// receipts hold what was answered.
+const TELLING: [&str; 3] = [STATE, "namespaces/", "receipts/"];
+
+/// The namespaces of shared state that a call touches.
+#[derive(Debug, PartialEq)]
+pub(super) enum Scope {
+    /// These namespaces, and nothing of others.
+    These(Vec<NamespaceName>),
+    /// Whatever there is, or nobody can say before it happens.
+    All,
+}
+
+impl Scope {
+    const NOTHING: Self = Self::These(Vec::new());
+
+    fn one(namespace: &NamespaceName) -> Self {
+        Self::These(vec![namespace.clone()])
+    }
+
+    fn one_or_all(namespace: Option<&NamespaceName>) -> Self {
+        namespace.map_or(Self::All, Self::one)
+    }
+
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::These(mut these), Self::These(those)) => {
+                these.extend(those);
+                Self::These(these)
+            }
+            (Self::All, _) | (_, Self::All) => Self::All,
+        }
+    }
+}
+
+/// What a call touches.
+pub(super) fn scope(call: &Call) -> Scope {
+    match call {
+        Call::Command(command) | Call::Transaction(Mutation::Command(command)) => {
+            of_command(command)
+        }
+        Call::Query(query) => of_query(query),
+        Call::Transaction(Mutation::Fenced { command, .. }) => of_command(command),
+        Call::Transaction(Mutation::Transaction { require, commands }) => {
+            let required = require.iter().map(of_precondition);
+            required.chain(commands.iter().map(of_command)).fold(Scope::NOTHING, Scope::and)
+        }
+        Call::Watch(watch) => of_pattern(&watch.pattern),
+        Call::Unwatch { .. } | Call::Ping => Scope::NOTHING,
+    }
+}
+
+/// A pattern that names one namespace shows that one. Which namespaces a wildcard stands for is not
+/// worked out: what may mean several reaches too far.
+fn of_pattern(pattern: &Pattern) -> Scope {
+    if !TELLING.into_iter().any(|beginning| pattern.reaches(beginning)) {
+        return Scope::NOTHING;
+    }
+    let literal = pattern.literal_prefix().strip_prefix(STATE);
+    let named = literal.and_then(|rest| rest.split_once('/')).map(|(name, _)| name);
+    match named.and_then(|name| NamespaceName::parse(name).ok()) {
+        Some(namespace) => Scope::These(vec![namespace]),
+        None => Scope::All,
+    }
+}
+
+fn of_precondition(precondition: &Precondition) -> Scope {
+    match precondition {
+        Precondition::Entry { namespace, .. } => Scope::one(namespace),
+        Precondition::Namespace { name, .. } => Scope::one(name),
+        Precondition::Agent { .. } | Precondition::Token(_) | Precondition::Revision(_) => {
+            Scope::NOTHING
+        }
+    }
+}
+
+fn of_command(command: &Command) -> Scope {
+    match command {
+        Command::State(command) => of_state(command),
+        Command::Namespace(command) => Scope::one(command.name()),
+        Command::Handoff(command) => of_handoff(command),
+        // It runs commands later, and whose they are is forgotten by then.
+        Command::Reaction(_) => Scope::All,
+        Command::Agent(_)
+        | Command::Message(_)
+        | Command::Topic(_)
+        | Command::Stream(_)
+        | Command::Rule(_)
+        | Command::UserEvent(_)
+        | Command::Lock(_)
+        | Command::Semaphore(_)
+        | Command::Barrier(_)
+        | Command::Task(_)
+        | Command::Join(_)
+        | Command::Pipeline(_)
+        | Command::Checkpoint(_)
+        | Command::Artifact(_)
+        | Command::Secret(_)
+        | Command::Workspace(_) => Scope::NOTHING,
+    }
+}
+
+fn of_state(command: &state::Command) -> Scope {
+    match command {
+        state::Command::Set(set) => Scope::one(&set.namespace),
+        state::Command::Patch(patch) => Scope::one(&patch.namespace),
+        state::Command::Delete(delete) => Scope::one(&delete.namespace),
+        state::Command::Transfer(transfer) => {
+            Scope::one(&transfer.from_namespace).and(Scope::one(&transfer.to_namespace))
+        }
+        state::Command::Expire | state::Command::LetGo { .. } => Scope::All,
+    }
+}
+
+fn of_handoff(command: &handoff::Command) -> Scope {
+    match command {
+        handoff::Command::Offer(offer)
+        | handoff::Command::Execute(offer)
+        | handoff::Command::Validate(offer) => {
+            let namespace = |selected: &Selected| NamespaceName::parse(selected.name.namespace());
+            let namespaces = offer.keys.iter().map(namespace);
+            Scope::These(namespaces.map(|it| it.expect("it was checked before")).collect())
+        }
+        // What was selected for it was seen by whoever offered it.
+        handoff::Command::Receive { .. }
+        | handoff::Command::Accept(_)
+        | handoff::Command::Reject { .. }
+        | handoff::Command::Complete(_)
+        | handoff::Command::Cancel { .. }
+        | handoff::Command::Approve { .. } => Scope::NOTHING,
+        handoff::Command::Deliver { .. }
+        | handoff::Command::Follow { .. }
+        | handoff::Command::LetGo { .. }
+        | handoff::Command::GiveUp { .. }
+        | handoff::Command::Expire => Scope::All,
+    }
+}
+
+fn of_query(query: &Query) -> Scope {
+    match query {
+        Query::State(query) => match query {
+            state::Query::Get(get) => Scope::one(&get.namespace),
+            state::Query::List(list) => Scope::one(&list.namespace),
+            state::Query::History(history) => Scope::one_or_all(history.namespace.as_ref()),
+            state::Query::Snapshot(snapshot) => Scope::one_or_all(snapshot.namespace.as_ref()),
+            state::Query::Diff(diff) => Scope::one_or_all(diff.namespace.as_ref()),
+        },
+        Query::Namespace(query) => match query {
+            namespace::Query::List { .. } => Scope::All,
+            namespace::Query::Get { name } => Scope::one(name),
+        },
+        Query::Contract(query) => match query {
+            contracts::Query::Show { .. } => Scope::All,
+            contracts::Query::Check { namespace, .. } => Scope::one_or_all(namespace.as_ref()),
+        },
+        // Both tell of whatever happened, or of whatever may matter.
+        Query::UserEvent(_) | Query::Context(_) => Scope::All,
+        Query::Workspace(query) => match query {
+            workspace::Query::Get | workspace::Query::List { .. } => Scope::NOTHING,
+            workspace::Query::Fork { .. }
+            | workspace::Query::Diff(_)
+            | workspace::Query::Search(_)
+            | workspace::Query::Why { .. } => Scope::All,
+        },
+        Query::Agent(_)
+        | Query::Message(_)
+        | Query::Topic(_)
+        | Query::Stream(_)
+        | Query::Rule(_)
+        | Query::Reaction(_)
+        | Query::Lock(_)
+        | Query::Semaphore(_)
+        | Query::Barrier(_)
+        | Query::Task(_)
+        | Query::Join(_)
+        | Query::Pipeline(_)
+        | Query::Checkpoint(_)
+        | Query::Artifact(_)
+        | Query::Secret(_)
+        | Query::Handoff(_) => Scope::NOTHING,
+        Query::At(_, query) => of_query(query),
+    }
+}

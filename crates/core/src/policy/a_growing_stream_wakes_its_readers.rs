@@ -1,0 +1,38 @@
+//! A stream that goes on, or ends, is told to everyone who waits for it.
+
+use crate::command::Command;
+use crate::names::StreamName;
+use crate::space::Space;
+use crate::stream::{self, Event};
+
+/// All of them in the same commit, so that nobody reads what another could not.
+pub(super) fn a_growing_stream_wakes_its_readers(space: &Space, event: &Event) -> Vec<Command> {
+    #[cfg(feature = "planted")]
+    if crate::planted::is("policy.stream_untold") {
+        return Vec::new();
+    }
+    let stream = changed(event).filter(|stream| is_awaited(space, stream));
+    let stream = stream.cloned();
+    stream.map(|stream| stream::Command::Tell { stream }.into()).into_iter().collect()
+}
+
+/// Whether somebody who waits may be concerned.
+pub(super) fn may_be_read(space: &Space, event: &Event) -> bool {
+    changed(event).is_some_and(|stream| is_awaited(space, stream))
+}
+
+fn is_awaited(space: &Space, stream: &StreamName) -> bool {
+    space.stream.wait_queues().of(stream).next().is_some()
+}
+
+/// The stream that has more, or an end, after this.
+fn changed(event: &Event) -> Option<&StreamName> {
+    match event {
+        Event::Sent { stream, .. } | Event::Closed { stream, .. } => Some(stream),
+        Event::Created { .. }
+        | Event::Deleted { .. }
+        | Event::Queued { .. }
+        | Event::Told { .. }
+        | Event::GaveUp { .. } => None,
+    }
+}

@@ -1,0 +1,48 @@
+//! Mail that can be delivered goes to the call that has waited longest for it.
+
+use crate::command::Command;
+use crate::message::{self, Event};
+use crate::names::AgentId;
+use crate::space::Space;
+
+/// Nobody has to ask again and again, and what is there is never waited for.
+pub(super) fn a_message_goes_to_the_first_waiter(space: &Space, event: &Event) -> Vec<Command> {
+    #[cfg(feature = "planted")]
+    if crate::planted::is("policy.mail_stays") {
+        return Vec::new();
+    }
+    let to = arrived(event).filter(|to| is_awaited(space, to));
+    to.map(|to| message::Command::Deliver { to: to.clone() }.into()).into_iter().collect()
+}
+
+/// Whether somebody who waits may be concerned.
+pub(super) fn may_be_received(space: &Space, event: &Event) -> bool {
+    arrived(event).is_some_and(|to| is_awaited(space, to))
+}
+
+fn is_awaited(space: &Space, to: &AgentId) -> bool {
+    space.message.receivers().of(to).next().is_some()
+}
+
+/// In whose inbox there is more to deliver after this.
+fn arrived(event: &Event) -> Option<&AgentId> {
+    match event {
+        Event::Sent(sent) => Some(&sent.to),
+        Event::Returned { to, .. }
+        | Event::Requeued { to, .. }
+        | Event::Rerouted { next: to, .. } => Some(to),
+        Event::Delivered { .. }
+        | Event::Acked { .. }
+        | Event::Died { .. }
+        | Event::Expired { .. }
+        | Event::Replied { .. }
+        | Event::TimedOut { .. }
+        | Event::Lost { .. }
+        | Event::Rejoined { .. }
+        | Event::Queued { .. }
+        | Event::GaveUp { .. }
+        | Event::HandlerAdded { .. }
+        | Event::HandlerRemoved { .. }
+        | Event::HandlersGone { .. } => None,
+    }
+}

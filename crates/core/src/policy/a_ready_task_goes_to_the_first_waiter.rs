@@ -1,0 +1,49 @@
+//! A task that becomes ready goes to whoever has waited longest for one like it.
+
+use crate::command::Command;
+use crate::names::TaskId;
+use crate::space::Space;
+use crate::task::{self, Event, Verdict};
+
+/// Nobody can slip in between: what is ready and what is waited for never meet outside of a commit.
+pub(super) fn a_ready_task_goes_to_the_first_waiter(space: &Space, event: &Event) -> Vec<Command> {
+    #[cfg(feature = "planted")]
+    if crate::planted::is("policy.ready_task_stays") {
+        return Vec::new();
+    }
+    let Some(id) = made_ready(event) else { return Vec::new() };
+    let ready = space.task.get(id).filter(|record| record.ready);
+    if ready.and_then(|record| space.task.claims().first_for(record)).is_none() {
+        return Vec::new();
+    }
+    vec![task::Command::Assign { task: id.clone() }.into()]
+}
+
+/// Whether somebody who waits may be concerned.
+pub(super) fn may_be_waited_for(space: &Space, event: &Event) -> bool {
+    made_ready(event).is_some() && !space.task.claims().is_empty()
+}
+
+/// The task that is ready after this.
+fn made_ready(event: &Event) -> Option<&TaskId> {
+    match event {
+        Event::Created(created) => Some(&created.task).filter(|_| created.ready),
+        Event::Released { task, .. }
+        | Event::Ready { task }
+        | Event::HandedOff { task, .. }
+        | Event::Reviewed { task, verdict: Verdict::Retry, .. } => Some(task),
+        Event::Reviewed { verdict: Verdict::Complete | Verdict::Fail, .. }
+        | Event::Claimed { .. }
+        | Event::Queued { .. }
+        | Event::GaveUp { .. }
+        | Event::Renewed { .. }
+        | Event::Progressed { .. }
+        | Event::Updated { .. }
+        | Event::Offered { .. }
+        | Event::TakenBack { .. }
+        | Event::HandedOver { .. }
+        | Event::Completed { .. }
+        | Event::Failed { .. }
+        | Event::Cancelled { .. } => None,
+    }
+}

@@ -1,0 +1,45 @@
+//! A hand-off that can be delivered goes to whoever has waited longest for one like it.
+
+use crate::command::Command;
+use crate::handoff::{self, Event};
+use crate::names::HandoffId;
+use crate::space::Space;
+
+/// Nobody has to ask again and again.
+pub(super) fn an_open_handoff_goes_to_the_first_waiter(
+    space: &Space,
+    event: &Event,
+) -> Vec<Command> {
+    #[cfg(feature = "planted")]
+    if crate::planted::is("policy.handoff_stays") {
+        return Vec::new();
+    }
+    let Some(handoff) = opened(event).filter(|_| space.handoff.waits().len() > 0) else {
+        return Vec::new();
+    };
+    vec![handoff::Command::Deliver { handoff: handoff.clone() }.into()]
+}
+
+/// Whether somebody who waits may be concerned.
+pub(super) fn may_be_delivered(space: &Space, event: &Event) -> bool {
+    opened(event).is_some() && space.handoff.waits().len() > 0
+}
+
+/// The hand-off that may be delivered after this.
+fn opened(event: &Event) -> Option<&HandoffId> {
+    match event {
+        Event::Offered(handoff) => Some(&handoff.id),
+        Event::Approved { handoff, .. } | Event::Undelivered { handoff } => Some(handoff),
+        Event::Executed(_)
+        | Event::Refused(_)
+        | Event::Delivered { .. }
+        | Event::Accepted { .. }
+        | Event::Rejected { .. }
+        | Event::Expired { .. }
+        | Event::Cancelled { .. }
+        | Event::Completed { .. }
+        | Event::Failed { .. }
+        | Event::Queued { .. }
+        | Event::GaveUp { .. } => None,
+    }
+}

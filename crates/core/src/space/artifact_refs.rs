@@ -1,0 +1,365 @@
+//! Which records of a space name which artifacts.
+//!
+//! A command is refused if it names an artifact that is not there; what its events have made of the
+//! tables is counted afterwards, whoever caused them.
+
+use super::Space;
+use super::tables::Undo;
+use crate::artifact::{Holder, in_list, mentioned, mentions};
+use crate::command::Command;
+use crate::event::Event;
+use crate::handoff::{Handoff, Offer};
+use crate::json::Json;
+use crate::message::Message;
+use crate::names::{ArtifactId, HandoffId, MessageId, TaskId};
+use crate::rejection::Rejection;
+use crate::space::batch::Moment;
+use crate::task::Record;
+use crate::{artifact, checkpoint, handoff, message, namespace, state, task};
+
+impl Space {
+    /// Refuses a command that names an artifact which is not there.
+    #[inline]
+    pub(super) fn check_artifact_refs(&self, command: &Command) -> Result<(), Rejection> {
+        match command {
+            Command::State(state::Command::Set(set)) => self.check_values([&set.value]),
+            Command::State(state::Command::Patch(patch)) => {
+                self.check_values([patch.patch.value()])
+            }
+            Command::Task(command) => self.check_task(command),
+            Command::Message(command) => self.check_message(command),
+            Command::Handoff(command) => self.check_handoff(command),
+            Command::Checkpoint(checkpoint::Command::Save(save)) => {
+                self.check_values(std::iter::once(&save.state).chain(&save.metadata))
+            }
+            Command::State(_)
+            | Command::Namespace(_)
+            | Command::Agent(_)
+            | Command::Topic(_)
+            | Command::Stream(_)
+            | Command::Rule(_)
+            | Command::UserEvent(_)
+            | Command::Reaction(_)
+            | Command::Lock(_)
+            | Command::Semaphore(_)
+            | Command::Barrier(_)
+            | Command::Join(_)
+            | Command::Pipeline(_)
+            | Command::Checkpoint(_)
+            | Command::Artifact(_)
+            | Command::Secret(_)
+            | Command::Workspace(_) => Ok(()),
+        }
+    }
+
+    fn check_task(&self, command: &task::Command) -> Result<(), Rejection> {
+        match command {
+            task::Command::Create(create) => {
+                self.check_values(create.definition.iter().chain(&create.metadata))
+            }
+            task::Command::Update(update) => self.check_values([&update.fields]),
+            task::Command::Complete(complete) => {
+                self.check_values(&complete.result)?;
+                self.check_list(complete.artifacts.as_ref())
+            }
+            task::Command::Review(review) => self.check_values(&review.result),
+            task::Command::Claim(_)
+            | task::Command::Heartbeat(_)
+            | task::Command::Progress(_)
+            | task::Command::Release(_)
+            | task::Command::Fail(_)
+            | task::Command::Cancel { .. }
+            | task::Command::Assign { .. }
+            | task::Command::CancelAll { .. }
+            | task::Command::Pass(_)
+            | task::Command::LetGo { .. }
+            | task::Command::GiveUp { .. }
+            | task::Command::Expire => Ok(()),
+        }
+    }
+
+    fn check_message(&self, command: &message::Command) -> Result<(), Rejection> {
+        match command {
+            message::Command::Send(send) => self.check_values([&send.body]),
+            message::Command::Request(request) => self.check_values([&request.body]),
+            message::Command::Reply(respond) => {
+                self.check_values(respond.body.iter().chain(&respond.error))
+            }
+            message::Command::Receive(_)
+            | message::Command::Ack(_)
+            | message::Command::Requeue { .. }
+            | message::Command::Register { .. }
+            | message::Command::Remove { .. }
+            | message::Command::Deliver { .. }
+            | message::Command::LetGo { .. }
+            | message::Command::GiveUp { .. }
+            | message::Command::Expire => Ok(()),
+        }
+    }
+
+    fn check_handoff(&self, command: &handoff::Command) -> Result<(), Rejection> {
+        match command {
+            handoff::Command::Offer(offer)
+            | handoff::Command::Execute(offer)
+            | handoff::Command::Validate(offer) => {
+                let Offer { work_completed, remaining_work, notes, state, output_keys, .. } =
+                    &**offer;
+                let said = [work_completed, remaining_work, notes, output_keys];
+                self.check_values(said.into_iter().flatten().chain(state.values()))?;
+                self.check_list(offer.artifacts.as_ref())
+            }
+            handoff::Command::Complete(complete) => self.check_values(&complete.result),
+            handoff::Command::Receive { .. }
+            | handoff::Command::Accept(_)
+            | handoff::Command::Reject { .. }
+            | handoff::Command::Cancel { .. }
+            | handoff::Command::Approve { .. }
+            | handoff::Command::Deliver { .. }
+            | handoff::Command::Follow { .. }
+            | handoff::Command::LetGo { .. }
+            | handoff::Command::GiveUp { .. }
+            | handoff::Command::Expire => Ok(()),
+        }
+    }
+
+    fn check_values<'a>(
+        &self,
+        values: impl IntoIterator<Item = &'a Json>,
+    ) -> Result<(), Rejection> {
+        for json in values {
+            for mention in mentions(json.as_str()).filter(|mention| mention.is_named) {
+                self.check_there(&mention.artifact)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_list(&self, list: Option<&Json>) -> Result<(), Rejection> {
+        let Some(list) = list else { return Ok(()) };
+        in_list(list)?.iter().try_for_each(|artifact| self.check_there(artifact))
+    }
+
+    fn check_there(&self, artifact: &ArtifactId) -> Result<(), Rejection> {
+        if self.artifact.get(artifact).is_some() {
+            return Ok(());
+        }
+        Err(artifact::Rejection::NotFound { artifact: artifact.clone() }.into())
+    }
+
+    /// The artifacts that some values name, each once and in order.
+    pub(super) fn named_in<'a>(
+        &self,
+        values: impl IntoIterator<Item = &'a Json>,
+    ) -> Vec<ArtifactId> {
+        if self.artifact.is_empty() {
+            return Vec::new();
+        }
+        let mut named = mentioned(values);
+        named.retain(|artifact| self.artifact.get(artifact).is_some());
+        named
+    }
+
+    /// What happened to a record concerns the artifacts that it names, or named before.
+    pub(super) fn update_artifact_refs(&mut self, event: &Event, moment: &Moment<'_>) {
+        let changes = match event {
+            Event::State(event) => {
+                let (namespace, key) = event.entry_key();
+                let named = match event {
+                    state::Event::Set { value, .. } => self.named_in([value]),
+                    state::Event::Deleted { .. } => Vec::new(),
+                };
+                vec![(Holder::Entry(namespace.clone(), key.clone()), named)]
+            }
+            Event::Namespace(namespace::Event::Deleted { name }) => {
+                nothing(self.artifact.holders_in(name))
+            }
+            Event::Task(event) if says_something(event) => {
+                let record = event.task().and_then(|task| self.task.get(task));
+                let Some(record) = record else { return };
+                vec![(Holder::Task(record.id.clone()), self.named_in(said_of_task(record)))]
+            }
+            Event::Handoff(event) => {
+                let handoff = event.handoff().and_then(|handoff| self.handoff.get(handoff));
+                let Some(handoff) = handoff else { return };
+                let named = self.named_in(said_in_handoff(handoff));
+                vec![(Holder::Handoff(handoff.id.clone()), named)]
+            }
+            Event::Checkpoint(event) => self.named_by_checkpoints(event),
+            Event::Message(event) => {
+                let Some(message) = speaking(event).and_then(|id| self.message.get(id)) else {
+                    return;
+                };
+                let named = self.named_in(said_in_message(message));
+                vec![(Holder::Message(message.id.clone()), named)]
+            }
+            Event::Namespace(_)
+            | Event::Agent(_)
+            | Event::Topic(_)
+            | Event::Stream(_)
+            | Event::Rule(_)
+            | Event::UserEvent(_)
+            | Event::Reaction(_)
+            | Event::Lock(_)
+            | Event::Semaphore(_)
+            | Event::Barrier(_)
+            | Event::Task(_)
+            | Event::Join(_)
+            | Event::Pipeline(_)
+            | Event::Artifact(_)
+            | Event::Secret(_)
+            | Event::Workspace(_)
+            | Event::Receipt(_)
+            | Event::Awaited(_) => return,
+        };
+        let undo = self.artifact.refer(changes, moment.time);
+        self.undo_log.extend(undo.map(Undo::Artifact));
+    }
+
+    fn named_by_checkpoints(&self, event: &checkpoint::Event) -> Vec<(Holder, Vec<ArtifactId>)> {
+        let holder = |id| {
+            let record = self.checkpoint.get(id)?;
+            Some(Holder::Checkpoint(record.task.clone(), record.number))
+        };
+        match event {
+            checkpoint::Event::Saved(saved) => {
+                let is_there = |artifact: &&ArtifactId| self.artifact.get(artifact).is_some();
+                let named = saved.artifacts.iter().filter(is_there).cloned().collect();
+                holder(&saved.checkpoint).map(|holder| (holder, named)).into_iter().collect()
+            }
+            checkpoint::Event::Forked { checkpoint, source, .. } => {
+                let named = holder(source).map(|source| self.artifact.named_by(&source).to_vec());
+                holder(checkpoint).zip(named).into_iter().collect()
+            }
+            checkpoint::Event::Pruned { task, numbers, .. } => {
+                let pruned = numbers.iter();
+                nothing(pruned.flat_map(|range| self.artifact.checkpoints_of(task, *range)))
+            }
+            checkpoint::Event::Restored { .. }
+            | checkpoint::Event::Labelled { .. }
+            | checkpoint::Event::Retained { .. } => Vec::new(),
+        }
+    }
+
+    /// What is forgotten after a batch names nothing any more. It happens to the same records
+    /// whenever the batch is replayed, and cannot be refused.
+    pub(super) fn release_artifact_refs(
+        &mut self,
+        tasks: Vec<TaskId>,
+        handoffs: Vec<HandoffId>,
+        messages: Vec<MessageId>,
+    ) {
+        if self.artifact.is_idle() {
+            return;
+        }
+        let tasks = tasks.into_iter().map(Holder::Task);
+        let handoffs = handoffs.into_iter().map(Holder::Handoff);
+        let messages = messages.into_iter().map(Holder::Message);
+        let gone = nothing(tasks.chain(handoffs).chain(messages));
+        self.artifact.refer(gone, self.time);
+    }
+
+    /// Asserts that whoever holds an artifact is there and names it.
+    pub(super) fn check_mentions(&self) {
+        for (holder, artifacts) in self.artifact.holders() {
+            let named = match holder {
+                Holder::Entry(namespace, key) => {
+                    let entry = self.state.entry(namespace, key);
+                    entry.map(|entry| mentioned([&entry.json()]))
+                }
+                Holder::Task(task) => self.task.get(task).map(|it| mentioned(said_of_task(it))),
+                Holder::Handoff(handoff) => {
+                    self.handoff.get(handoff).map(|it| mentioned(said_in_handoff(it)))
+                }
+                Holder::Checkpoint(task, number) => self.named_by_number(task, *number),
+                Holder::Message(message) => {
+                    self.message.get(message).map(|it| mentioned(said_in_message(it)))
+                }
+            };
+            let named = named.unwrap_or_else(|| panic!("`{holder}` holds although it is gone"));
+            for artifact in artifacts {
+                assert!(named.contains(artifact), "`{holder}` holds what it does not name");
+                assert!(self.artifact.get(artifact).is_some(), "what is held is there");
+            }
+        }
+    }
+
+    fn named_by_number(&self, task: &TaskId, number: u64) -> Option<Vec<ArtifactId>> {
+        let (id, _) = self.checkpoint.thread(task)?.kept.get(&number)?;
+        let record = self.checkpoint.get(id)?;
+        let state = self.checkpoint.state(id).ok()?;
+        Some(mentioned(std::iter::once(&state).chain(&record.metadata)))
+    }
+}
+
+fn nothing(holders: impl IntoIterator<Item = Holder>) -> Vec<(Holder, Vec<ArtifactId>)> {
+    holders.into_iter().map(|holder| (holder, Vec::new())).collect()
+}
+
+/// Whether an event changes what is said of a task.
+fn says_something(event: &task::Event) -> bool {
+    match event {
+        task::Event::Created(_)
+        | task::Event::Updated { .. }
+        | task::Event::Completed { .. }
+        | task::Event::Reviewed { .. } => true,
+        task::Event::Claimed { .. }
+        | task::Event::Queued { .. }
+        | task::Event::GaveUp { .. }
+        | task::Event::Renewed { .. }
+        | task::Event::Progressed { .. }
+        | task::Event::Released { .. }
+        | task::Event::Ready { .. }
+        | task::Event::Offered { .. }
+        | task::Event::TakenBack { .. }
+        | task::Event::HandedOver { .. }
+        | task::Event::HandedOff { .. }
+        | task::Event::Failed { .. }
+        | task::Event::Cancelled { .. } => false,
+    }
+}
+
+fn said_of_task(record: &Record) -> impl Iterator<Item = &Json> {
+    let metadata = record.terms.iter().flat_map(|terms| &terms.metadata);
+    let execution = record.execution.iter().flat_map(|it| it.result.iter().chain(&it.artifacts));
+    record.definition.iter().chain(metadata).chain(execution)
+}
+
+/// The message that something is said in by an event, if that may name artifacts.
+fn speaking(event: &message::Event) -> Option<&MessageId> {
+    #[cfg(feature = "planted")]
+    if crate::planted::is("artifact.messages_hold_nothing") {
+        return None;
+    }
+    match event {
+        message::Event::Sent(sent) => sent.holds.then_some(&sent.message),
+        message::Event::Replied { message, holds, .. } => holds.then_some(message),
+        message::Event::Delivered { .. }
+        | message::Event::Returned { .. }
+        | message::Event::Acked { .. }
+        | message::Event::Died { .. }
+        | message::Event::Expired { .. }
+        | message::Event::Requeued { .. }
+        | message::Event::TimedOut { .. }
+        | message::Event::Lost { .. }
+        | message::Event::Rerouted { .. }
+        | message::Event::Rejoined { .. }
+        | message::Event::Queued { .. }
+        | message::Event::GaveUp { .. }
+        | message::Event::HandlerAdded { .. }
+        | message::Event::HandlerRemoved { .. }
+        | message::Event::HandlersGone { .. } => None,
+    }
+}
+
+fn said_in_message(message: &Message) -> impl Iterator<Item = &Json> {
+    let answer = message.request.iter().flat_map(|asked| &asked.answer);
+    let answer = answer.flat_map(|given| given.body.iter().chain(&given.error));
+    std::iter::once(&message.body).chain(answer)
+}
+
+fn said_in_handoff(handoff: &Handoff) -> impl Iterator<Item = &Json> {
+    let Handoff { work_completed, remaining_work, notes, output_keys, artifacts, .. } = handoff;
+    let said = [work_completed, remaining_work, notes, output_keys, artifacts, &handoff.result];
+    let maps = handoff.state.values().chain(handoff.changes.values());
+    said.into_iter().flatten().chain(maps)
+}

@@ -1,0 +1,118 @@
+//! The short way and the general one, side by side.
+
+use proptest::prelude::*;
+
+use super::FastSet;
+use crate::command::{Command, Request};
+use crate::names::AgentId;
+use crate::reply::{Answer, Reply};
+use crate::space::{Outcome, Space};
+use crate::state;
+use crate::testing::{Picture, read_command};
+use crate::time::Timestamp;
+
+/// What may stand between two sets and make the next one anything but plain, or plain again.
+const BETWEEN: &[&str] = &[
+    "state.delete shared/a",
+    "state.set shared/a 7 ttl_ms=40",
+    "state.set shared/b 7 if_absent",
+    "state.set notes/a 7",
+    "state.expire",
+    "namespace.create notes",
+    r#"namespace.configure notes rules={"append_only":true}"#,
+    "namespace.configure notes rules={}",
+    "namespace.delete notes",
+];
+
+fn agent(name: &str) -> AgentId {
+    AgentId::parse(name).unwrap()
+}
+
+fn commit(space: &mut Space, request: Request, by: &AgentId, now: Timestamp) -> Option<Answer> {
+    match space.commit(request, by, now).ok()?.outcome {
+        Outcome::Answered(answer) => Some(answer),
+        Outcome::Waits(_) => panic!("nobody asked to wait"),
+    }
+}
+
+/// Sets the short way if that can be done, else the general way; and whether it could.
+fn set(
+    space: &mut Space,
+    request: Request,
+    by: &AgentId,
+    now: Timestamp,
+) -> (Option<Answer>, bool) {
+    let before = Picture::of(space);
+    let set = FastSet::of(&request).expect("it is as plain as can be");
+    if let Some(entry) = space.fast_set(&set, by, now) {
+        let (revision, reply) = (entry.revision(), Reply::State(state::Reply::Entry(entry)));
+        return (Some(Answer { revision, reply }), true);
+    }
+    assert_eq!(Picture::of(space), before, "what is not plain has changed something");
+    (commit(space, request, by, now), false)
+}
+
+fn read(text: &str) -> Request {
+    let command: Command = read_command(text);
+    command.into()
+}
+
+proptest! {
+    #[test]
+    fn both_ways_lead_to_the_same(
+        steps in prop::collection::vec(
+            prop_oneof![
+                3 => (0..3_usize, 0..2_usize, 0..4_u64).prop_map(|(key, place, version)| {
+                    let (key, place) = (["a", "b", "c"][key], ["shared", "notes"][place]);
+                    let condition = match version {
+                        3 => String::new(),
+                        version => format!(" expected_version={version}"),
+                    };
+                    (true, format!("state.set {place}/{key} {version}{condition}"))
+                }),
+                1 => prop::sample::select(BETWEEN).prop_map(|text| (false, text.to_owned())),
+            ],
+            1..40,
+        ),
+        times in prop::collection::vec(0..100_u64, 40),
+    ) {
+        let (mut general, mut short) = (Space::default(), Space::default());
+        for ((is_set, text), time) in steps.iter().zip(times) {
+            let by = agent(if time % 2 == 0 { "ada" } else { "bob" });
+            let now = Timestamp(1_000 + time);
+            let expected = commit(&mut general, read(text), &by, now);
+            let came = if *is_set {
+                set(&mut short, read(text), &by, now).0
+            } else {
+                commit(&mut short, read(text), &by, now)
+            };
+            prop_assert_eq!(came, expected, "{}", text);
+            prop_assert_eq!(Picture::of(&short), Picture::of(&general), "{}", text);
+        }
+    }
+}
+
+#[test]
+fn most_sets_are_plain_and_what_has_a_say_ends_that() {
+    let (ada, now) = (agent("ada"), Timestamp(1));
+    let plainly = |space: &mut Space, text: &str| set(space, read(text), &ada, now).1;
+    let mut space = Space::default();
+    assert!(!plainly(&mut space, "state.set shared/a 1"), "the first of a namespace makes a shelf");
+    assert!(plainly(&mut space, "state.set shared/a 2"));
+    assert!(plainly(&mut space, "state.set shared/new 2 expected_version=0"));
+    assert!(!plainly(&mut space, "state.set shared/a 2 expected_version=1"), "it has another");
+    assert!(!plainly(&mut space, "state.set nowhere/a 2"), "there is no such namespace");
+    let long = "k".repeat(crate::limits::KEY_BYTES_MAX + 1);
+    for key in ["", "a\u{1}", &long] {
+        let expected_version = None;
+        let set = FastSet { namespace: "shared", key, value: "1", expected_version };
+        assert!(space.fast_set(&set, &ada, now).is_none(), "no key: {key:?}");
+    }
+    commit(&mut space, read("state.set shared/gone 1 ttl_ms=50"), &ada, now).unwrap();
+    assert!(!plainly(&mut space, "state.set shared/a 3"), "an entry ends by itself");
+    assert!(space.fast_get("shared", "a").is_none());
+    commit(&mut space, read("state.expire"), &ada, Timestamp(99)).unwrap();
+    assert!(plainly(&mut space, "state.set shared/a 4"), "none does any more");
+    assert_eq!(space.fast_get("shared", "a").unwrap().value(), b"4");
+    assert!(space.fast_get("shared", "b").is_none());
+}

@@ -1,0 +1,106 @@
+//! A space that begins with the content of another workspace.
+//!
+//! Whoever held something there holds it there: nobody in the new workspace knows of it, or will
+//! ever renew it or let it go. So everything that is held, offered, awaited or kept alive by
+//! somebody ends with the founding, in an order in which nothing passes to the next in line, and
+//! nothing that is let go counts as a failure.
+
+use std::collections::BTreeSet;
+
+use super::Space;
+use crate::command::{Command, Request};
+use crate::history::Origin;
+use crate::names::AgentId;
+use crate::rejection::Rejection;
+use crate::time::Timestamp;
+use crate::{agent, handoff, policy, secret, task, workspace};
+
+#[cfg(test)]
+mod tests;
+
+/// What is told as the reason wherever one can be given.
+const REASON: &str = "the workspace began with the content of another";
+
+impl Space {
+    /// Makes this copy of another workspace one of its own. Answers with nothing: the changes are
+    /// in the tables, and nobody else has seen the space yet.
+    pub fn seed_fork(&mut self, origin: Origin, now: Timestamp) -> Result<(), Rejection> {
+        let engine = AgentId::engine();
+        self.act(workspace::Command::Found { origin }.into(), &engine, now)?;
+        #[cfg(feature = "planted")]
+        if crate::planted::is("founding.still_held") {
+            return Ok(());
+        }
+        let waits: Vec<_> = self.waits().collect();
+        for wait in waits {
+            if let Some(command) = self.give_up(wait) {
+                self.act(command, &engine, now)?;
+            }
+        }
+        for (giver, command) in self.offers() {
+            self.act(command, &giver, now)?;
+        }
+        for (holder, command) in self.leases() {
+            self.act(command, &holder, now)?;
+        }
+        let active = self.agent.after(None).filter(|agent| self.agent.is_active(&agent.id));
+        let active: Vec<AgentId> = active.map(|agent| agent.id.clone()).collect();
+        for agent in active {
+            self.act(agent::Command::Leave { agent, token: None }.into(), &engine, now)?;
+        }
+        for holder in self.holders() {
+            for command in policy::letting_go(&holder) {
+                self.act(command, &engine, now)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets go of every secret, where their values have not come along: whoever follows a reference
+    /// is told that there is none.
+    pub fn forget_secrets(&mut self, now: Timestamp) -> Result<(), Rejection> {
+        let secrets: Vec<_> = self.secret.after(None).map(|it| it.secret.clone()).collect();
+        for secret in secrets {
+            self.act(secret::Command::Delete { secret }.into(), &AgentId::engine(), now)?;
+        }
+        Ok(())
+    }
+
+    fn act(&mut self, command: Command, agent: &AgentId, now: Timestamp) -> Result<(), Rejection> {
+        self.commit(Request::from(command), agent, now).map(drop)
+    }
+
+    /// How their givers withdraw the hand-offs that nobody has answered.
+    fn offers(&self) -> Vec<(AgentId, Command)> {
+        let every = handoff::List::default();
+        let open = self.handoff.after(&every).filter(|handoff| handoff.status.is_open());
+        let withdrawn = open.map(|it| {
+            let (handoff, reason) = (it.id.clone(), Some(REASON.to_owned()));
+            (it.from.clone(), handoff::Command::Cancel { handoff, reason }.into())
+        });
+        withdrawn.collect()
+    }
+
+    /// How their holders let go of tasks, which counts as no try.
+    fn leases(&self) -> Vec<(AgentId, Command)> {
+        let every = task::List::default();
+        let held = self.task.after(&every).filter_map(|record| {
+            let lease = record.lease.as_ref()?;
+            let (task, reason) = (record.id.clone(), Some(REASON.to_owned()));
+            let release = task::Release { task, token: lease.token, reason };
+            Some((lease.holder.clone(), task::Command::Release(release).into()))
+        });
+        held.collect()
+    }
+
+    /// Who holds something without a session.
+    fn holders(&self) -> BTreeSet<AgentId> {
+        let (locks, permits) = (self.lock.facts().0, self.semaphore.facts().1);
+        let locks = locks.into_iter().map(|hold| hold.holder);
+        let permits = permits.into_iter().map(|permit| permit.holder);
+        let accepted =
+            handoff::List { status: Some(handoff::Status::Accepted), ..handoff::List::default() };
+        let receivers = self.handoff.after(&accepted).filter_map(|it| it.receiver.clone());
+        locks.chain(permits).chain(receivers).collect()
+    }
+}

@@ -1,0 +1,305 @@
+//! Reactions run: inside the commit that caused them, each on its own savepoint.
+//!
+//! ```text
+//!   what was asked for, and what follows │ ran │ its events │ ran │ its events │ failed │ …
+//!                                        ▲     └── level 1 ─┴─────┴────────────┘
+//!                                        savepoint: a run that is refused goes back to here
+//! ```
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::tables::Undo;
+use super::{CommitBuilder, Decision, Space};
+use crate::event::Event;
+use crate::json::{Json, shortened};
+use crate::limits;
+use crate::names::{AgentId, ReactionName};
+use crate::numbers::Token;
+use crate::policy::a_reaction_follows_its_event;
+use crate::reaction::{Event as Reacted, Limit, Rejection};
+use crate::reaction::{Unfillable, fill, seen};
+use crate::refusal::{fits, has_room};
+use crate::rejection::Rejection as AnyRejection;
+use crate::space::batch::Moment;
+use crate::space::stamp::Stamp;
+use crate::time::Timestamp;
+use crate::wire::{Fault, command_of};
+
+/// Where a run began, so that nothing of it needs to remain.
+struct Savepoint {
+    undo_log: usize,
+    events: usize,
+    weight: usize,
+    ended: usize,
+    live_batches: usize,
+    token: Token,
+}
+
+/// Why a run came to nothing.
+struct Failed {
+    command: Option<usize>,
+    code: String,
+    detail: String,
+}
+
+impl From<AnyRejection> for Failed {
+    fn from(rejection: AnyRejection) -> Self {
+        let code = rejection.code().to_owned();
+        Self { command: None, code, detail: shortened(&rejection.to_string()) }
+    }
+}
+
+impl From<Rejection> for Failed {
+    fn from(rejection: Rejection) -> Self {
+        AnyRejection::Reaction(rejection).into()
+    }
+}
+
+impl From<Fault> for Failed {
+    fn from(fault: Fault) -> Self {
+        let code = fault.code().to_owned();
+        Self { command: None, code, detail: shortened(&fault.to_string()) }
+    }
+}
+
+/// A reaction that may run: which one, which part of it, on which event, and how deep.
+struct Run<'a> {
+    name: &'a ReactionName,
+    part: usize,
+    cause: usize,
+    depth: usize,
+    event: &'a Value,
+}
+
+impl Space {
+    /// Runs every reaction to what has happened, and to what comes of that, until nothing comes of
+    /// it any more or a limit is reached. It cannot fail.
+    pub(super) fn react(&mut self, stamp: &mut Stamp, commit: &mut CommitBuilder) {
+        // The run at hand may be taken back, whatever is final before it.
+        commit.needs_undo = true;
+        let mut stopped = BTreeSet::new();
+        let mut looks = 0;
+        let mut runs = 0;
+        let mut level: Range<usize> = 0..commit.events.len();
+        for depth in 0..=limits::REACTION_DEPTH_MAX {
+            for cause in level.clone() {
+                let following = a_reaction_follows_its_event(self, &commit.events[cause]);
+                let event =
+                    if following.is_empty() { continue } else { seen_at(stamp, commit, cause) };
+                for (name, part) in following {
+                    looks += 1;
+                    let limit = limit(depth, runs, looks);
+                    if let Some((limit, max)) = limit {
+                        if stopped.insert(name.clone()) {
+                            let reaction = name;
+                            let event = Reacted::Stopped { reaction, cause, limit, max };
+                            self.note(event, stamp, commit);
+                        }
+                        continue;
+                    }
+                    let run = Run { name: &name, part, cause, depth, event: &event };
+                    runs += usize::from(self.attempt(&run, stamp, commit));
+                }
+            }
+            level = level.end..commit.events.len();
+        }
+    }
+
+    /// Runs one reaction, all of it or nothing. Whether there was anything to do.
+    fn attempt(&mut self, run: &Run<'_>, stamp: &mut Stamp, commit: &mut CommitBuilder) -> bool {
+        let Some(record) = self.reaction.get(run.name) else { return false };
+        let held = record.parts[run.part].on.holds(run.event).map_err(|cause| {
+            let (offset, reason) = (cause.offset, cause.reason);
+            Failed::from(Rejection::NoAnswer { name: run.name.clone(), offset, reason })
+        });
+        let author = record.added_by.clone();
+        #[cfg(feature = "planted")]
+        let author = if crate::planted::is("reaction.runs_as_who_caused_it") {
+            stamp.agent.clone()
+        } else {
+            author
+        };
+        let savepoint = self.savepoint(commit);
+        let done = match held {
+            Ok(false) => return false,
+            Ok(true) => self.carry_out(run, &author, stamp, commit),
+            Err(failed) => Err(failed),
+        };
+        if let Err(Failed { command, code, detail }) = done {
+            self.roll_back_to(&savepoint, commit);
+            let (reaction, cause) = (run.name.clone(), run.cause);
+            let event = Reacted::Failed { reaction, cause, command, code, detail };
+            self.note(event, stamp, commit);
+        }
+        true
+    }
+
+    fn carry_out(
+        &mut self,
+        run: &Run<'_>,
+        author: &AgentId,
+        stamp: &mut Stamp,
+        commit: &mut CommitBuilder,
+    ) -> Result<(), Failed> {
+        let (first, ended) = (commit.events.len(), commit.ended.len());
+        let stored = self.bounded();
+        let ran = |events| Reacted::Ran {
+            reaction: run.name.clone(),
+            by: author.clone(),
+            cause: run.cause,
+            depth: run.depth,
+            events,
+        };
+        self.happen(ran(0), stamp, commit)?;
+        let causer = std::mem::replace(&mut stamp.agent, author.clone());
+        let done = self.carry_out_commands(run, stamp, commit);
+        let done = done.and_then(|()| self.call_webhook(run, stamp, commit));
+        let done = done.and_then(|()| Ok(self.keep_receipts_of_waits(ended, stamp, commit)?));
+        let done = done.and_then(|()| Ok(self.check_quota(stored)?));
+        commit.seal_live(stamp, stamp.revision);
+        stamp.agent = causer;
+        done?;
+        let count = commit.events.len() - first - 1;
+        commit.events[first] = Event::Reaction(ran(count));
+        Ok(())
+    }
+
+    fn carry_out_commands(
+        &mut self,
+        run: &Run<'_>,
+        stamp: &mut Stamp,
+        commit: &mut CommitBuilder,
+    ) -> Result<(), Failed> {
+        let record = self.reaction.get(run.name).expect("no reaction changes reactions");
+        let part = Arc::clone(&record.parts[run.part]);
+        for (index, command) in part.commands.iter().enumerate() {
+            let done = self.carry_out_one(run, command, stamp, commit);
+            done.map_err(|failed| Failed { command: Some(index), ..failed })?;
+        }
+        Ok(())
+    }
+
+    fn carry_out_one(
+        &mut self,
+        run: &Run<'_>,
+        command: &Json,
+        stamp: &mut Stamp,
+        commit: &mut CommitBuilder,
+    ) -> Result<(), Failed> {
+        let mut command = command.to_value();
+        fill(&mut command, Some(run.event)).map_err(|cause| match cause {
+            Unfillable::Missing { field } => {
+                Rejection::MissingField { name: run.name.clone(), field }
+            }
+            Unfillable::Unreadable { given } => {
+                Rejection::MissingField { name: run.name.clone(), field: given }
+            }
+        })?;
+        let command = command_of(&command.to_string())?;
+        match self.run(command, stamp, commit)? {
+            Decision::Replied(_) => Ok(()),
+            Decision::Waits(_) => Err(AnyRejection::CannotWait {}.into()),
+        }
+    }
+
+    fn call_webhook(
+        &mut self,
+        run: &Run<'_>,
+        stamp: &mut Stamp,
+        commit: &mut CommitBuilder,
+    ) -> Result<(), Failed> {
+        let record = self.reaction.get(run.name).expect("no reaction changes reactions");
+        if record.webhook.is_none() {
+            return Ok(());
+        }
+        let body = serde_json::json!({ "reaction": run.name, "event": run.event });
+        let body = Json::of(&body).map_err(AnyRejection::from)?;
+        let bytes = body.as_bytes().len();
+        let (calls, waiting) = self.reaction.waiting();
+        let room = fits("body", bytes, limits::WEBHOOK_BODY_BYTES_MAX).map_err(Rejection::from);
+        room.and_then(|()| {
+            let counts = [
+                ("calls", calls, limits::WEBHOOK_CALLS_MAX),
+                ("bytes of calls", waiting + bytes, limits::WEBHOOK_CALLS_BYTES_MAX),
+            ];
+            Ok(has_room(counts)?)
+        })?;
+        let give_up_at = Timestamp(stamp.now.0 + limits::WEBHOOK_GIVE_UP_MS);
+        let (reaction, call) = (run.name.clone(), self.reaction.next_call());
+        let event = Reacted::Called { reaction, call, body, give_up_at };
+        Ok(self.happen(event, stamp, commit)?)
+    }
+
+    /// Applies a fact about a reaction, unless the batch has no room for it.
+    fn happen(
+        &mut self,
+        event: Reacted,
+        stamp: &Stamp,
+        commit: &mut CommitBuilder,
+    ) -> Result<(), AnyRejection> {
+        let first = commit.events.len();
+        commit.events.push(Event::Reaction(event));
+        let weighed = commit.weigh(first);
+        let moment = Moment { revision: stamp.revision, time: stamp.now, agent: &stamp.agent };
+        self.evolve(&commit.events[first], &moment, true);
+        weighed
+    }
+
+    /// Applies a fact that must be told in any case. It is small, and there are few: a record of
+    /// the log has room for twice as much as a batch is allowed.
+    fn note(&mut self, event: Reacted, stamp: &Stamp, commit: &mut CommitBuilder) {
+        let _ = self.happen(event, stamp, commit);
+    }
+
+    fn savepoint(&self, commit: &CommitBuilder) -> Savepoint {
+        Savepoint {
+            undo_log: self.undo_log.len(),
+            events: commit.events.len(),
+            weight: commit.weight,
+            ended: commit.ended.len(),
+            live_batches: commit.live_batches.len(),
+            token: self.token,
+        }
+    }
+
+    fn roll_back_to(&mut self, savepoint: &Savepoint, commit: &mut CommitBuilder) {
+        commit.events.truncate(savepoint.events);
+        commit.ended.truncate(savepoint.ended);
+        commit.live_batches.truncate(savepoint.live_batches);
+        commit.weight = savepoint.weight;
+        self.token = savepoint.token;
+        #[cfg(feature = "planted")]
+        if crate::planted::is("reaction.failed_run_remains") {
+            return;
+        }
+        while self.undo_log.len() > savepoint.undo_log {
+            let undo: Undo = self.undo_log.pop().expect("it is longer than it was");
+            self.undo(undo);
+        }
+    }
+}
+
+/// What stops a reaction from running, if anything does.
+fn limit(depth: usize, runs: usize, looks: usize) -> Option<(Limit, usize)> {
+    if depth == limits::REACTION_DEPTH_MAX {
+        return Some((Limit::Depth, limits::REACTION_DEPTH_MAX));
+    }
+    let is_over = runs >= limits::REACTION_RUNS_MAX || looks > limits::REACTION_LOOKS_MAX;
+    is_over.then_some((Limit::Runs, limits::REACTION_RUNS_MAX))
+}
+
+/// An event of the commit as conditions and placeholders see it.
+fn seen_at(stamp: &Stamp, commit: &CommitBuilder, index: usize) -> Value {
+    let mut by = (0, &stamp.agent);
+    for (at, event) in commit.events[..index].iter().enumerate() {
+        if let Event::Reaction(Reacted::Ran { by: author, events, .. }) = event {
+            by = (at + events, author);
+        }
+    }
+    let author = if index <= by.0 { by.1 } else { &stamp.agent };
+    seen(&commit.events[index], (stamp.revision, index), stamp.now, author)
+}

@@ -1,0 +1,112 @@
+//! What time causes in a space, and who waits in it.
+
+use super::Space;
+use crate::command::Command;
+use crate::numbers::WaitId;
+use crate::time::Timestamp;
+use crate::{
+    agent, artifact, barrier, checkpoint, handoff, join, lock, message, pipeline, reaction, secret,
+    semaphore, state, stream, task,
+};
+
+impl Space {
+    /// The commands that time has caused by this moment.
+    pub fn due(&self, now: Timestamp) -> Vec<Command> {
+        let causes: [(Option<Timestamp>, Command); 15] = [
+            (self.state.next_deadline(), state::Command::Expire.into()),
+            (self.agent.next_deadline(), agent::Command::Expire.into()),
+            (self.message.next_deadline(), message::Command::Expire.into()),
+            (self.stream.next_deadline(), stream::Command::Expire.into()),
+            (self.reaction.next_deadline(), reaction::Command::Expire.into()),
+            (self.lock.next_deadline(), lock::Command::Expire.into()),
+            (self.semaphore.next_deadline(), semaphore::Command::Expire.into()),
+            (self.barrier.next_deadline(), barrier::Command::Expire.into()),
+            (self.task.next_deadline(), task::Command::Expire.into()),
+            (self.join.next_deadline(), join::Command::Expire.into()),
+            (self.pipeline.next_deadline(), pipeline::Command::Expire.into()),
+            (self.checkpoint.next_deadline(), checkpoint::Command::Expire.into()),
+            (self.artifact.next_deadline(), artifact::Command::Expire.into()),
+            (self.secret.next_deadline(), secret::Command::Expire.into()),
+            (self.handoff.next_deadline(), handoff::Command::Expire.into()),
+        ];
+        let due = causes.into_iter().filter(|(moment, _)| moment.is_some_and(|it| it <= now));
+        due.map(|(_, command)| command).collect()
+    }
+
+    /// When time next causes a command.
+    pub fn next_deadline(&self) -> Option<Timestamp> {
+        let deadlines = [
+            self.state.next_deadline(),
+            self.agent.next_deadline(),
+            self.message.next_deadline(),
+            self.stream.next_deadline(),
+            self.reaction.next_deadline(),
+            self.lock.next_deadline(),
+            self.semaphore.next_deadline(),
+            self.barrier.next_deadline(),
+            self.task.next_deadline(),
+            self.join.next_deadline(),
+            self.pipeline.next_deadline(),
+            self.checkpoint.next_deadline(),
+            self.artifact.next_deadline(),
+            self.secret.next_deadline(),
+            self.handoff.next_deadline(),
+        ];
+        deadlines.into_iter().flatten().min()
+    }
+
+    /// The workspace is served again from this moment on: nobody loses anything for a silence
+    /// during which there was nobody to hear them.
+    pub fn wake(&mut self, moment: Timestamp) {
+        self.served_since(moment.max(self.time));
+    }
+
+    /// There has been somebody to hear since this moment.
+    pub fn served_since(&mut self, moment: Timestamp) {
+        self.agent.wake(moment);
+        self.message.wake(moment);
+        self.lock.wake(moment);
+        self.semaphore.wake(moment);
+        self.task.wake(moment);
+        self.handoff.wake(moment);
+    }
+
+    /// Every call that waits.
+    pub fn waits(&self) -> impl Iterator<Item = WaitId> {
+        let streams = self.stream.wait_queues().all().map(|waiter| waiter.wait.id);
+        let talk = self.message.waits().chain(streams);
+        let locks = self.lock.waits().map(|waiter| waiter.wait.id);
+        let semaphores = self.semaphore.waits().map(|waiter| waiter.wait.id);
+        let holds = locks.chain(semaphores).chain(self.barrier.waits());
+        let joins = self.join.waits().map(|waiter| waiter.wait.id);
+        let handoffs = self.handoff.waits().map(|waiter| waiter.wait.id);
+        let work = self.task.waits().map(|wait| wait.id).chain(joins).chain(handoffs);
+        holds.chain(work).chain(talk)
+    }
+
+    /// What to do when the caller of a waiting call is gone; none if it waits no longer.
+    pub fn give_up(&self, wait: WaitId) -> Option<Command> {
+        if self.message.is_waiting(wait) {
+            return Some(message::Command::GiveUp { wait }.into());
+        }
+        if self.stream.wait_queues().get(wait).is_some() {
+            return Some(stream::Command::GiveUp { wait }.into());
+        }
+        if self.lock.waiter(wait).is_some() {
+            return Some(lock::Command::GiveUp { wait }.into());
+        }
+        if self.semaphore.waiter(wait).is_some() {
+            return Some(semaphore::Command::GiveUp { wait }.into());
+        }
+        if self.barrier.waiting(wait).is_some() {
+            return Some(barrier::Command::GiveUp { wait }.into());
+        }
+        if self.join.waiter(wait).is_some() {
+            return Some(join::Command::GiveUp { wait }.into());
+        }
+        if self.handoff.waiter(wait).is_some() {
+            return Some(handoff::Command::GiveUp { wait }.into());
+        }
+        self.task.is_waiting(wait).then(|| task::Command::GiveUp { wait }.into())
+    }
+}
