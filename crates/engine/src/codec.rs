@@ -24,10 +24,10 @@ use baton_core::{AgentId, Batch, Entry, Event, Revision, Timestamp, WorkspaceNam
 use serde::Deserialize;
 use thiserror::Error;
 
-mod packing;
-mod unpacking;
+mod body_reader;
+mod body_writer;
 
-use packing::Written;
+use body_writer::Written;
 
 /// MessagePack with named fields.
 const CODEC: u8 = 1;
@@ -119,7 +119,7 @@ pub fn encode(
     deadline: Option<Timestamp>,
 ) {
     frame(group, workspace, (batch.revision, batch.time), deadline, |group| {
-        packing::body(group, &batch.agent, &batch.events);
+        body_writer::body(group, &batch.agent, &batch.events);
     });
 }
 
@@ -140,7 +140,7 @@ pub fn encode_set(
         bound_to: None,
     };
     frame(group, workspace, (entry.revision(), entry.updated_at()), deadline, |group| {
-        packing::one_set(group, entry.updated_by(), &written);
+        body_writer::one_set(group, entry.updated_by(), &written);
     });
 }
 
@@ -221,7 +221,7 @@ pub fn decode(bytes: &[u8]) -> Result<Batch, CodecError> {
 /// to be looked at.
 pub fn subjects(bytes: &[u8], mut tell: impl FnMut(&[&str])) -> Result<Outline<'_>, CodecError> {
     let (outline, body) = open(bytes)?;
-    if let Some((namespace, key)) = unpacking::only_place(body) {
+    if let Some((namespace, key)) = body_reader::only_set_key(body) {
         tell(&["state/", namespace, "/", key]);
         return Ok(outline);
     }
@@ -345,11 +345,11 @@ mod tests {
         for batch in batches {
             let mut record = Vec::new();
             encode(&mut record, &name, &batch, None);
-            let mut told = Vec::new();
-            let outline = subjects(&record, |parts| told.push(parts.concat())).unwrap();
+            let mut found = Vec::new();
+            let outline = subjects(&record, |parts| found.push(parts.concat())).unwrap();
             assert_eq!((outline.revision, outline.bytes), (batch.revision, record.len()));
             let expected: Vec<_> = batch.events.iter().map(Event::subject).collect();
-            assert_eq!(told, expected);
+            assert_eq!(found, expected);
         }
     }
 

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use thiserror::Error;
 
 use crate::codec::CodecError;
-use crate::frames::FrameError;
 use crate::history::run::RunError;
 use crate::snapshot::SnapshotError;
+use crate::sorted_table::SortedTableError;
 
 /// Why a call did not give what was asked for.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -177,7 +177,7 @@ pub enum Error {
     },
     /// Artifacts are elsewhere, and that cannot be reached now. Nothing was recorded.
     #[error("the store of artifacts cannot be reached: {reason}")]
-    StoreAway {
+    StoreUnavailable {
         /// What it, or the network, said.
         reason: String,
     },
@@ -212,7 +212,7 @@ impl Error {
             Self::BackupDamaged { .. } => "backup.damaged",
             Self::RestoreTaken { .. } => "restore.not_empty",
             Self::Storage { .. } => "engine.storage",
-            Self::StoreAway { .. } => "artifact.store_unavailable",
+            Self::StoreUnavailable { .. } => "artifact.store_unavailable",
             Self::Open(error) => error.code(),
         }
     }
@@ -240,7 +240,7 @@ impl Error {
             | Self::Corrupt { .. }
             | Self::Newer { .. }
             | Self::Storage { .. }
-            | Self::StoreAway { .. }
+            | Self::StoreUnavailable { .. }
             | Self::Open(_) => Kind::Unavailable,
         }
     }
@@ -281,7 +281,9 @@ impl Error {
             Self::BackupDamaged { .. } => "use another copy; nothing was restored",
             Self::RestoreTaken { .. } => "name a folder that is empty or does not exist",
             Self::Storage { .. } => "check the disk, then retry",
-            Self::StoreAway { .. } => "retry; if it persists, check the bucket and the network",
+            Self::StoreUnavailable { .. } => {
+                "retry; if it persists, check the bucket and the network"
+            }
             Self::Open(error) => error.hint(),
         }
     }
@@ -329,7 +331,7 @@ impl From<&Error> for Problem {
             | Error::Corrupt { .. }
             | Error::Newer { .. }
             | Error::Storage { .. }
-            | Error::StoreAway { .. }
+            | Error::StoreUnavailable { .. }
             | Error::Open(_) => json!({}),
         };
         Self::new(error.code(), error.kind(), error, error.hint(), &facts)
@@ -358,13 +360,13 @@ impl From<CodecError> for Error {
     }
 }
 
-impl From<FrameError> for Error {
-    fn from(error: FrameError) -> Self {
+impl From<SortedTableError> for Error {
+    fn from(error: SortedTableError) -> Self {
         match error {
-            FrameError::Newer { .. } => Self::Newer { what: error.to_string() },
-            FrameError::Corrupt { .. } => Self::Corrupt { what: error.to_string() },
-            FrameError::TooLarge { .. } => Self::Storage { what: error.to_string() },
-            FrameError::Blob(error) => error.into(),
+            SortedTableError::Newer { .. } => Self::Newer { what: error.to_string() },
+            SortedTableError::Corrupt { .. } => Self::Corrupt { what: error.to_string() },
+            SortedTableError::TooLarge { .. } => Self::Storage { what: error.to_string() },
+            SortedTableError::Blob(error) => error.into(),
         }
     }
 }
@@ -385,7 +387,7 @@ impl From<RunError> for Error {
 impl From<SnapshotError> for Error {
     fn from(error: SnapshotError) -> Self {
         match error {
-            SnapshotError::Frames(error) => error.into(),
+            SnapshotError::SortedTable(error) => error.into(),
             SnapshotError::Codec(error) => error.into(),
         }
     }
@@ -394,7 +396,7 @@ impl From<SnapshotError> for Error {
 impl From<BlobError> for Error {
     fn from(error: BlobError) -> Self {
         match error {
-            BlobError::Away(reason) => Self::StoreAway { reason },
+            BlobError::Unreachable(reason) => Self::StoreUnavailable { reason },
             error => Self::Storage { what: error.to_string() },
         }
     }

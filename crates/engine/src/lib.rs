@@ -37,52 +37,51 @@
 //!
 //! # Inside
 //!
-//! [`machine`] decides without I/O; [`shard`] puts a log under it; the crank turns it from the
-//! callers' futures and a few threads. [`history`], [`snapshot`] and [`frames`] are the past and
-//! its files; [`keeping`] looks after them.
+//! [`machine`] decides without I/O; [`shard`] puts a log under it; the driver turns it from the
+//! callers' futures and a few threads. [`history`], [`snapshot`] and [`sorted_table`] are the past
+//! and its files; [`compaction`] looks after them.
 
 pub mod backup;
-pub mod call;
+pub mod blobs;
 pub mod clock;
 pub mod codec;
-pub mod contents;
-pub mod counting;
-mod crank;
+pub mod compaction;
+mod disk_space;
+mod driver;
+pub mod durability;
 pub mod error;
-mod exporting;
+pub mod export;
 pub mod files;
-mod forking;
-pub mod frames;
+mod fork;
 mod handle;
 pub mod history;
-pub mod inspecting;
-pub mod keeping;
-mod loading;
+mod load;
 pub mod machine;
+pub mod metrics;
+mod oneshot;
 pub mod options;
-pub mod parcel;
-mod recalling;
-mod room;
-mod searching;
-pub mod settled;
+mod point_in_time;
+mod search;
 pub mod shard;
 pub mod snapshot;
-mod ticket;
+pub mod sorted_table;
+pub mod verify;
+pub mod waiter;
 pub mod watch;
 
 pub use baton_core as core;
 pub use baton_log as log;
-pub use call::Waiting;
-pub use crank::Submitted;
+pub use driver::Submitted;
 pub use error::Error;
 pub use handle::{
-    Acquiring, AcquiringPermit, AddingReaction, AddingRule, Agents, Arriving, Artifacts,
-    AskingHistory, Barriers, Baton, BuildingContext, Checkpoints, Claiming, Completing, Contracts,
-    CreateNamespace, CreatePipeline, CreateStream, Creating, Events, Failing, Handling,
-    HandoffRules, Handoffs, Happened, Hiding, Item, Joining, Joins, Locks, Messages, Namespaces,
-    Offering, Patching, Pipelines, Putting, Reactions, Reading, ReadingContent, ReadingFrames,
-    Receiving, Registration, Requesting, Reviewing, Saving, Secrets, Semaphores, Sending, Session,
-    Setting, State, Streams, Tasks, Topics, Transaction, Watch, Watching, Workspace, open,
-    open_with,
+    Acquiring, AcquiringPermit, AddingReaction, AddingRule, Agents, Arriving, ArtifactReader,
+    Artifacts, AskingHistory, Barriers, Baton, BuildingContext, ChangeFeedPage, Checkpoints,
+    Claiming, Completing, Contracts, CreateNamespace, CreatePipeline, CreateStream, Creating,
+    Events, Failing, Handling, HandoffRules, Handoffs, Hiding, Item, Joining, Joins, Locks,
+    Messages, Namespaces, Offering, Patching, Pipelines, Putting, Reactions, Reading,
+    ReadingFrames, Receiving, Registration, Requesting, Reviewing, Saving, Secrets, Semaphores,
+    Sending, Session, Setting, State, Streams, Tasks, Topics, Transaction, Watch, Watching,
+    Workspace, open, open_with,
 };
 pub use options::{Extents, Options};
+pub use waiter::Waiting;

@@ -7,7 +7,7 @@
 //!      └── Held answer: opens when its group is durable         └──abandon──▶ spaces dropped
 //! ```
 //!
-//! Whoever turns the crank is outside: the embedded engine's callers and its threads, the
+//! The driver is outside: the embedded engine's callers and its threads, the
 //! simulator by hand. Duties of a driver:
 //!
 //! 1. [`Machine::take_group`] gives the bytes to append; only one group is in flight.
@@ -23,11 +23,11 @@
 //! 3. What is told without being written down is told after all that happened before it, once that
 //!    is durable: it waits for a group, and never makes one.
 
-mod following;
+mod deadlines;
+mod fast_path;
 mod group;
-mod plainly;
+mod progress;
 mod resident;
-mod timing;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -38,12 +38,12 @@ use baton_core::{
 };
 use baton_log::Position;
 
-use crate::call::Call;
 use crate::error::Error;
-use crate::history::{History, Place, Tail};
+use crate::history::{History, LogLocation, Tail};
+use crate::waiter::Waiter;
 use crate::watch::{Notices, Wakers, Watchers};
+use deadlines::move_deadline;
 use group::Group;
-use timing::move_deadline;
 
 /// Something that may be seen only when a group is durable.
 #[derive(Debug)]
@@ -78,11 +78,11 @@ pub enum Taken {
     /// It waits.
     Waits {
         /// Whoever asked.
-        call: Arc<Call>,
+        waiter: Arc<Waiter>,
         /// Others may see that it waits once this group is durable.
         group: u64,
         /// Whether somebody else is told something by that group. If not, it may be written with
-        /// whatever comes next: see [`Machine::leave`].
+        /// whatever comes next: see [`Machine::defer_write`].
         is_urgent: bool,
     },
 }
@@ -118,7 +118,7 @@ pub struct Resident {
     /// Who watches it.
     pub watchers: Watchers,
     /// Who waits in it.
-    calls: BTreeMap<WaitId, Arc<Call>>,
+    waiters: BTreeMap<WaitId, Arc<Waiter>>,
     /// When it was last used.
     pub used_at: Timestamp,
     /// It was read since it was last looked at: to look at the clock costs as much as to read.
@@ -143,7 +143,7 @@ pub struct Resident {
     newest: Mark,
     earlier: Mark,
     /// Its number among the workspaces of the newest of these groups.
-    place_in_group: u32,
+    group_slot: u32,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -161,7 +161,7 @@ pub struct Machine {
     /// Deadlines of workspaces that are not in memory.
     asleep: HashMap<WorkspaceName, Timestamp>,
     open: Group,
-    flying: Option<Group>,
+    in_flight: Option<Group>,
     spare: Group,
     durable: u64,
     tail: Position,
@@ -169,11 +169,11 @@ pub struct Machine {
     /// Since when there has been somebody to hear a heartbeat.
     served_since: Timestamp,
     /// Who has been told something that is not written down, and must be woken.
-    told: Wakers,
+    live_wakers: Wakers,
     /// When the driver will look again by itself; none if it will not.
     alarm: Option<Timestamp>,
     /// By when what was left is to be written, even if nothing comes after it.
-    left: Option<Timestamp>,
+    deferred_until: Option<Timestamp>,
 }
 
 impl Machine {
@@ -185,15 +185,15 @@ impl Machine {
             deadlines: BTreeSet::new(),
             asleep: HashMap::new(),
             open: Group { number: 1, ..Group::default() },
-            flying: None,
+            in_flight: None,
             spare: Group::default(),
             durable: 0,
             tail,
             stays: 0,
             served_since: now,
-            told: Wakers::default(),
+            live_wakers: Wakers::default(),
             alarm: None,
-            left: None,
+            deferred_until: None,
         }
     }
 
@@ -228,21 +228,21 @@ impl Machine {
         let Some(batch) = committed.batch else {
             let group = resident.undurable(before, self.durable);
             for live in live {
-                let (watchers, told) = (&mut resident.watchers, &mut self.told);
-                let groups = [Some(&mut self.open), self.flying.as_mut()];
+                let (watchers, live_wakers) = (&mut resident.watchers, &mut self.live_wakers);
+                let groups = [Some(&mut self.open), self.in_flight.as_mut()];
                 #[cfg(feature = "planted")]
                 let groups = groups
                     .map(|it| it.filter(|_| !baton_core::planted::is("machine.live_overtakes")));
                 match groups.into_iter().flatten().find(|it| it.number == group) {
                     Some(group) => group.watched.push((workspace.clone(), live)),
-                    None => watchers.deliver(&Notices::of(&live), told),
+                    None => watchers.deliver(&Notices::of(&live), live_wakers),
                 }
             }
             return Ok(resident.taken(workspace, committed.outcome, group, false));
         };
         resident.enter(&mut self.open, workspace, before);
         let deadline = resident.space.next_deadline();
-        let bytes = self.open.add(resident.place_in_group, &batch, deadline);
+        let bytes = self.open.add(resident.group_slot, &batch, deadline);
         resident.bytes_since_snapshot += u64::from(bytes);
         if is_watched {
             self.open.watched.push((workspace.clone(), Arc::new(batch)));
@@ -261,40 +261,40 @@ impl Machine {
         let taken = resident.taken(workspace, committed.outcome, group, is_urgent);
         for Ended { wait, reply, .. } in committed.ended {
             // Whoever is not on the list is gone.
-            if let Some(call) = resident.calls.remove(&wait) {
+            if let Some(waiter) = resident.waiters.remove(&wait) {
                 let answer = reply.map(|reply| Answer { revision, reply });
-                self.open.ended.push((call, Ok(answer)));
+                self.open.ended.push((waiter, Ok(answer)));
             }
         }
         Ok(taken)
     }
 
     /// Who must be woken, once no lock is held, because of what was told and not written down.
-    pub fn take_told(&mut self) -> Wakers {
-        std::mem::take(&mut self.told)
+    pub fn take_live_wakers(&mut self) -> Wakers {
+        std::mem::take(&mut self.live_wakers)
     }
 
     /// The caller of a waiting call is gone.
-    pub fn give_up(&mut self, call: &Arc<Call>, now: Timestamp) {
-        let Some(resident) = self.residents.get_mut(&call.workspace) else { return };
-        let is_registered = |there: &Arc<Call>| Arc::ptr_eq(there, call);
+    pub fn give_up(&mut self, waiter: &Arc<Waiter>, now: Timestamp) {
+        let Some(resident) = self.residents.get_mut(&waiter.workspace) else { return };
+        let is_registered = |there: &Arc<Waiter>| Arc::ptr_eq(there, waiter);
         // Another caller may have taken its place, or the answer is on its way.
-        if !resident.calls.get(&call.wait).is_some_and(is_registered) {
+        if !resident.waiters.get(&waiter.wait).is_some_and(is_registered) {
             return;
         }
-        resident.calls.remove(&call.wait);
+        resident.waiters.remove(&waiter.wait);
         #[cfg(feature = "planted")]
         if baton_core::planted::is("machine.gone_still_wait") {
             return;
         }
-        if let Some(command) = resident.space.give_up(call.wait) {
-            let taken = self.submit(&call.workspace, command.into(), &AgentId::engine(), now);
+        if let Some(command) = resident.space.give_up(waiter.wait) {
+            let taken = self.submit(&waiter.workspace, command.into(), &AgentId::engine(), now);
             assert!(taken.is_ok(), "the workspace is in memory");
         }
     }
 
     /// Nobody waits in a workspace that was just loaded: callers do not survive the process.
-    fn forsake(&mut self, workspace: &WorkspaceName, now: Timestamp) {
+    fn cancel_orphaned_waits(&mut self, workspace: &WorkspaceName, now: Timestamp) {
         let Some(resident) = self.residents.get(workspace) else { return };
         #[cfg(feature = "planted")]
         if baton_core::planted::is("machine.forsakes_nobody") {
@@ -312,9 +312,9 @@ impl Machine {
     }
 
     /// Lets go of everyone who waits; the driver tells them why.
-    pub fn dismiss(&mut self) -> Vec<Arc<Call>> {
+    pub fn take_waiters(&mut self) -> Vec<Arc<Waiter>> {
         let residents = self.residents.values_mut();
-        let waiting = residents.flat_map(|there| std::mem::take(&mut there.calls).into_values());
+        let waiting = residents.flat_map(|there| std::mem::take(&mut there.waiters).into_values());
         waiting.collect()
     }
 
@@ -350,7 +350,7 @@ impl Machine {
     }
 
     /// Whether the group that is being gathered has anything in it, and how much.
-    pub fn gathered(&self) -> (usize, usize) {
+    pub fn open_group_size(&self) -> (usize, usize) {
         (self.open.batches.len(), self.open.bytes.len())
     }
 
@@ -360,26 +360,26 @@ impl Machine {
     }
 
     /// Whether a group is on its way to the log.
-    pub fn is_flying(&self) -> bool {
-        self.flying.is_some()
+    pub fn has_group_in_flight(&self) -> bool {
+        self.in_flight.is_some()
     }
 
     /// The bytes to append and where, if there are any and none are on their way.
     pub fn take_group(&mut self) -> Option<(Position, Vec<u8>)> {
-        if self.flying.is_some() || self.open.batches.is_empty() {
+        if self.in_flight.is_some() || self.open.batches.is_empty() {
             return None;
         }
         let fresh = Group { number: self.open.number + 1, ..std::mem::take(&mut self.spare) };
         let mut group = std::mem::replace(&mut self.open, fresh);
         let bytes = std::mem::take(&mut group.bytes);
-        self.flying = Some(group);
+        self.in_flight = Some(group);
         Some((self.tail, bytes))
     }
 
     /// The group in flight is durable: its record began at the position it was given, and the log
     /// goes on at `tail`. Takes back the buffer, and answers with who must be woken.
     pub fn confirm(&mut self, tail: Position, buffer: Vec<u8>) -> Wakers {
-        let mut group = self.flying.take().expect("a group was in flight");
+        let mut group = self.in_flight.take().expect("a group was in flight");
         let record = std::mem::replace(&mut self.tail, tail);
         self.durable = group.number;
         let mut hashes = group.hashes.iter().copied();
@@ -391,8 +391,8 @@ impl Machine {
             };
             for batch in batches {
                 let touched = hashes.by_ref().take(batch.hashes as usize);
-                let place = Place { record, offset: batch.offset };
-                tail.push(place, u64::from(batch.bytes), touched);
+                let location = LogLocation { record, offset: batch.offset };
+                tail.push(location, u64::from(batch.bytes), touched);
             }
         }
         let mut wakers = Wakers::default();
@@ -401,7 +401,7 @@ impl Machine {
                 resident.watchers.deliver(&Notices::of(&batch), &mut wakers);
             }
         }
-        wakers.calls.append(&mut group.ended);
+        wakers.waiters.append(&mut group.ended);
         group.bytes = buffer;
         group.clear();
         self.spare = group;
@@ -419,18 +419,18 @@ impl Machine {
         self.served_since = now;
         let lost = self.durable + 1..=self.open.number;
         let mut wakers = Wakers::default();
-        let flying = self.flying.as_mut().map(|group| std::mem::take(&mut group.ended));
-        let ended = flying.into_iter().flatten().chain(self.open.ended.drain(..));
-        let mut calls: Vec<Arc<Call>> = ended.map(|(call, _)| call).collect();
-        calls.extend(self.dismiss());
-        wakers.calls.extend(calls.into_iter().map(|call| (call, Err(error.clone()))));
+        let in_flight = self.in_flight.as_mut().map(|group| std::mem::take(&mut group.ended));
+        let ended = in_flight.into_iter().flatten().chain(self.open.ended.drain(..));
+        let mut waiters: Vec<Arc<Waiter>> = ended.map(|(waiter, _)| waiter).collect();
+        waiters.extend(self.take_waiters());
+        wakers.waiters.extend(waiters.into_iter().map(|waiter| (waiter, Err(error.clone()))));
         for (workspace, mut resident) in self.residents.drain() {
             resident.watchers.close(resident.history.tail.next(), &mut wakers);
             // It is loaded again at once if anything there has a deadline.
             self.asleep.extend(resident.deadline.map(|moment| (workspace.clone(), moment)));
             self.tails.insert(workspace, resident.history.tail);
         }
-        self.flying = None;
+        self.in_flight = None;
         self.open.clear();
         self.durable = self.open.number;
         self.open.number += 1;
@@ -485,7 +485,7 @@ impl Machine {
             space,
             history,
             watchers: Watchers::default(),
-            calls: BTreeMap::new(),
+            waiters: BTreeMap::new(),
             used_at: now,
             is_read: false,
             snapshot,
@@ -495,14 +495,14 @@ impl Machine {
             is_busy: false,
             newest: Mark::default(),
             earlier: Mark::default(),
-            place_in_group: 0,
+            group_slot: 0,
         };
         let deadline = resident.space.next_deadline();
         self.forget_sleeper(workspace);
         move_deadline(&mut self.deadlines, workspace, &mut resident.deadline, deadline);
         let before = self.residents.insert(workspace.clone(), Box::new(resident));
         assert!(before.is_none(), "a workspace is loaded once");
-        self.forsake(workspace, now);
+        self.cancel_orphaned_waits(workspace, now);
     }
 
     /// Drops a workspace from memory if all of it is durable and nobody watches or reads its past.
@@ -524,7 +524,7 @@ impl Machine {
 
     /// Takes a workspace out of memory in which nothing has ever happened, with those who watch for
     /// the first thing that does; none if something has.
-    pub fn vacate(&mut self, workspace: &WorkspaceName) -> Option<Watchers> {
+    pub fn take_if_empty(&mut self, workspace: &WorkspaceName) -> Option<Watchers> {
         if self.tails.get(workspace).is_some_and(|tail| !tail.is_empty()) {
             return None;
         }

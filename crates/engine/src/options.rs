@@ -66,7 +66,7 @@ pub struct Options {
     /// How long a workspace is unused before it is archived, snapshotted and dropped from memory.
     pub idle: Duration,
     /// How often the engine looks after such things.
-    pub keep_every: Duration,
+    pub compaction_interval: Duration,
 }
 
 impl Default for Options {
@@ -88,7 +88,7 @@ impl Default for Options {
             disk_free_bytes_min: 0,
             extents: Extents::default(),
             idle: Duration::from_mins(5),
-            keep_every: Duration::from_millis(500),
+            compaction_interval: Duration::from_millis(500),
         }
     }
 }

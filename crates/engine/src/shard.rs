@@ -11,19 +11,19 @@ use baton_core::{AgentId, Entry, Pattern, Query, Request, Revision, Timestamp, W
 use baton_log::{AppendError, Log, Position, ReadError};
 
 use crate::backup::Backups;
+use crate::blobs::PendingBlobs;
 use crate::clock::{Clock, Stopwatch};
 use crate::codec;
-use crate::contents::Pending;
-use crate::counting::Tracks;
+use crate::disk_space::DiskSpace;
+use crate::durability::DurableWatermark;
 use crate::error::Error;
 use crate::files::{self, File};
-use crate::history::past::spaces::Remembered;
-use crate::history::{Place, Tail, Whereabouts};
+use crate::history::past::spaces::PastSpaceCache;
+use crate::history::{BatchLocation, LogLocation, Tail};
 use crate::machine::{Absent, Asked, Held, Machine, Taken};
+use crate::metrics::Metrics;
 use crate::options::Options;
-use crate::room::Room;
-use crate::searching::Indexes;
-use crate::settled::Settled;
+use crate::search::Indexes;
 use crate::watch::{Filter, Queue, Wakers};
 
 #[cfg(test)]
@@ -45,24 +45,24 @@ pub struct Shard<L> {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) options: Options,
     machine: Mutex<Machine>,
-    settled: Settled,
-    busy: Busy,
-    pub(crate) pending: Pending,
+    watermark: DurableWatermark,
+    file_locks: FileLocks,
+    pub(crate) pending: PendingBlobs,
     /// Spaces of the past that were asked about a moment ago.
-    pub(crate) remembered: Remembered,
+    pub(crate) past_spaces: PastSpaceCache,
     /// What searches are answered from.
     pub(crate) indexes: Indexes,
     /// Backups that are being taken.
     pub(crate) backups: Backups,
     /// Whether the disk is nearly full.
-    pub(crate) room: Room,
+    pub(crate) disk_space: DiskSpace,
     /// What was measured.
-    pub(crate) tracks: Tracks,
+    pub(crate) metrics: Metrics,
 }
 
 /// Workspaces whose files somebody is working on, and how to wait for that.
 #[derive(Default)]
-struct Busy {
+struct FileLocks {
     names: Mutex<BTreeSet<WorkspaceName>>,
     done: Condvar,
 }
@@ -83,17 +83,17 @@ pub enum Flushed {
     Lost,
 }
 
-/// Somebody's turn with the files of a workspace; over when it is dropped.
-struct Turn<'a> {
-    busy: &'a Busy,
+/// Exclusive use of the files of a workspace, until it is dropped.
+struct FileGuard<'a> {
+    file_locks: &'a FileLocks,
     workspace: &'a WorkspaceName,
 }
 
-impl Drop for Turn<'_> {
+impl Drop for FileGuard<'_> {
     fn drop(&mut self) {
-        let names = self.busy.names.lock();
+        let names = self.file_locks.names.lock();
         names.unwrap_or_else(PoisonError::into_inner).remove(self.workspace);
-        self.busy.done.notify_all();
+        self.file_locks.done.notify_all();
     }
 }
 
@@ -107,50 +107,54 @@ impl<L: Log> Shard<L> {
         for (workspace, deadline) in deadlines {
             machine.remember_deadline(workspace, deadline);
         }
-        let (machine, settled) = (Mutex::new(machine), Settled::default());
-        let (busy, pending) = (Busy::default(), Pending::default());
-        let (remembered, indexes) = (Remembered::default(), Indexes::default());
-        let (backups, room) = (Backups::default(), Room::default());
+        let (machine, watermark) = (Mutex::new(machine), DurableWatermark::default());
+        let (file_locks, pending) = (FileLocks::default(), PendingBlobs::default());
+        let (past_spaces, indexes) = (PastSpaceCache::default(), Indexes::default());
+        let (backups, disk_space) = (Backups::default(), DiskSpace::default());
         Ok(Self {
             log,
             clock,
             options,
             machine,
-            settled,
-            busy,
+            watermark,
+            file_locks,
             pending,
-            remembered,
+            past_spaces,
             indexes,
             backups,
-            room,
-            tracks: Tracks::default(),
+            disk_space,
+            metrics: Metrics::default(),
         })
     }
 
-    /// The machine, locked. For the crank, and for the simulator to look inside.
+    /// The machine, locked. For the driver, and for the simulator to look inside.
     pub fn machine(&self) -> MutexGuard<'_, Machine> {
         self.machine.lock().unwrap_or_else(|poisoned| {
             // An assertion failed while deciding. What is in memory cannot be trusted any more;
             // what is in the log can.
-            self.settled.stop("an assertion failed; the log is intact");
+            self.watermark.stop("an assertion failed; the log is intact");
             poisoned.into_inner()
         })
     }
 
     /// Which groups are durable or lost.
-    pub fn settled(&self) -> &Settled {
-        &self.settled
+    pub fn watermark(&self) -> &DurableWatermark {
+        &self.watermark
     }
 
     /// Runs something while nobody else loads the same workspace or writes its files.
-    pub(crate) fn alone<T>(&self, workspace: &WorkspaceName, work: impl FnOnce() -> T) -> T {
-        let Busy { names, done } = &self.busy;
-        let mut busy = names.lock().unwrap_or_else(PoisonError::into_inner);
-        while !busy.insert(workspace.clone()) {
-            busy = done.wait(busy).unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn with_files_locked<T>(
+        &self,
+        workspace: &WorkspaceName,
+        work: impl FnOnce() -> T,
+    ) -> T {
+        let FileLocks { names, done } = &self.file_locks;
+        let mut file_locks = names.lock().unwrap_or_else(PoisonError::into_inner);
+        while !file_locks.insert(workspace.clone()) {
+            file_locks = done.wait(file_locks).unwrap_or_else(PoisonError::into_inner);
         }
-        drop(busy);
-        let _turn = Turn { busy: &self.busy, workspace };
+        drop(file_locks);
+        let _guard = FileGuard { file_locks: &self.file_locks, workspace };
         work()
     }
 
@@ -164,9 +168,9 @@ impl<L: Log> Shard<L> {
         let now = self.clock.now();
         let mut machine = self.machine();
         let taken = machine.submit(workspace, request, agent, now);
-        let told = machine.take_told();
+        let live_wakers = machine.take_live_wakers();
         drop(machine);
-        told.wake();
+        live_wakers.wake();
         taken
     }
 
@@ -186,11 +190,11 @@ impl<L: Log> Shard<L> {
                 let wakers = machine.confirm(tail, bytes);
                 let durable = machine.durable();
                 drop(machine);
-                let ends_waits = !wakers.calls.is_empty();
+                let ends_waits = !wakers.waiters.is_empty();
                 // Whoever gets a lock first, and whoever let go of it after that.
                 let others = wakers.answer();
-                self.settled.reach(durable);
-                self.settled.wake(others);
+                self.watermark.advance(durable);
+                self.watermark.wake(others);
                 return Flushed::Durable { took: watch.elapsed(), ends_waits };
             }
             Err(AppendError::Full) => Error::Full,
@@ -200,7 +204,7 @@ impl<L: Log> Shard<L> {
             }
         };
         let (lost, wakers) = self.machine().abandon(self.clock.now(), &failed);
-        self.settled.lose(lost, failed);
+        self.watermark.mark_lost(lost, failed);
         wakers.wake();
         Flushed::Lost
     }
@@ -248,10 +252,10 @@ impl<L: Log> Shard<L> {
     }
 
     /// Tells everyone who waits that there is nothing to wait for any more.
-    pub fn close_calls(&self) {
-        let calls = self.machine().dismiss();
-        for call in calls {
-            call.settle(Err(Error::Closed));
+    pub fn close_waiters(&self) {
+        let waiters = self.machine().take_waiters();
+        for waiter in waiters {
+            waiter.complete(Err(Error::Closed));
         }
     }
 
@@ -307,20 +311,20 @@ impl<L: Log> Shard<L> {
         revision: Revision,
     ) -> Result<Vec<u8>, Error> {
         for _ in 0..LOOKS {
-            let (place, floor, origin) = {
+            let (location, floor, origin) = {
                 let mut machine = self.machine();
                 let Some(resident) = machine.resident(workspace) else { continue };
                 let origin = resident.space.workspace.origin().cloned().map(Box::new);
                 (resident.history.find(revision), resident.history.floor, origin)
             };
-            match place {
-                Whereabouts::Run(run) => return Ok(run.batch(revision.0)?),
-                Whereabouts::Log(place) => match self.read_place(place)? {
+            match location {
+                BatchLocation::Run(run) => return Ok(run.batch(revision.0)?),
+                BatchLocation::Log(location) => match self.read_location(location)? {
                     Some(frame) if is_about(&frame, workspace, revision) => return Ok(frame),
                     // It was archived, and the log has let go of it, since we looked.
                     Some(_) | None => {}
                 },
-                Whereabouts::Nowhere => {
+                BatchLocation::Missing => {
                     let (workspace, asked, oldest) = (workspace.clone(), revision, floor);
                     return Err(Error::Gone { workspace, asked, oldest, origin });
                 }
@@ -330,18 +334,20 @@ impl<L: Log> Shard<L> {
     }
 
     /// The frame at a place in the log; none if the log has let go of it.
-    pub(crate) fn read_place(&self, place: Place) -> Result<Option<Vec<u8>>, Error> {
+    pub(crate) fn read_location(&self, location: LogLocation) -> Result<Option<Vec<u8>>, Error> {
         let mut prefix = [0; 8];
-        let read =
-            |offset: u32, buffer: &mut [u8]| match self.log.read_part(place.record, offset, buffer)
-            {
-                Ok(()) => Ok(true),
-                Err(ReadError::Truncated { .. } | ReadError::BeyondTail { .. }) => Ok(false),
-                Err(error @ (ReadError::Corrupt { .. } | ReadError::Failed(_))) => {
-                    Err(Error::from(error))
-                }
-            };
-        if !read(place.offset, &mut prefix)? {
+        let read = |offset: u32, buffer: &mut [u8]| match self.log.read_part(
+            location.record,
+            offset,
+            buffer,
+        ) {
+            Ok(()) => Ok(true),
+            Err(ReadError::Truncated { .. } | ReadError::BeyondTail { .. }) => Ok(false),
+            Err(error @ (ReadError::Corrupt { .. } | ReadError::Failed(_))) => {
+                Err(Error::from(error))
+            }
+        };
+        if !read(location.offset, &mut prefix)? {
             return Ok(None);
         }
         let length = codec::frame_bytes(prefix);
@@ -350,7 +356,7 @@ impl<L: Log> Shard<L> {
         }
         let mut frame = vec![0; length];
         frame[..8].copy_from_slice(&prefix);
-        Ok(read(place.offset + 8, &mut frame[8..])?.then_some(frame))
+        Ok(read(location.offset + 8, &mut frame[8..])?.then_some(frame))
     }
 }
 
@@ -381,7 +387,7 @@ fn find_tails(log: &impl Log) -> Result<(Tails, Deadlines), Error> {
 fn find_deadlines(log: &impl Log, machine: &mut Machine) -> Result<(), Error> {
     let mut snapshots: BTreeMap<WorkspaceName, (u64, u64)> = BTreeMap::new();
     for name in log.list_blobs(files::ROOT)? {
-        let told = match File::parse(&name) {
+        let found = match File::parse(&name) {
             Some((workspace, File::Snapshot { revision, deadline })) => {
                 (workspace, (revision, deadline))
             }
@@ -390,8 +396,8 @@ fn find_deadlines(log: &impl Log, machine: &mut Machine) -> Result<(), Error> {
             Some((workspace, File::Base { .. })) => (workspace, (0, AT_ONCE.0)),
             Some((_, File::Run { .. })) | None => continue,
         };
-        let newest = snapshots.entry(told.0).or_default();
-        *newest = (*newest).max(told.1);
+        let newest = snapshots.entry(found.0).or_default();
+        *newest = (*newest).max(found.1);
     }
     for (workspace, (_, deadline)) in snapshots {
         let deadline = Some(Timestamp(deadline)).filter(|moment| moment.0 > 0);
@@ -425,7 +431,7 @@ fn find_in_record(
             );
             return Err(Error::Corrupt { what });
         }
-        tail.push_unseen(Place { record: position, offset }, outline.bytes as u64);
+        tail.push_unseen(LogLocation { record: position, offset }, outline.bytes as u64);
         *deadlines.get_mut(outline.workspace).expect("it came with the tail") = outline.deadline;
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! Snapshots: a workspace at one revision, as an immutable blob.
 //!
-//! A snapshot is sorted frames (see [`frames`](crate::frames)): one entry for the head, which is
+//! A snapshot is a [sorted table](crate::sorted_table): one entry for the head, which is
 //! everything but what there may be millions of, one for every entry of shared state under its
 //! namespace and key, one for every task and every hand-off, and one for every part of checkpoints:
 //! a chunk that many of them share stands there once. So it can be loaded whole, by two threads at
@@ -30,7 +30,7 @@ use serde::de::DeserializeOwned;
 use thiserror::Error;
 
 use crate::codec::{CodecError, SCHEMA};
-use crate::frames::{FrameError, FrameWriter, Frames};
+use crate::sorted_table::{SortedTable, SortedTableError, SortedTableWriter};
 
 /// Says that these frames are a snapshot.
 const KIND: u8 = 1;
@@ -42,14 +42,14 @@ const HANDOFF_MARK: u8 = 4;
 /// MessagePack with named fields.
 const CODEC: u8 = 1;
 /// Below this many frames a second thread costs more than it brings.
-const FRAMES_WORTH_A_THREAD: usize = 64;
+const PAGES_WORTH_A_THREAD: usize = 64;
 
 /// Why a snapshot could not be written or read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SnapshotError {
     /// The frames are damaged, too new or out of reach.
     #[error(transparent)]
-    Frames(#[from] FrameError),
+    SortedTable(#[from] SortedTableError),
     /// The head is damaged or too new.
     #[error(transparent)]
     Codec(#[from] CodecError),
@@ -62,7 +62,7 @@ fn corrupt(what: impl Into<String>) -> SnapshotError {
 /// Writes a snapshot: the head first, then entries in order of namespace and key, then tasks,
 /// checkpoints and hand-offs.
 pub struct SnapshotWriter {
-    frames: FrameWriter,
+    table: SortedTableWriter,
     key: Vec<u8>,
     tasks: Vec<Arc<Record>>,
     checkpoints: Vec<checkpoint::Part>,
@@ -75,12 +75,12 @@ impl SnapshotWriter {
         let tasks = std::mem::take(&mut head.tasks.records);
         let checkpoints = std::mem::take(&mut head.checkpoints.parts);
         let handoffs = std::mem::take(&mut head.handoffs.records);
-        let mut frames = FrameWriter::new(output, KIND);
+        let mut table = SortedTableWriter::new(output, KIND);
         let mut value = vec![CODEC];
         value.extend_from_slice(&SCHEMA.to_le_bytes());
         rmp_serde::encode::write_named(&mut value, &head).expect("heads can be encoded");
-        frames.push(HEAD_KEY, &value)?;
-        Ok(Self { frames, key: Vec::new(), tasks, checkpoints, handoffs })
+        table.push(HEAD_KEY, &value)?;
+        Ok(Self { table, key: Vec::new(), tasks, checkpoints, handoffs })
     }
 
     /// The next entry.
@@ -90,7 +90,7 @@ impl SnapshotWriter {
         entry: &Packed,
     ) -> Result<(), SnapshotError> {
         write_key(&mut self.key, namespace, entry.key());
-        Ok(self.frames.push(&self.key, entry.as_bytes())?)
+        Ok(self.table.push(&self.key, entry.as_bytes())?)
     }
 
     /// Makes the snapshot exist.
@@ -104,7 +104,7 @@ impl SnapshotWriter {
         for handoff in &std::mem::take(&mut self.handoffs) {
             self.record(HANDOFF_MARK, handoff.id.as_str().as_bytes(), &**handoff)?;
         }
-        self.frames.finish()?;
+        self.table.finish()?;
         Ok(())
     }
 
@@ -118,7 +118,7 @@ impl SnapshotWriter {
         self.key.push(mark);
         self.key.extend_from_slice(id);
         let value = rmp_serde::to_vec_named(record).expect("records can be encoded");
-        Ok(self.frames.push(&self.key, &value)?)
+        Ok(self.table.push(&self.key, &value)?)
     }
 }
 
@@ -156,18 +156,18 @@ struct Part {
 
 /// A snapshot that can be asked.
 pub struct Snapshot {
-    frames: Frames,
+    table: SortedTable,
     head: Head,
 }
 
 impl Snapshot {
     /// Opens a snapshot; reads the head and the directory only.
     pub fn open(blob: Arc<dyn Blob>) -> Result<Self, SnapshotError> {
-        let frames = Frames::open(blob)?;
-        if frames.kind() != KIND {
+        let table = SortedTable::open(blob)?;
+        if table.kind() != KIND {
             return Err(corrupt("these frames are not a snapshot"));
         }
-        let value = frames.get(HEAD_KEY)?.ok_or_else(|| corrupt("a snapshot has no head"))?;
+        let value = table.get(HEAD_KEY)?.ok_or_else(|| corrupt("a snapshot has no head"))?;
         let [codec, low, high, body @ ..] = value.as_slice() else {
             return Err(corrupt("the head of a snapshot is cut off"));
         };
@@ -177,7 +177,7 @@ impl Snapshot {
         }
         let head: Head =
             messagepack::from_slice(body).map_err(|error| corrupt(error.to_string()))?;
-        Ok(Self { frames, head })
+        Ok(Self { table, head })
     }
 
     /// The revision it shows.
@@ -198,7 +198,7 @@ impl Snapshot {
     ) -> Result<Option<Entry>, SnapshotError> {
         let mut name = Vec::new();
         write_key(&mut name, namespace, key.as_str());
-        let Some(value) = self.frames.get(&name)? else { return Ok(None) };
+        let Some(value) = self.table.get(&name)? else { return Ok(None) };
         let packed =
             Packed::from_bytes(&value).ok_or_else(|| corrupt("an entry of a snapshot is odd"))?;
         let author = self.head.authors.get(packed.author() as usize);
@@ -224,7 +224,7 @@ impl Snapshot {
     ) -> impl Iterator<Item = Result<String, SnapshotError>> + use<'_> {
         let mut first = Vec::new();
         write_key(&mut first, &namespace, from);
-        let range = self.frames.range(Bound::Included(&first));
+        let range = self.table.range(Bound::Included(&first));
         range.map_while(move |item| match item {
             Err(error) => Some(Err(error.into())),
             Ok((name, _)) if name.first() != Some(&ENTRY_MARK) => None,
@@ -238,13 +238,13 @@ impl Snapshot {
 
     /// The whole space.
     pub fn load(&self) -> Result<Space, SnapshotError> {
-        let frames = self.frames.frame_count();
-        let halves = if frames < FRAMES_WORTH_A_THREAD {
-            vec![self.load_frames(0..frames)?]
+        let pages = self.table.page_count();
+        let halves = if pages < PAGES_WORTH_A_THREAD {
+            vec![self.load_pages(0..pages)?]
         } else {
             std::thread::scope(|scope| {
-                let second = scope.spawn(|| self.load_frames(frames / 2..frames));
-                let first = self.load_frames(0..frames / 2)?;
+                let second = scope.spawn(|| self.load_pages(pages / 2..pages));
+                let first = self.load_pages(0..pages / 2)?;
                 let second = second.join().expect("loading does not panic")?;
                 Ok::<_, SnapshotError>(vec![first, second])
             })?
@@ -266,10 +266,10 @@ impl Snapshot {
         Ok(Space::restore(head, namespaces.into_iter().map(table).collect()))
     }
 
-    fn load_frames(&self, frames: std::ops::Range<usize>) -> Result<Part, SnapshotError> {
+    fn load_pages(&self, pages: std::ops::Range<usize>) -> Result<Part, SnapshotError> {
         let Part { mut namespaces, mut tasks, mut checkpoints, mut handoffs } = Part::default();
         let mut odd = false;
-        self.frames.decode_frames(frames, |key, value| {
+        self.table.decode_pages(pages, |key, value| {
             if key == HEAD_KEY {
                 return;
             }

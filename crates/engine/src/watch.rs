@@ -17,7 +17,7 @@ use std::task::{Context, Poll, Waker};
 pub use baton_core::Notice;
 use baton_core::{Batch, Pattern, Revision};
 
-use crate::call::{Call, Told};
+use crate::waiter::{WaitResult, Waiter};
 
 /// The public events of one batch.
 pub struct Notices(Vec<Arc<Notice>>);
@@ -55,13 +55,13 @@ impl Filter {
 pub struct Wakers {
     wakers: Vec<Waker>,
     /// Calls that wait no longer, and what to tell them.
-    pub(crate) calls: Vec<(Arc<Call>, Told)>,
+    pub(crate) waiters: Vec<(Arc<Waiter>, WaitResult)>,
 }
 
 impl Wakers {
     /// Answers the calls; whoever is left must be woken.
     pub fn answer(self) -> Vec<Waker> {
-        self.calls.into_iter().for_each(|(call, told)| call.settle(told));
+        self.waiters.into_iter().for_each(|(waiter, result)| waiter.complete(result));
         self.wakers
     }
 

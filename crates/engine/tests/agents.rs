@@ -6,7 +6,7 @@ use baton::core::{Token, state};
 use baton::{Item, Options};
 use serde_json::json;
 
-use crate::stage::{
+use crate::harness::{
     calm, eventually, forgetful, in_memory, in_memory_with, key, namespace, next_event, on_memory,
     tick, value, workspace,
 };

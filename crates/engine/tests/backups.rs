@@ -13,8 +13,8 @@ use baton::{Baton, Error, Workspace, backup};
 use serde_json::json;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use crate::stage::{everything, folder, in_memory, on_small_segments, open, restless};
-use crate::travelling::{live, named};
+use crate::harness::{everything, folder, in_memory, on_small_segments, open, restless};
+use crate::time_travel::{live, named};
 
 /// Names that differ in what a file system may not tell apart.
 const WORKSPACES: [&str; 3] = ["research", "Research", "team-7.b"];
@@ -130,7 +130,7 @@ async fn a_backup_under_load_is_every_workspace_at_its_revision() {
     assert_eq!(restored(&kept.bytes(), &target).unwrap(), summary);
     let restored = open(&target).await;
     assert_eq!(summary.workspaces.len(), WORKSPACES.len());
-    for backup::Kept { workspace, revision } in summary.workspaces {
+    for backup::BackupEntry { workspace, revision } in summary.workspaces {
         let (one, other) =
             (named(&origin, workspace.as_str()), named(&restored, workspace.as_str()));
         assert!(one.revision().await.unwrap() > revision, "work went on");

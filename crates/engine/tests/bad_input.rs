@@ -16,7 +16,7 @@ use baton::core::{AgentId, Json, Kind, Rules, Version, agent, namespace as space
 use baton::{Baton, Error, Workspace};
 use serde_json::{Value, json};
 
-use crate::stage::{
+use crate::harness::{
     calm, in_memory_with, json_of, key, namespace, set, value, value_of_bytes, workspace,
 };
 use requests::{conditions, pages, patches, places, revisions_and_agents, transactions};

@@ -8,7 +8,7 @@ use baton::Baton;
 use baton::core::checkpoint::Prune;
 use baton::core::{CheckpointId, Json, TaskId};
 
-use crate::stage::{calm, folder, in_memory_with, on_memory, restless};
+use crate::harness::{calm, folder, in_memory_with, on_memory, restless};
 
 /// A paragraph of 1 KB that looks like no other.
 fn paragraph(place: usize, edition: usize) -> String {

@@ -15,8 +15,8 @@ use baton::core::task::{
 use baton::core::{Kind, LockName, Reply, TaskId, TaskType, Token};
 use baton::{Baton, Error, Workspace};
 
+use crate::harness::{in_memory, workspace};
 use crate::linearizability::{Answered, Model, Recorder, is_linearizable};
-use crate::stage::{in_memory, workspace};
 
 /// Calls if nobody asks for more.
 const CALLS: u64 = 5_000;

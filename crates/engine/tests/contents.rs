@@ -12,7 +12,7 @@ use baton::{Baton, Error, Item, Options};
 use baton_handle::{Caller, PutWishes};
 use serde_json::json;
 
-use crate::stage::{
+use crate::harness::{
     calm, eventually, folder, in_memory, in_memory_with, on_disk, on_memory, open, restless,
     workspace,
 };

@@ -35,7 +35,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use serde_json::{Value, json};
 
-use crate::stage::{everything, folder, key, namespace, on_small_segments, restless, set, value};
+use crate::harness::{everything, folder, key, namespace, on_small_segments, restless, set, value};
 
 const WRITERS: usize = 4;
 const KEYS: u64 = 12;

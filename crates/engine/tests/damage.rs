@@ -13,7 +13,7 @@ use baton::log::{Log, MemoryLog};
 use baton::{Baton, Error, codec};
 use serde_json::Value;
 
-use crate::stage::{
+use crate::harness::{
     BEGINNING, calm, everything, folder, on_disk_with, on_memory, open, set, shared, value,
     workspace,
 };

@@ -14,7 +14,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use serde_json::{Value, json};
 
-use crate::stage::{
+use crate::harness::{
     calm, eventually, everything, folder, next_event, on_disk, on_small_segments, open, restless,
     set, shared, value, value_of_bytes, workspace,
 };

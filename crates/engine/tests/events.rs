@@ -6,7 +6,7 @@ use baton::core::point::Point;
 use baton::core::{Revision, Timestamp};
 use serde_json::json;
 
-use crate::stage::{eventually, forgetful, in_memory, in_memory_with, restless, workspace};
+use crate::harness::{eventually, forgetful, in_memory, in_memory_with, restless, workspace};
 
 #[tokio::test]
 async fn a_handler_that_fails_or_panics_stops_no_other() {

@@ -14,7 +14,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use serde_json::{Value, json};
 
-use crate::stage::{
+use crate::harness::{
     calm, eventually, everything, folder, forgetful, in_memory_with, json_of, key, listed,
     namespace, on_memory, on_small_segments, restless, shared, value, workspace,
 };

@@ -10,7 +10,7 @@ use baton::core::{Revision, state};
 use baton::{Baton, Options, Workspace};
 use serde_json::json;
 
-use crate::stage::{
+use crate::harness::{
     BEGINNING, calm, eventually, everything, folder, forgetful, in_memory_with, listed, namespace,
     on_memory, on_small_segments, open, restless, set, shared, tick, value, value_of_bytes,
     workspace,

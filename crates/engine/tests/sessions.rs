@@ -6,7 +6,7 @@ use baton::core::handoff::Complete;
 use baton::core::{Json, Revision};
 use serde_json::json;
 
-use crate::stage::{in_memory, workspace};
+use crate::harness::{in_memory, workspace};
 
 fn value(value: &serde_json::Value) -> Json {
     Json::of(value).unwrap()

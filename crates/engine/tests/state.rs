@@ -10,7 +10,7 @@ use baton::core::{AgentId, Pattern, Rejection, Revision, Rules, Version, state};
 use baton::{Error, State};
 use serde_json::{Value, json};
 
-use crate::stage::{
+use crate::harness::{
     BEGINNING, eventually, folder, in_memory, json_of, key, listed, namespace, open, shared, tick,
     value, workspace,
 };

@@ -10,7 +10,7 @@ use baton::core::{
 };
 use serde_json::json;
 
-use crate::stage::{
+use crate::harness::{
     calm, everything, folder, in_memory, in_memory_with, json_of, key, namespace, next_event,
     on_memory, open, set, value, workspace,
 };

@@ -7,7 +7,7 @@ use baton::core::{Event, Revision};
 use baton::{Baton, Error, Item, Options, Watch, Workspace};
 use serde_json::{Value, json};
 
-use crate::stage::{
+use crate::harness::{
     calm, eventually, folder, in_memory, in_memory_with, next_event, on_memory, on_small_segments,
     restless, set, shared, value, workspace,
 };
@@ -207,7 +207,7 @@ async fn a_snapshot_and_what_follows_it_fit_under_concurrent_writers() {
     for job in jobs {
         job.await.unwrap();
     }
-    let entries = crate::stage::everything(&workspace(&baton), None, 100).await.unwrap();
+    let entries = crate::harness::everything(&workspace(&baton), None, 100).await.unwrap();
     let truth: std::collections::BTreeMap<_, _> =
         entries.iter().map(|entry| (entry.key().to_owned(), value(entry))).collect();
     for follower in followers {
@@ -368,7 +368,7 @@ async fn a_snapshot_too_large_to_begin_with_is_refused_and_leaves_nothing_behind
 
 #[tokio::test]
 async fn a_watcher_keeps_its_workspace_in_memory_and_lets_it_go() {
-    let (baton, _, clock) = in_memory_with(crate::stage::forgetful());
+    let (baton, _, clock) = in_memory_with(crate::harness::forgetful());
     let ada = workspace(&baton);
     let mut watch = ada.watch("**").await.unwrap();
     clock.advance(10);

@@ -153,7 +153,7 @@ pub enum BlobError {
     /// The blobs are elsewhere, and that cannot be reached now. What was asked for may or may not
     /// have been done, but never in part; it can be asked for again.
     #[error("the store of artifacts cannot be reached: {0}")]
-    Away(String),
+    Unreachable(String),
 }
 
 impl BlobError {
@@ -165,7 +165,7 @@ impl BlobError {
             Self::OutOfRange { .. } => "log.blob_out_of_range",
             Self::Full => "log.full",
             Self::Failed(_) => "log.failed",
-            Self::Away(_) => "artifact.store_unavailable",
+            Self::Unreachable(_) => "artifact.store_unavailable",
         }
     }
 }

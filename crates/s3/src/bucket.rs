@@ -15,13 +15,13 @@ use object_store::path::Path;
 use object_store::{Error as StoreError, ObjectStore, ObjectStoreExt};
 use tokio::runtime::{Builder, Handle, Runtime};
 
-use crate::place::{BadPlace, Place};
-use crate::reading::Object;
-use crate::writing::Writer;
+use crate::location::{LocationError, S3Location};
+use crate::object_reader::ObjectReader;
+use crate::object_writer::ObjectWriter;
 
 /// A bucket that holds the bytes of artifacts.
 pub struct Bucket {
-    line: Line,
+    client: StoreClient,
     prefix: String,
     description: String,
     runtime: Option<Runtime>,
@@ -29,12 +29,12 @@ pub struct Bucket {
 
 /// How work gets to the network and back. Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Line {
+pub(crate) struct StoreClient {
     pub(crate) store: Arc<AmazonS3>,
     handle: Handle,
 }
 
-impl Line {
+impl StoreClient {
     /// Does work on the network's thread, and waits for it.
     pub(crate) fn wait<T: Send + 'static>(
         &self,
@@ -45,7 +45,7 @@ impl Line {
             // Whoever asked waits below; if it is gone, nobody wants to know.
             drop(sender.send(work.await));
         });
-        receiver.recv().map_err(|_| BlobError::Away("the server is ending".to_owned()))
+        receiver.recv().map_err(|_| BlobError::Unreachable("the server is ending".to_owned()))
     }
 
     /// Does work that nobody waits for.
@@ -55,29 +55,30 @@ impl Line {
 }
 
 impl Bucket {
-    /// Opens the bucket at an address. Nothing is sent yet: [`look`](Self::look) does.
-    pub fn open(place: &Place) -> Result<Self, BadPlace> {
+    /// Opens the bucket at an address. Nothing is sent yet: [`check_access`](Self::check_access)
+    /// does.
+    pub fn open(location: &S3Location) -> Result<Self, LocationError> {
         // Another part of the program may have chosen one; then that one serves.
         drop(rustls::crypto::ring::default_provider().install_default());
-        let store = Arc::new(place.client()?);
-        let failed = |error: std::io::Error| BadPlace::Settings { reason: error.to_string() };
+        let store = Arc::new(location.client()?);
+        let failed = |error: std::io::Error| LocationError::Settings { reason: error.to_string() };
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("baton-s3")
             .enable_all()
             .build()
             .map_err(failed)?;
-        let line = Line { store, handle: runtime.handle().clone() };
-        let description = format!("s3://{}/{}", place.bucket, place.prefix);
-        Ok(Self { line, prefix: place.prefix.clone(), description, runtime: Some(runtime) })
+        let client = StoreClient { store, handle: runtime.handle().clone() };
+        let description = format!("s3://{}/{}", location.bucket, location.prefix);
+        Ok(Self { client, prefix: location.prefix.clone(), description, runtime: Some(runtime) })
     }
 
     /// Whether the bucket is there and may be used, found out by listing it.
-    pub fn look(&self) -> Result<(), BlobError> {
-        let (store, prefix) = (Arc::clone(&self.line.store), self.path("")?);
+    pub fn check_access(&self) -> Result<(), BlobError> {
+        let (store, prefix) = (Arc::clone(&self.client.store), self.path("")?);
         let looked =
-            self.line.wait(async move { store.list_with_delimiter(Some(&prefix)).await })?;
-        looked.map(drop).map_err(|error| away(&error))
+            self.client.wait(async move { store.list_with_delimiter(Some(&prefix)).await })?;
+        looked.map(drop).map_err(|error| unreachable_error(&error))
     }
 
     fn path(&self, name: &str) -> Result<Path, BlobError> {
@@ -88,27 +89,29 @@ impl Bucket {
     }
 
     pub(crate) fn create(&self, name: &str) -> Result<Box<dyn BlobWriter>, BlobError> {
-        Ok(Box::new(Writer::new(self.line.clone(), self.path(name)?)))
+        Ok(Box::new(ObjectWriter::new(self.client.clone(), self.path(name)?)))
     }
 
     pub(crate) fn find(&self, name: &str) -> Result<Option<Arc<dyn Blob>>, BlobError> {
-        let (store, path) = (Arc::clone(&self.line.store), self.path(name)?);
+        let (store, path) = (Arc::clone(&self.client.store), self.path(name)?);
         let asked = path.clone();
-        match self.line.wait(async move { store.head(&asked).await })? {
-            Ok(found) => Ok(Some(Arc::new(Object::new(self.line.clone(), path, found.size)))),
+        match self.client.wait(async move { store.head(&asked).await })? {
+            Ok(found) => {
+                Ok(Some(Arc::new(ObjectReader::new(self.client.clone(), path, found.size))))
+            }
             Err(StoreError::NotFound { .. }) => Ok(None),
-            Err(error) => Err(away(&error)),
+            Err(error) => Err(unreachable_error(&error)),
         }
     }
 
     pub(crate) fn list(&self, folder: &str) -> Result<Vec<String>, BlobError> {
-        let (store, path) = (Arc::clone(&self.line.store), self.path(folder)?);
-        let found = self.line.wait(async move {
+        let (store, path) = (Arc::clone(&self.client.store), self.path(folder)?);
+        let found = self.client.wait(async move {
             let objects = store.list(Some(&path));
             objects.map_ok(|object| object.location.to_string()).try_collect::<Vec<_>>().await
         })?;
         let skipped = if self.prefix.is_empty() { 0 } else { self.prefix.len() + 1 };
-        let names = found.map_err(|error| away(&error))?.into_iter();
+        let names = found.map_err(|error| unreachable_error(&error))?.into_iter();
         let mut names: Vec<String> =
             names.filter_map(|name| name.get(skipped..).map(str::to_owned)).collect();
         names.sort();
@@ -116,10 +119,10 @@ impl Bucket {
     }
 
     pub(crate) fn delete(&self, name: &str) -> Result<(), BlobError> {
-        let (store, path) = (Arc::clone(&self.line.store), self.path(name)?);
-        match self.line.wait(async move { store.delete(&path).await })? {
+        let (store, path) = (Arc::clone(&self.client.store), self.path(name)?);
+        match self.client.wait(async move { store.delete(&path).await })? {
             Ok(()) | Err(StoreError::NotFound { .. }) => Ok(()),
-            Err(error) => Err(away(&error)),
+            Err(error) => Err(unreachable_error(&error)),
         }
     }
 
@@ -139,7 +142,7 @@ impl Drop for Bucket {
 }
 
 /// What the network did, as those know it who asked.
-pub(crate) fn away(error: &StoreError) -> BlobError {
+pub(crate) fn unreachable_error(error: &StoreError) -> BlobError {
     // The sources say what happened, the outermost only to which object.
     let mut text = error.to_string();
     let mut source = std::error::Error::source(error);
@@ -150,5 +153,5 @@ pub(crate) fn away(error: &StoreError) -> BlobError {
         }
         source = cause.source();
     }
-    BlobError::Away(text)
+    BlobError::Unreachable(text)
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use baton::Options;
+use baton::blobs::{BlobKind, StoredBlob};
 use baton::clock::ManualClock;
-use baton::contents::{Shelf, Stored};
 use baton::error::Error;
 use baton::machine::{Held, Taken};
 use baton::shard::Shard;
@@ -14,24 +14,24 @@ use baton_core::{
     AgentId, Answer, ArtifactId, BlobPlace, Command, Rejection, Timestamp, WorkspaceName,
 };
 use baton_log::{Log, MemoryLog};
-use baton_s3::{Bucket, Divided, Place};
+use baton_s3::{Bucket, S3Location, SplitLog};
 
 /// A little more than two parts of an upload, and no multiple of a block.
 const LARGE: usize = (17 << 20) + 12_345;
 
 /// The bucket, with a prefix of its own for each test; none if nobody has started a server.
-fn place(test: &str) -> Option<Place> {
+fn location(test: &str) -> Option<S3Location> {
     let address = std::env::var("BATON_S3").ok()?;
-    let mut place = Place::parse(&address).expect("the script gives a good address");
-    place.prefix = format!("{}/{test}", place.prefix);
-    Some(place)
+    let mut location = S3Location::parse(&address).expect("the script gives a good address");
+    location.prefix = format!("{}/{test}", location.prefix);
+    Some(location)
 }
 
-type Data = Shard<Divided<Arc<MemoryLog>>>;
+type Data = Shard<SplitLog<Arc<MemoryLog>>>;
 
-fn open(log: &Arc<MemoryLog>, place: &Place) -> Data {
-    let bucket = Bucket::open(place).expect("a good place");
-    let log = Divided::new(Arc::clone(log), bucket);
+fn open(log: &Arc<MemoryLog>, location: &S3Location) -> Data {
+    let bucket = Bucket::open(location).expect("a good place");
+    let log = SplitLog::new(Arc::clone(log), bucket);
     let clock = Arc::new(ManualClock::at(Timestamp(1_700_000_000_000)));
     let shard = Shard::open(log, clock, Options::default()).expect("memory opens");
     shard.load(&workspace()).expect("it loads");
@@ -42,9 +42,9 @@ fn workspace() -> WorkspaceName {
     WorkspaceName::parse("research").expect("a good name")
 }
 
-fn upload(shard: &Data, number: u128, bytes: &[u8]) -> Result<Stored, Error> {
-    let place = BlobPlace::of_number(number);
-    let mut upload = shard.upload(&workspace(), Shelf::Artifacts, place)?;
+fn upload(shard: &Data, number: u128, bytes: &[u8]) -> Result<StoredBlob, Error> {
+    let location = BlobPlace::of_number(number);
+    let mut upload = shard.upload(&workspace(), BlobKind::Artifacts, location)?;
     for piece in bytes.chunks(100_000) {
         upload.write(piece)?;
     }
@@ -60,7 +60,7 @@ fn carry_out(shard: &Data, command: impl Into<Command>) -> Result<Answer, Reject
 }
 
 fn opened<T>(shard: &Data, held: Held<T>) -> T {
-    let fate = shard.settled().fate(held.group()).expect("it was flushed");
+    let fate = shard.watermark().group_status(held.group()).expect("it was flushed");
     held.open(fate.expect("memory does not fail"))
 }
 
@@ -78,24 +78,24 @@ fn some_bytes(count: usize) -> Vec<u8> {
 }
 
 /// What is there, as somebody else sees it.
-fn names(place: &Place) -> Vec<String> {
-    let bucket = Bucket::open(place).expect("a good place");
-    let log = Divided::new(Arc::new(MemoryLog::default()), bucket);
+fn names(location: &S3Location) -> Vec<String> {
+    let bucket = Bucket::open(location).expect("a good place");
+    let log = SplitLog::new(Arc::new(MemoryLog::default()), bucket);
     log.list_blobs("artifacts/").expect("the bucket is there")
 }
 
 #[test]
 fn what_goes_there_comes_back() {
-    let Some(place) = place("back") else { return };
+    let Some(location) = location("back") else { return };
     let log = Arc::new(MemoryLog::default());
     for (number, bytes) in [some_bytes(0), some_bytes(3), some_bytes(LARGE)].iter().enumerate() {
         let number = number as u128;
-        let shard = open(&log, &place);
+        let shard = open(&log, &location);
         put(&shard, number, bytes);
         let blob = BlobPlace::of_number(number);
         // Somebody who has just begun reads it, and reads parts of it.
-        let shard = open(&log, &place);
-        let content = shard.content(&workspace(), Shelf::Artifacts, &blob).expect("it is there");
+        let shard = open(&log, &location);
+        let content = shard.content(&workspace(), BlobKind::Artifacts, &blob).expect("it is there");
         assert_eq!(content.len(), bytes.len() as u64);
         assert!(content.whole().expect("it is whole") == *bytes, "{} bytes", bytes.len());
         for offset in [1, 262_143, 262_144, 4_194_300, LARGE - 5] {
@@ -104,47 +104,47 @@ fn what_goes_there_comes_back() {
             assert!(due.starts_with(&block) && block.is_empty() == due.is_empty(), "{offset}");
         }
     }
-    assert_eq!(names(&place).len(), 3);
+    assert_eq!(names(&location).len(), 3);
     assert!(log.list_blobs("artifacts/").expect("memory does not fail").is_empty());
 }
 
 #[test]
 fn what_nobody_refers_to_is_swept_and_nothing_else() {
-    let Some(place) = place("swept") else { return };
-    let shard = open(&Arc::new(MemoryLog::default()), &place);
+    let Some(location) = location("swept") else { return };
+    let shard = open(&Arc::new(MemoryLog::default()), &location);
     let kept = put(&shard, 1, b"kept");
     let artifact = put(&shard, 2, b"gone");
     drop(upload(&shard, 3, b"on its way").expect("the bucket is there"));
     carry_out(&shard, ArtifactCommand::Delete { artifact }).expect("nobody names it");
-    shard.sweep_contents(&workspace()).expect("the bucket is there");
+    shard.sweep_blobs(&workspace()).expect("the bucket is there");
     let mut due: Vec<String> = [1, 3]
-        .map(|number| Shelf::Artifacts.name(&workspace(), &BlobPlace::of_number(number)))
+        .map(|number| BlobKind::Artifacts.name(&workspace(), &BlobPlace::of_number(number)))
         .into();
     due.sort();
-    assert_eq!(names(&place), due, "`{kept}` stays, and so does what may yet be recorded");
+    assert_eq!(names(&location), due, "`{kept}` stays, and so does what may yet be recorded");
 }
 
 #[test]
 fn an_upload_that_is_given_up_leaves_nothing() {
-    let Some(place) = place("given-up") else { return };
-    let shard = open(&Arc::new(MemoryLog::default()), &place);
+    let Some(location) = location("given-up") else { return };
+    let shard = open(&Arc::new(MemoryLog::default()), &location);
     let mut upload = shard
-        .upload(&workspace(), Shelf::Artifacts, BlobPlace::of_number(1))
+        .upload(&workspace(), BlobKind::Artifacts, BlobPlace::of_number(1))
         .expect("nothing is sent yet");
     upload.write(&some_bytes(LARGE)).expect("the bucket is there");
     drop(upload);
-    assert!(names(&place).is_empty());
+    assert!(names(&location).is_empty());
 }
 
 #[test]
 fn what_was_put_before_there_was_a_bucket_is_still_read() {
-    let Some(place) = place("before") else { return };
+    let Some(location) = location("before") else { return };
     let log = Arc::new(MemoryLog::default());
-    let name = Shelf::Artifacts.name(&workspace(), &BlobPlace::of_number(1));
+    let name = BlobKind::Artifacts.name(&workspace(), &BlobPlace::of_number(1));
     let mut writer = log.create_blob(&name).expect("memory does not fail");
     writer.write(b"bytes").expect("memory does not fail");
     writer.commit().expect("memory does not fail");
-    let log = Divided::new(log, Bucket::open(&place).expect("a good place"));
+    let log = SplitLog::new(log, Bucket::open(&location).expect("a good place"));
     let blob = log.open_blob(&name).expect("the bucket is there").expect("it is there");
     assert_eq!(blob.len(), 5);
     let listed = log.list_blobs("artifacts/").expect("the bucket is there");
@@ -155,9 +155,9 @@ fn what_was_put_before_there_was_a_bucket_is_still_read() {
 
 #[test]
 fn a_bucket_that_is_not_there_is_said_to_be_so() {
-    let Some(place) = place("not-there") else { return };
-    let place = Place { bucket: "another".to_owned(), ..place };
-    let looked = Bucket::open(&place).expect("a good place").look();
+    let Some(location) = location("not-there") else { return };
+    let location = S3Location { bucket: "another".to_owned(), ..location };
+    let looked = Bucket::open(&location).expect("a good place").check_access();
     let error = looked.expect_err("there is no such bucket");
     assert_eq!(error.code(), "artifact.store_unavailable");
     assert!(error.to_string().contains("NoSuchBucket"), "{error}");
@@ -166,14 +166,15 @@ fn a_bucket_that_is_not_there_is_said_to_be_so() {
 /// Nobody listens at this port. It needs no server, but keys: who has none asks the network.
 #[test]
 fn when_the_bucket_is_away_everything_else_works_on() {
-    if place("away").is_none() {
+    if location("away").is_none() {
         return;
     }
-    let place = Place::parse("s3://files?endpoint=http://127.0.0.1:1").expect("a good address");
-    let shard = open(&Arc::new(MemoryLog::default()), &place);
+    let location =
+        S3Location::parse("s3://files?endpoint=http://127.0.0.1:1").expect("a good address");
+    let shard = open(&Arc::new(MemoryLog::default()), &location);
     let away = upload(&shard, 1, b"bytes").err().expect("nobody is there");
     assert_eq!((away.code(), away.kind()), ("artifact.store_unavailable", Kind::Unavailable));
-    let swept = shard.sweep_contents(&workspace()).expect_err("nobody is there");
+    let swept = shard.sweep_blobs(&workspace()).expect_err("nobody is there");
     assert_eq!(swept.code(), "artifact.store_unavailable");
     // Nothing was recorded, and what has nothing to do with artifacts is as it was.
     let list = baton_core::artifact::Query::List(baton_core::artifact::List::default());

@@ -224,7 +224,7 @@ impl Couriers {
             let began = Instant::now();
             // What became of it is asked for each by itself: one group may be lost though a later
             // one is well.
-            let _ = shared.baton.settled(last).await;
+            let _ = shared.baton.wait_durable(last).await;
             let took = began.elapsed();
             let slow = (took >= shared.settings.slow).then_some(took);
             self.release(&shared.baton, |bag| slow.iter().for_each(|took| bag.was_slow(*took)));
@@ -239,7 +239,7 @@ impl Couriers {
         let mut out = self.lock();
         let Out { waiting, line, .. } = &mut *out;
         waiting.retain_mut(|(group, bag)| {
-            let is_settled = baton.fate(*group).is_some();
+            let is_settled = baton.group_status(*group).is_some();
             if is_settled {
                 seen(bag);
                 line.push_back(Arc::clone(bag));

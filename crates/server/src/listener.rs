@@ -214,7 +214,7 @@ async fn health(shared: &Shared) {
             let fields = [("code", Said::Text(stopped.code())), ("why", Said::Text(&why))];
             journal.note(Level::Error, "engine.stopped", &fields);
         }
-        let room = shared.baton.has_room();
+        let room = shared.baton.check_disk_space();
         let has_room = room.is_ok();
         match room {
             Ok(()) if !had_room => journal.note(Level::Info, "disk.well", &[]),

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use baton::counting::{Counted, SYNC_BOUNDS_US};
+use baton::metrics::{MetricsSnapshot, SYNC_BOUNDS_US};
 use baton_core::Kind;
 
 /// Counts how often, by door and outcome.
@@ -145,7 +145,7 @@ impl Metrics {
     }
 
     /// All of it, and what is known of the engine.
-    pub fn text(&self, counted: &Counted, denied: &[(&str, u64)]) -> String {
+    pub fn text(&self, counted: &MetricsSnapshot, denied: &[(&str, u64)]) -> String {
         let mut page = Page::default();
         let mut requests = Vec::new();
         for (door, outcomes) in [("http", &self.http), ("websocket", &self.websocket)] {
@@ -169,7 +169,7 @@ impl Metrics {
             ("baton_watches", "Watches that are open.", self.watches.count()),
             ("baton_workspaces", "Workspaces in memory.", counted.workspaces),
             ("baton_log_bytes", "Bytes of the log.", counted.log_bytes),
-            ("baton_unpictured_bytes", "Bytes in no snapshot yet.", counted.unpictured_bytes),
+            ("baton_unpictured_bytes", "Bytes in no snapshot yet.", counted.unsnapshotted_bytes),
             ("baton_read_only", "Whether the disk is nearly full.", counted.is_read_only.into()),
         ] {
             page.one(name, "gauge", help, value);
@@ -239,7 +239,7 @@ impl Page {
     }
 
     /// How long writes take, as a histogram: each bound counts all below it, too.
-    fn syncs(&mut self, counted: &Counted) {
+    fn syncs(&mut self, counted: &MetricsSnapshot) {
         let name = "baton_sync_seconds";
         let help = "How long it takes until a group of changes is durable.";
         self.family(name, "histogram", help, &[]);
@@ -273,7 +273,12 @@ mod tests {
         assert!(metrics.connections.enter(1));
         let mut syncs = vec![0; SYNC_BOUNDS_US.len() + 1];
         (syncs[0], syncs[2]) = (3, 1);
-        let counted = Counted { workspaces: 7, syncs, sync_us: 1_000_200, ..Counted::default() };
+        let counted = MetricsSnapshot {
+            workspaces: 7,
+            syncs,
+            sync_us: 1_000_200,
+            ..MetricsSnapshot::default()
+        };
         let text = metrics.text(&counted, &[("known", 2), ("stranger", 9)]);
         for line in [
             "baton_requests_total{door=\"http\",outcome=\"ok\"} 1",

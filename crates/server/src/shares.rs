@@ -222,7 +222,7 @@ impl Shares {
                 yield_now().await;
                 if std::mem::take(&mut self.served().has_quiet) {
                     // They would wait for all that is handed in until then.
-                    let _ = timeout(ROUND_MAX, baton.all_settled()).await;
+                    let _ = timeout(ROUND_MAX, baton.wait_all_durable()).await;
                 }
                 if !self.begin_round() {
                     break;

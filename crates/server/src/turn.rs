@@ -85,7 +85,7 @@ impl<T> Turn<T> {
         request: Request,
         mark: T,
     ) -> Result<Handed<(Request, T)>, Error> {
-        Ok(match baton.hand_in(workspace, request, agent)? {
+        Ok(match baton.submit(workspace, request, agent)? {
             Submitted::Held(held) => {
                 self.waiting.push_back((mark, held));
                 Handed::In
@@ -124,7 +124,7 @@ impl<T> Turn<T> {
         query: &Query,
         mark: T,
     ) -> Result<Looked, Error> {
-        match baton.look_up(workspace, query)? {
+        match baton.query(workspace, query)? {
             Ok(Asked::Present(held)) => {
                 self.waiting.push_back((mark, held));
                 Ok(Looked::Handed)
@@ -148,7 +148,7 @@ impl<T> Turn<T> {
         let last = self.last_group();
         // Whether it is durable is asked for each by itself: a turn may lie in several groups, and
         // one may be lost though a later one is well.
-        let _ = baton.settled(last).await;
+        let _ = baton.wait_durable(last).await;
     }
 
     /// The next answer, after that.
@@ -160,7 +160,7 @@ impl<T> Turn<T> {
 
     /// The next answer, if its fate is known.
     pub(crate) fn known(&mut self, baton: &Baton) -> Option<(T, Result<Answer, Error>)> {
-        let fate = baton.fate(self.waiting.front()?.1.group())?;
+        let fate = baton.group_status(self.waiting.front()?.1.group())?;
         let (mark, held) = self.waiting.pop_front()?;
         Some((mark, fate.and_then(|durable| held.open(durable).map_err(Error::Rejected))))
     }

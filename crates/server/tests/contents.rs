@@ -30,7 +30,7 @@ async fn get(http: &mut Http, path: &str, headers: &[(&str, &str)]) -> Told {
 /// A server over a log that can be looked into.
 async fn on_log() -> (Stage, MemoryLog) {
     let log = MemoryLog::default();
-    let options = Options { keep_every: Duration::from_millis(1), ..Options::default() };
+    let options = Options { compaction_interval: Duration::from_millis(1), ..Options::default() };
     let clock = baton::clock::SystemClock::default();
     let baton = Baton::on(log.clone(), clock, options).expect("memory has room");
     (Stage::on(baton, settings()).await, log)

@@ -168,7 +168,7 @@ async fn what_cannot_be_watched_is_refused() {
 
 #[tokio::test]
 async fn a_gone_past_and_a_lost_listener_are_told() {
-    let options = Options { keep_every: SHORT, ..Options::default() };
+    let options = Options { compaction_interval: SHORT, ..Options::default() };
     let stage = Stage::on(in_memory(options), settings()).await;
     let mut http = stage.http().await;
     let retention = json!({"history_count": 1, "history_age_ms": 1});

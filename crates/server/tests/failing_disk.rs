@@ -84,8 +84,9 @@ async fn until(http: &mut Http, path: &str, status: &str) -> Value {
 #[tokio::test]
 async fn a_disk_that_is_nearly_full_is_for_reading_until_it_is_not() {
     let disk = FaultyDisk::new(11);
-    let keep_every = std::time::Duration::from_millis(1);
-    let options = Options { disk_free_bytes_min: 1 << 20, keep_every, ..Options::default() };
+    let compaction_interval = std::time::Duration::from_millis(1);
+    let options =
+        Options { disk_free_bytes_min: 1 << 20, compaction_interval, ..Options::default() };
     let stage = Stage::on(on_disk_with(&disk, options), settings()).await;
     let mut http = stage.http().await;
     let mut socket = stage.socket().await;

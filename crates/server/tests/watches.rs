@@ -222,7 +222,7 @@ async fn a_crowd_is_answered_and_told_all_of_it_in_order() {
 #[tokio::test]
 async fn what_is_gone_or_too_many_is_refused() {
     let few = Settings { watches_per_connection_max: 2, watches_max: 3, ..settings() };
-    let options = Options { keep_every: SHORT, ..Options::default() };
+    let options = Options { compaction_interval: SHORT, ..Options::default() };
     let stage = Stage::on(in_memory(options), few).await;
     let mut socket = stage.socket().await;
     let configure =

@@ -37,7 +37,7 @@ impl World {
     pub(crate) fn close(&mut self) -> Audit {
         self.trace.tell(|| "the server is closed".to_owned());
         self.flush()?;
-        self.server().shard.close_calls();
+        self.server().shard.close_waiters();
         self.absorb()?;
         let unknown = self.end_server();
         let survivor = self.disk.fork();
@@ -178,7 +178,7 @@ impl World {
 
     /// A bit rots on a copy of the disk.
     pub(crate) fn flip_bit(&mut self) -> Audit {
-        if self.server().shard.settled().stopped().is_some() || !self.flush()? {
+        if self.server().shard.watermark().stopped().is_some() || !self.flush()? {
             return Ok(());
         }
         let disk = self.disk.fork();

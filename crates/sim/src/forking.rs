@@ -49,7 +49,7 @@ impl World {
             return Ok(());
         }
         let slack = self.slack(workspace);
-        let answer = self.server().shard.recall(workspace, by, query, present);
+        let answer = self.server().shard.query_past(workspace, by, query, present);
         self.trace.tell(|| format!("   a fork of {workspace} to {to}: {answer:?}"));
         let due = match at {
             Some(At::Revision(revision)) => *revision,
@@ -157,7 +157,7 @@ impl World {
     /// Somebody goes on in one of the forks.
     pub(crate) fn inherit(&mut self) -> Audit {
         let names = self.auditor.forks();
-        if names.is_empty() || self.server().shard.settled().stopped().is_some() {
+        if names.is_empty() || self.server().shard.watermark().stopped().is_some() {
             return Ok(());
         }
         let id = self.chance.pick(&names).clone();
@@ -185,7 +185,7 @@ impl World {
         if !self.flush()? || !self.is_in_memory(&id) {
             return Ok(());
         }
-        let Some(Ok(durable)) = self.server().shard.settled().fate(held.group()) else {
+        let Some(Ok(durable)) = self.server().shard.watermark().group_status(held.group()) else {
             return Ok(());
         };
         match held.open(durable) {
@@ -240,7 +240,7 @@ impl World {
             return Err(broken("a loaded workspace is not in memory"));
         };
         // What may yet be lost is not in the model.
-        let settled = server.shard.settled().fate(held.group());
+        let settled = server.shard.watermark().group_status(held.group());
         let Some(Ok(durable)) = settled else { return Ok(Ok(())) };
         match held.open(durable).map(|answer| answer.reply) {
             Ok(Reply::State(state::Reply::Entries(page))) => {

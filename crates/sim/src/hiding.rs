@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use baton::contents::{Shelf, Stored};
+use baton::blobs::{BlobKind, StoredBlob};
 use baton_core::secret::{Command as SecretCommand, Put, Query as SecretQuery};
 use baton_core::{BlobPlace, Command, Json, Mutation, Request, SecretId, WorkspaceName, state};
 
@@ -23,7 +23,7 @@ pub(crate) struct Hidden(BTreeMap<SecretId, Handed>);
 struct Handed {
     workspace: WorkspaceName,
     value: Vec<u8>,
-    stored: Stored,
+    stored: StoredBlob,
 }
 
 impl Hidden {
@@ -36,7 +36,7 @@ impl Hidden {
 impl World {
     /// An agent hands in a secret, or does something with one.
     pub(crate) fn hide(&mut self) -> Audit {
-        if self.server().shard.settled().stopped().is_some() {
+        if self.server().shard.watermark().stopped().is_some() {
             return Ok(());
         }
         let number = self.chance.index(self.agents.len());
@@ -72,7 +72,7 @@ impl World {
         let place = BlobPlace::of_number(number);
         let value = format!("{MARK}{number:032x}").into_bytes();
         let ttl_ms = self.chance.once_in(2).then(|| self.chance.between(1_000, 60_000));
-        let upload = self.server().shard.upload(workspace, Shelf::Secrets, place);
+        let upload = self.server().shard.upload(workspace, BlobKind::Secrets, place);
         let stored = upload.and_then(|mut upload| {
             upload.write(&value)?;
             upload.commit()
@@ -107,7 +107,7 @@ impl World {
         if self.auditor.ledger(workspace).secret_is_gone(secret) {
             return Ok(());
         }
-        let content = self.server().shard.content(workspace, Shelf::Secrets, &secret.place());
+        let content = self.server().shard.content(workspace, BlobKind::Secrets, &secret.place());
         match content.and_then(|content| content.whole()) {
             Ok(told) => {
                 demand!(told == *value, "`{secret}` is not what was handed in");

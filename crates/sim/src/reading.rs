@@ -79,7 +79,7 @@ impl World {
             return Ok(());
         }
         let slack = self.slack(workspace);
-        let answer = match self.server().shard.recall(workspace, by, query, present) {
+        let answer = match self.server().shard.query_past(workspace, by, query, present) {
             Ok(answer) => Ok(answer),
             Err(Error::Rejected(rejection)) => Err(rejection),
             Err(error) => return self.no_past(workspace, error, present, slack),

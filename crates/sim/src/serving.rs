@@ -10,10 +10,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use baton::call::{Call, Told};
 use baton::clock::Clock;
 use baton::error::Error;
 use baton::machine::{Absent, Asked, Held, Taken};
+use baton::waiter::{WaitResult, Waiter};
 use baton_core::{
     AgentId, Answer, Rejection, Request, Revision, Timestamp, WorkspaceName, workspace,
 };
@@ -48,13 +48,13 @@ enum Waiting {
     /// It waits, but that is not durable yet.
     Queued {
         probe: HeldAnswer,
-        call: Arc<Call>,
+        call: Arc<Waiter>,
         group: u64,
         is_gone: bool,
     },
     /// It waits.
     Call {
-        call: Arc<Call>,
+        call: Arc<Waiter>,
         decided_at: u64,
     },
     Present(HeldAnswer),
@@ -73,7 +73,7 @@ impl Waiting {
     }
 
     /// The call that waits, if its caller is there.
-    fn call(&self) -> Option<&Arc<Call>> {
+    fn call(&self) -> Option<&Arc<Waiter>> {
         match self {
             Self::Queued { call, is_gone: false, .. } | Self::Call { call, .. } => Some(call),
             Self::Queued { .. } | Self::Request { .. } | Self::Present(_) | Self::Past(_) => None,
@@ -106,11 +106,11 @@ impl World {
     pub(crate) fn perform(&mut self, number: usize, action: Action) -> Audit {
         let agent = &self.agents[number];
         let (id, workspace) = (agent.id.clone(), agent.home.clone());
-        if let Some(stopped) = self.server().shard.settled().stopped() {
+        if let Some(stopped) = self.server().shard.watermark().stopped() {
             self.trace.tell(|| format!("{id} is turned away: {stopped}"));
             return Ok(());
         }
-        let gathered = self.server().shard.machine().gathered().1;
+        let gathered = self.server().shard.machine().open_group_size().1;
         if gathered >= self.plan.options.group_bytes_max && !self.flush()? {
             return Ok(());
         }
@@ -132,7 +132,7 @@ impl World {
                 };
                 match taken {
                     Taken::Decided(answer) => Waiting::Request { probe, answer },
-                    Taken::Waits { call, group, .. } => {
+                    Taken::Waits { waiter: call, group, .. } => {
                         Waiting::Queued { probe, call, group, is_gone: false }
                     }
                 }
@@ -194,7 +194,7 @@ impl World {
         let mut index = 0;
         while index < self.pending.len() {
             if let Waiting::Call { call, .. } = &self.pending[index].waiting {
-                match call.told() {
+                match call.result() {
                     None => index += 1,
                     Some(told) => {
                         let pending = self.pending.remove(index);
@@ -205,7 +205,7 @@ impl World {
                 continue;
             }
             let group = self.pending[index].waiting.group();
-            match self.server().shard.settled().fate(group) {
+            match self.server().shard.watermark().group_status(group) {
                 None => index += 1,
                 Some(fate) => {
                     let pending = self.pending.remove(index);
@@ -294,7 +294,7 @@ impl World {
 
     /// The revision against which a request was decided.
     fn probed(&mut self, id: &AgentId, probe: HeldAnswer, durable: u64) -> Audit<u64> {
-        let fate = self.server().shard.settled().fate(probe.group());
+        let fate = self.server().shard.watermark().group_status(probe.group());
         demand!(
             matches!(fate, Some(Ok(_))),
             "`{id}` was answered before what the answer rests on was durable"
@@ -304,7 +304,7 @@ impl World {
     }
 
     /// Somebody who waited is told something.
-    fn end_call(&mut self, pending: &Pending, told: Told) -> Audit {
+    fn end_call(&mut self, pending: &Pending, told: WaitResult) -> Audit {
         let (Waiting::Call { call, decided_at }, Action::Submit(request)) =
             (&pending.waiting, &pending.action)
         else {

@@ -70,7 +70,7 @@ impl World {
     fn expire_all(&mut self) -> Audit {
         for _ in 0..CAUSES_MAX {
             self.expire()?;
-            let is_done = self.server().shard.machine().gathered().0 == 0;
+            let is_done = self.server().shard.machine().open_group_size().0 == 0;
             demand!(self.flush()?, "a flush failed although nothing fails any more");
             if is_done {
                 return Ok(());
@@ -89,13 +89,15 @@ impl World {
 
     fn chores(&mut self) -> Audit {
         for _ in 0..CHORES_MAX {
-            if self.server().capture.is_none() && self.server().shard.next_chore().is_none() {
+            if self.server().capture.is_none()
+                && self.server().shard.next_compaction_job().is_none()
+            {
                 return Ok(());
             }
             self.keep()?;
             self.absorb()?;
         }
-        let chore = self.server().shard.next_chore();
+        let chore = self.server().shard.next_compaction_job();
         Err(broken(format!("{CHORES_MAX} chores were done and {chore:?} is still to do")))
     }
 

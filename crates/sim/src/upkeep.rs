@@ -1,6 +1,6 @@
 //! Chores, snapshots in slices, and fresh servers on a copy of the disk that must show the same.
 
-use baton::keeping::Chore;
+use baton::compaction::CompactionJob;
 use baton_core::storage::Entry;
 use baton_core::{AgentId, Batch, Event, Revision, Space, WorkspaceName, namespace};
 
@@ -23,20 +23,20 @@ impl World {
         if self.server().capture.is_some() {
             return self.capture();
         }
-        let Some(chore) = self.server().shard.next_chore() else { return Ok(()) };
-        let kept = self.server().shard.keep();
+        let Some(chore) = self.server().shard.next_compaction_job() else { return Ok(()) };
+        let kept = self.server().shard.compact_next();
         let line = format!("chore {chore:?}: {kept:?}");
         self.trace.tell(|| line);
         match kept {
             Ok(true) => match chore {
-                Chore::Archive(_) => self.coverage.met("keep: archived"),
-                Chore::Fold(_) => self.coverage.met("keep: folded"),
-                Chore::Sweep(_) => self.coverage.met("keep: swept"),
-                Chore::Evict(workspace) => {
+                CompactionJob::Archive(_) => self.coverage.met("keep: archived"),
+                CompactionJob::Fold(_) => self.coverage.met("keep: folded"),
+                CompactionJob::Sweep(_) => self.coverage.met("keep: swept"),
+                CompactionJob::Evict(workspace) => {
                     self.coverage.met("keep: evicted");
                     self.stays.remove(&workspace);
                 }
-                Chore::Snapshot(_) => {}
+                CompactionJob::Snapshot(_) => {}
             },
             Ok(false) => {}
             Err(error) => self.excuse(&format!("{chore:?}"), &error)?,
@@ -121,7 +121,7 @@ impl World {
 
     /// A fresh server on a copy of the disk must show what this one shows.
     pub(crate) fn compare(&mut self) -> Audit {
-        if self.server().shard.settled().stopped().is_some() || !self.flush()? {
+        if self.server().shard.watermark().stopped().is_some() || !self.flush()? {
             return Ok(());
         }
         self.nothing_is_told()?;

@@ -12,7 +12,7 @@
 use std::sync::Arc;
 
 use baton::error::Error;
-use baton::history::Whereabouts;
+use baton::history::BatchLocation;
 use baton::machine::Held;
 use baton::watch::{Arrival, Filter, Notices, Queue};
 use baton_core::{Pattern, Revision, WorkspaceName};
@@ -117,7 +117,7 @@ impl World {
 
     fn begin_watch(&mut self, index: usize) -> Audit {
         let workspace = self.watchers[index].workspace.clone();
-        if self.server().shard.settled().stopped().is_some() || !self.load(&workspace)? {
+        if self.server().shard.watermark().stopped().is_some() || !self.load(&workspace)? {
             return Ok(());
         }
         let watcher = &mut self.watchers[index];
@@ -140,7 +140,9 @@ impl World {
 
     fn open_watch(&mut self, index: usize) -> Audit {
         let State::Opening(held) = &self.watchers[index].state else { return Ok(()) };
-        let Some(fate) = self.server().shard.settled().fate(held.group()) else { return Ok(()) };
+        let Some(fate) = self.server().shard.watermark().group_status(held.group()) else {
+            return Ok(());
+        };
         let state = std::mem::replace(&mut self.watchers[index].state, State::Resting);
         let (State::Opening(held), Ok(durable)) = (state, fate) else { return Ok(()) };
         let (queue, registered) = held.open(durable);
@@ -221,7 +223,7 @@ impl World {
                 return Ok(());
             }
         };
-        if let Some(Whereabouts::Run(_)) = whereabouts {
+        if let Some(BatchLocation::Run(_)) = whereabouts {
             self.coverage.met("watch: resumed from a run");
         }
         let ledger = self.auditor.ledger(workspace);

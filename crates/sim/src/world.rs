@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use baton::clock::{Clock, ManualClock};
+use baton::compaction::Capture;
 use baton::error::Error;
-use baton::keeping::Capture;
 use baton::shard::{Flushed, Shard};
 use baton_core::{AgentId, Timestamp, WorkspaceName};
 use baton_log::faulty::FaultyDisk;
@@ -182,7 +182,7 @@ impl World {
             // went on would bring back later what it had not shown when it was read.
             return self.restart_after_power_cut();
         }
-        if self.server().shard.settled().stopped().is_some() {
+        if self.server().shard.watermark().stopped().is_some() {
             self.stopped_for += 1;
             self.coverage.met("fault: failed sync or write");
             if self.stopped_for > 4 {
@@ -233,7 +233,7 @@ impl World {
         };
         let is_lost = !self.stays.iter().all(is_there);
         self.stays = stays;
-        if is_lost && self.server().shard.settled().stopped().is_none() {
+        if is_lost && self.server().shard.watermark().stopped().is_none() {
             self.absorb()?;
             self.auditor.forgotten(self.clock.now());
         }

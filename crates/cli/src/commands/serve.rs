@@ -10,7 +10,7 @@ use baton_core::access::Grant;
 #[cfg(feature = "s3")]
 use baton_log::file::{FileLog, Options as FileOptions};
 #[cfg(feature = "s3")]
-use baton_s3::{BadPlace, Bucket, Divided, Place};
+use baton_s3::{Bucket, LocationError, S3Location, SplitLog};
 use baton_server::access::{Issuer, Tokens, Wanted};
 use baton_server::{Quota, Server, Settings, Webhooks};
 use baton_tls::Identity;
@@ -134,13 +134,13 @@ async fn open(serving: &ServerSettings) -> Result<Baton, Failure> {
     let Some(address) = &serving.artifacts else {
         return Ok(baton::open_with(&serving.data, options).await?);
     };
-    let bad = |error: BadPlace| Fault::Usage { reason: format!("--artifacts: {error}") };
-    let bucket = Bucket::open(&Place::parse(address).map_err(bad)?).map_err(bad)?;
+    let bad = |error: LocationError| Fault::Usage { reason: format!("--artifacts: {error}") };
+    let bucket = Bucket::open(&S3Location::parse(address).map_err(bad)?).map_err(bad)?;
     let folder = serving.data.clone();
     let opened = tokio::task::spawn_blocking(move || {
-        bucket.look().map_err(Error::from)?;
+        bucket.check_access().map_err(Error::from)?;
         let log = FileLog::open(FileOptions::new(&folder))?;
-        Baton::on(Divided::new(log, bucket), SystemClock::default(), options)
+        Baton::on(SplitLog::new(log, bucket), SystemClock::default(), options)
     });
     let closed = |_| Error::Closed;
     Ok(opened.await.map_err(closed)??)

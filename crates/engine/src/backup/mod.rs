@@ -12,7 +12,7 @@
 //! |---|---|
 //! | 8 | the letters `BATONBAK` |
 //! | 2 | the format, which is 1; numbers have their low byte first |
-//! | any | chunks, made as those of a [parcel](crate::parcel) |
+//! | any | chunks, made as those of an [export](crate::export) |
 //!
 //! | chunk | holds | how many |
 //! |---|---|---|
@@ -40,8 +40,8 @@
 //! of what has changed since another; and what was committed after the backup: tokens that were
 //! given since then are given again.
 
-mod restoring;
-mod taking;
+mod create;
+mod restore;
 
 use std::io::Read;
 use std::sync::Arc;
@@ -51,17 +51,17 @@ use baton_core::{Revision, Timestamp, WorkspaceName};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::parcel::chunks::{self, ChunkError, ChunkReader};
+use crate::export::chunks::{self, ChunkError, ChunkReader};
 
-pub use restoring::{restore, restore_to};
-pub use taking::of_folder;
+pub use create::of_folder;
+pub use restore::{restore, restore_to};
 
 /// What every backup begins with.
-const LETTERS: [u8; 8] = *b"BATONBAK";
+const MAGIC: [u8; 8] = *b"BATONBAK";
 /// The newest format that is known.
 pub const FORMAT: u16 = 1;
 
-const ABOUT: u8 = 1;
+const HEADER: u8 = 1;
 const WORKSPACE: u8 = 2;
 const BLOB: u8 = 3;
 const BYTES: u8 = 4;
@@ -70,14 +70,14 @@ const END: u8 = 6;
 
 /// What a backup says of itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct About {
+struct BackupHeader {
     time: Timestamp,
     program: String,
 }
 
 /// A workspace in a backup.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct BackupEntry {
     /// Which.
     pub workspace: WorkspaceName,
     /// As it was after this revision.
@@ -85,13 +85,13 @@ pub struct Kept {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct BlobAbout {
+struct BlobHeader {
     name: String,
     bytes: u64,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct BatchesAbout {
+struct BatchesHeader {
     first: Revision,
     last: Revision,
 }
@@ -104,7 +104,7 @@ pub struct Summary {
     /// The version of the program that took it.
     pub program: String,
     /// The workspaces, by name.
-    pub workspaces: Vec<Kept>,
+    pub workspaces: Vec<BackupEntry>,
 }
 
 /// Backups that are being taken.
@@ -112,12 +112,12 @@ pub struct Summary {
 pub(crate) struct Backups(Arc<AtomicUsize>);
 
 /// While it lives, what a backup has yet to read stays where it is.
-pub(crate) struct Holding(Arc<AtomicUsize>);
+pub(crate) struct BackupGuard(Arc<AtomicUsize>);
 
 impl Backups {
-    fn begin(&self) -> Holding {
+    fn begin(&self) -> BackupGuard {
         self.0.fetch_add(1, Ordering::SeqCst);
-        Holding(Arc::clone(&self.0))
+        BackupGuard(Arc::clone(&self.0))
     }
 
     /// Whether one is being taken.
@@ -126,7 +126,7 @@ impl Backups {
     }
 }
 
-impl Drop for Holding {
+impl Drop for BackupGuard {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }
@@ -134,15 +134,15 @@ impl Drop for Holding {
 
 /// What comes next in a backup.
 #[derive(Debug)]
-enum Piece {
-    Workspace(Kept),
-    Blob(BlobAbout),
-    Batches(BatchesAbout),
+enum BackupChunk {
+    Workspace(BackupEntry),
+    Blob(BlobHeader),
+    Batches(BatchesHeader),
     Bytes(Vec<u8>),
 }
 
 /// Reads a backup, a chunk at a time.
-struct Reader<R> {
+struct BackupReader<R> {
     chunks: ChunkReader<R>,
     summary: Summary,
     last: u8,
@@ -150,27 +150,27 @@ struct Reader<R> {
     left: Option<u64>,
 }
 
-impl<R: Read> Reader<R> {
+impl<R: Read> BackupReader<R> {
     fn begin(input: R) -> Result<Self, Error> {
-        let mut chunks = ChunkReader::begin(input, LETTERS, FORMAT).map_err(refused)?;
+        let mut chunks = ChunkReader::begin(input, MAGIC, FORMAT).map_err(refused)?;
         match chunks.chunk().map_err(refused)? {
-            (ABOUT, bytes) => {
-                let About { time, program } = chunks::json(&bytes).map_err(refused)?;
+            (HEADER, bytes) => {
+                let BackupHeader { time, program } = chunks::json(&bytes).map_err(refused)?;
                 let summary = Summary { time, program, workspaces: Vec::new() };
-                Ok(Self { chunks, summary, last: ABOUT, left: Some(0) })
+                Ok(Self { chunks, summary, last: HEADER, left: Some(0) })
             }
             (kind, _) => Err(damaged(format!("it begins with a chunk of kind {kind}"))),
         }
     }
 
     /// The next piece; none at the end, when all that came is known to be what was written.
-    fn next(&mut self) -> Result<Option<Piece>, Error> {
+    fn next(&mut self) -> Result<Option<BackupChunk>, Error> {
         let (kind, bytes) = self.chunks.chunk().map_err(refused)?;
         let last = std::mem::replace(&mut self.last, kind);
         let is_whole = self.left.is_none_or(|left| left == 0);
         let fits = match kind {
             WORKSPACE | END => is_whole,
-            BLOB | BATCHES => is_whole && last != ABOUT,
+            BLOB | BATCHES => is_whole && last != HEADER,
             BYTES => matches!(last, BLOB | BATCHES | BYTES),
             _ => false,
         };
@@ -178,35 +178,35 @@ impl<R: Read> Reader<R> {
             let what = format!("a chunk of kind {kind} comes after one of kind {last}");
             return Err(damaged(what));
         }
-        self.piece(kind, bytes).map_err(refused)
+        self.chunk(kind, bytes).map_err(refused)
     }
 
-    fn piece(&mut self, kind: u8, bytes: Vec<u8>) -> Result<Option<Piece>, ChunkError> {
+    fn chunk(&mut self, kind: u8, bytes: Vec<u8>) -> Result<Option<BackupChunk>, ChunkError> {
         match kind {
             WORKSPACE => {
-                let kept: Kept = chunks::json(&bytes)?;
+                let entry: BackupEntry = chunks::json(&bytes)?;
                 let before = self.summary.workspaces.last();
-                if before.is_some_and(|before| before.workspace >= kept.workspace) {
+                if before.is_some_and(|before| before.workspace >= entry.workspace) {
                     return Err(chunks::damaged("its workspaces are not in order"));
                 }
-                self.summary.workspaces.push(kept.clone());
-                Ok(Some(Piece::Workspace(kept)))
+                self.summary.workspaces.push(entry.clone());
+                Ok(Some(BackupChunk::Workspace(entry)))
             }
             BLOB => {
-                let blob: BlobAbout = chunks::json(&bytes)?;
+                let blob: BlobHeader = chunks::json(&bytes)?;
                 self.left = Some(blob.bytes);
-                Ok(Some(Piece::Blob(blob)))
+                Ok(Some(BackupChunk::Blob(blob)))
             }
             BATCHES => {
                 self.left = None;
-                Ok(Some(Piece::Batches(chunks::json(&bytes)?)))
+                Ok(Some(BackupChunk::Batches(chunks::json(&bytes)?)))
             }
             BYTES => {
                 if let Some(left) = &mut self.left {
                     let rest = left.checked_sub(bytes.len() as u64);
                     *left = rest.ok_or_else(|| chunks::damaged("a blob is longer than it says"))?;
                 }
-                Ok(Some(Piece::Bytes(bytes)))
+                Ok(Some(BackupChunk::Bytes(bytes)))
             }
             _ => self.chunks.end(&bytes).map(|()| None),
         }
@@ -215,7 +215,7 @@ impl<R: Read> Reader<R> {
 
 /// Reads a backup to its end, and says what is in it. Nothing is restored.
 pub fn verify(input: impl Read) -> Result<Summary, Error> {
-    let mut reader = Reader::begin(input)?;
+    let mut reader = BackupReader::begin(input)?;
     while reader.next()?.is_some() {}
     Ok(reader.summary)
 }

@@ -1,9 +1,9 @@
 //! What a program holds in its hands: the engine. The vocabulary is [`baton_handle`]'s, with the
 //! engine as its carrier.
 
-mod contents;
-mod door;
-mod following;
+mod blobs;
+mod change_feed;
+mod submission;
 mod watch;
 
 use std::io::Write;
@@ -19,18 +19,18 @@ use baton_log::Log;
 use baton_log::file::{FileLog, Options as FileOptions};
 
 pub use baton_handle::Item;
-pub use contents::ReadingContent;
-pub use following::Happened;
+pub use blobs::ArtifactReader;
+pub use change_feed::ChangeFeedPage;
 pub use watch::Watch;
 
 use crate::backup::Summary;
 use crate::clock::{Clock, SystemClock};
-use crate::counting::Counted;
-use crate::crank::{Crank, Submitted, Threads};
+use crate::driver::{Driver, Submitted, Threads};
 use crate::error::Error;
 use crate::machine::{Absent, Asked};
+use crate::metrics::MetricsSnapshot;
+use crate::oneshot::run_blocking;
 use crate::options::Options;
-use crate::ticket::aside;
 
 /// A lock that is taken when this is awaited.
 pub type Acquiring = baton_handle::Acquiring<Baton>;
@@ -142,7 +142,7 @@ pub type Workspace = baton_handle::Workspace<Baton>;
 /// The engine. Cheap to clone; it stops when the last clone, and everything made from it, is gone.
 #[derive(Clone)]
 pub struct Baton {
-    crank: Arc<Crank>,
+    driver: Arc<Driver>,
     threads: Arc<Threads>,
 }
 
@@ -162,7 +162,7 @@ pub async fn open(folder: impl AsRef<Path>) -> Result<Baton, Error> {
 /// As [`open`], with settings.
 pub async fn open_with(folder: impl AsRef<Path>, options: Options) -> Result<Baton, Error> {
     let folder = folder.as_ref().to_owned();
-    aside(move || {
+    run_blocking(move || {
         let log = FileLog::open(FileOptions::new(&folder))?;
         Baton::on(log, SystemClock::default(), options)
     })
@@ -172,13 +172,13 @@ pub async fn open_with(folder: impl AsRef<Path>, options: Options) -> Result<Bat
 impl Baton {
     /// An engine on any log and clock.
     pub fn on(log: impl Log, clock: impl Clock, options: Options) -> Result<Self, Error> {
-        let (crank, threads) = Crank::start(Arc::new(log), Arc::new(clock), options)?;
-        Ok(Self { crank, threads: Arc::new(threads) })
+        let (driver, threads) = Driver::start(Arc::new(log), Arc::new(clock), options)?;
+        Ok(Self { driver, threads: Arc::new(threads) })
     }
 
     /// Where the data is and how it is made durable.
     pub fn description(&self) -> String {
-        self.crank.shard.log.description()
+        self.driver.shard.log.description()
     }
 
     /// A workspace. It comes into being with its first change.
@@ -191,7 +191,7 @@ impl Baton {
     pub async fn close(self) {
         // Without a thread for it the work is done here; closing must not fail.
         let threads = Arc::clone(&self.threads);
-        if aside(move || threads.stop()).await.is_err() {
+        if run_blocking(move || threads.stop()).await.is_err() {
             self.threads.stop();
         }
     }
@@ -199,52 +199,52 @@ impl Baton {
     /// Writes a snapshot of a workspace now, and archives its past. Nobody needs to: the engine
     /// does it by itself when it is worth while.
     pub async fn compact(&self, workspace: &Workspace) -> Result<(), Error> {
-        self.crank.loaded(workspace.name()).await?;
-        let (crank, name) = (Arc::clone(&self.crank), workspace.name().clone());
-        aside(move || {
-            crank.shard.archive(&name)?;
-            crank.shard.snapshot(&name)
+        self.driver.ensure_loaded(workspace.name()).await?;
+        let (driver, name) = (Arc::clone(&self.driver), workspace.name().clone());
+        run_blocking(move || {
+            driver.shard.archive(&name)?;
+            driver.shard.snapshot(&name)
         })
         .await?
     }
 
     /// Writes all workspaces into one file while they are used; see [`backup`](crate::backup).
     pub async fn backup(&self, to: Box<dyn Write + Send>) -> Result<Summary, Error> {
-        let crank = Arc::clone(&self.crank);
-        aside(move || crank.shard.backup(to)).await?
+        let driver = Arc::clone(&self.driver);
+        run_blocking(move || driver.shard.backup(to)).await?
     }
 
     /// Workspaces in memory that have calls of webhooks to make, for whoever makes them.
     pub fn calling(&self) -> Vec<WorkspaceName> {
-        self.crank.shard.machine().calling()
+        self.driver.shard.machine().calling()
     }
 
     /// Loads every workspace in which time will cause something, one after the other: a call that
     /// was not made before the engine was closed is in one of them. What cannot be loaded is passed
     /// over.
     pub async fn wake_sleepers(&self) {
-        let asleep = self.crank.shard.machine().asleep();
+        let asleep = self.driver.shard.machine().asleep();
         for workspace in asleep {
-            let _ = self.crank.loaded(&workspace).await;
+            let _ = self.driver.ensure_loaded(&workspace).await;
         }
     }
 
     /// How many workspaces are in memory.
     pub fn resident_workspaces(&self) -> usize {
-        self.crank.shard.machine().residents().len()
+        self.driver.shard.machine().residents().len()
     }
 
     /// How much there is of everything, and how the engine does.
-    pub async fn counted(&self) -> Result<Counted, Error> {
-        let crank = Arc::clone(&self.crank);
-        aside(move || crank.shard.counted()).await
+    pub async fn metrics(&self) -> Result<MetricsSnapshot, Error> {
+        let driver = Arc::clone(&self.driver);
+        run_blocking(move || driver.shard.metrics()).await
     }
 }
 
 impl Baton {
     /// Answers from files. What may need a whole workspace of the past is built on a thread of its
     /// own, so that no executor is held up.
-    async fn recall(
+    async fn query_past(
         &self,
         caller: &Caller,
         query: &Query,
@@ -252,10 +252,10 @@ impl Baton {
     ) -> Result<Answer, Error> {
         let Caller { workspace, agent, .. } = caller.clone();
         if matches!(query, Query::State(_) | Query::Task(_) | Query::UserEvent(_)) {
-            return self.crank.shard.recall(&workspace, &agent, query, present);
+            return self.driver.shard.query_past(&workspace, &agent, query, present);
         }
-        let (crank, query) = (Arc::clone(&self.crank), query.clone());
-        aside(move || crank.shard.recall(&workspace, &agent, &query, present)).await?
+        let (driver, query) = (Arc::clone(&self.driver), query.clone());
+        run_blocking(move || driver.shard.query_past(&workspace, &agent, &query, present)).await?
     }
 }
 
@@ -265,48 +265,48 @@ impl Carrier for Baton {
 
     async fn mutate(&self, caller: &Caller, mutation: Mutation) -> Result<Answer, Error> {
         let mut request = Request { mutation, idempotency_key: caller.idempotency_key.clone() };
-        let crank = &self.crank;
+        let driver = &self.driver;
         loop {
-            match crank.submit(&caller.workspace, request, &caller.agent)? {
+            match driver.submit(&caller.workspace, request, &caller.agent)? {
                 Submitted::Held(held) => {
-                    let durable = crank.durable(held.group()).await?;
+                    let durable = driver.wait_durable(held.group()).await?;
                     return Ok(held.open(durable)?);
                 }
                 Submitted::Waits(waiting) => return waiting.answer().await,
                 Submitted::Absent(back) => {
                     request = back;
-                    crank.loaded(&caller.workspace).await?;
+                    driver.ensure_loaded(&caller.workspace).await?;
                 }
                 Submitted::Crowded(back, group) => {
                     request = back;
-                    crank.durable(group).await?;
+                    driver.wait_durable(group).await?;
                 }
             }
         }
     }
 
     async fn ask(&self, caller: &Caller, query: Query) -> Result<Answer, Error> {
-        let crank = &*self.crank;
+        let driver = &*self.driver;
         loop {
-            if let Some(stopped) = crank.shard.settled().stopped() {
+            if let Some(stopped) = driver.shard.watermark().stopped() {
                 return Err(stopped);
             }
-            match crank.shard.ask(&caller.workspace, &query) {
+            match driver.shard.ask(&caller.workspace, &query) {
                 Ok(Asked::Present(held)) => {
-                    let durable = crank.durable(held.group()).await?;
+                    let durable = driver.wait_durable(held.group()).await?;
                     return Ok(held.open(durable)?);
                 }
                 Ok(Asked::Past(held)) => {
-                    let durable = crank.durable(held.group()).await?;
+                    let durable = driver.wait_durable(held.group()).await?;
                     let present = held.open(durable);
-                    crank.archived(&caller.workspace).await?;
-                    let answer = self.recall(caller, &query, present).await;
+                    driver.ensure_archived(&caller.workspace).await?;
+                    let answer = self.query_past(caller, &query, present).await;
                     // A failed write elsewhere may empty the memory while the past is read.
-                    if answer.is_ok() || crank.shard.is_resident(&caller.workspace) {
+                    if answer.is_ok() || driver.shard.is_resident(&caller.workspace) {
                         return answer;
                     }
                 }
-                Err(Absent(())) => crank.loaded(&caller.workspace).await?,
+                Err(Absent(())) => driver.ensure_loaded(&caller.workspace).await?,
             }
         }
     }

@@ -40,20 +40,20 @@ impl Watch {
         request: wire::Watch,
     ) -> Result<Self, Error> {
         let mut filter = Filter { pattern: request.pattern, kinds: request.types };
-        let crank = &*baton.crank;
+        let driver = &*baton.driver;
         let held = loop {
-            if let Some(stopped) = crank.shard.settled().stopped() {
+            if let Some(stopped) = driver.shard.watermark().stopped() {
                 return Err(stopped);
             }
-            match crank.shard.watch(workspace, filter) {
+            match driver.shard.watch(workspace, filter) {
                 Ok(held) => break held,
                 Err(Absent(back)) => {
                     filter = back;
-                    crank.loaded(workspace).await?;
+                    driver.ensure_loaded(workspace).await?;
                 }
             }
         };
-        let durable = crank.durable(held.group()).await?;
+        let durable = driver.wait_durable(held.group()).await?;
         let (queue, registered) = held.open(durable);
         let mut watch = Self {
             baton: baton.clone(),
@@ -66,13 +66,13 @@ impl Watch {
         };
         if request.snapshot {
             let pattern = &watch.queue.filter().pattern;
-            let held = crank.shard.matching(workspace, pattern)?;
-            let durable = crank.durable(held.group()).await?;
+            let held = driver.shard.matching(workspace, pattern)?;
+            let durable = driver.wait_durable(held.group()).await?;
             let (entries, revision) = held.open(durable);
             watch.next = revision.next();
             watch.ready.push_back(Item::Snapshot { revision, entries });
         } else if let Some(from) = request.from {
-            let past = crank.shard.past(workspace, registered)?;
+            let past = driver.shard.past(workspace, registered)?;
             let before = Revision(from.0.saturating_sub(1));
             past.check(before.min(registered))?;
             watch.next = from.max(Revision(1));
@@ -101,7 +101,7 @@ impl Watch {
     }
 
     fn catch_up(&mut self) -> Result<(), Error> {
-        let shard = &self.baton.crank.shard;
+        let shard = &self.baton.driver.shard;
         let batches = shard.batches(&self.workspace, self.next, self.registered, CATCH_UP_BYTES)?;
         for batch in batches {
             self.next = batch.revision.next();
@@ -139,7 +139,7 @@ impl Stream for Watch {
             let arrived = self.queue.poll_next(context);
             if arrived.is_ready() {
                 // Of many who watch, the first that are woken wake the others.
-                self.baton.crank.shard.settled().pass_on();
+                self.baton.driver.shard.watermark().wake_deferred();
             }
             match arrived {
                 Poll::Pending => return Poll::Pending,

@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 use baton_core::Revision;
 
-pub use tail::{Place, Tail, subject_hash};
+pub use tail::{LogLocation, Tail, subject_hash};
 
 use crate::snapshot::Snapshot;
 use run::Run;
@@ -43,13 +43,13 @@ pub struct History {
 }
 
 /// Where to find one batch.
-pub enum Whereabouts {
+pub enum BatchLocation {
     /// In an archived run.
     Run(Arc<Run>),
     /// In the log.
-    Log(Place),
+    Log(LogLocation),
     /// It is gone, or not there yet.
-    Nowhere,
+    Missing,
 }
 
 impl History {
@@ -66,14 +66,14 @@ impl History {
 
     /// Where a batch is. One before the floor may be asked for too, until it is folded into the
     /// base: an entry that is still as it was then is part of every later revision.
-    pub fn find(&self, revision: Revision) -> Whereabouts {
-        if let Some(place) = self.tail.find(revision) {
-            return Whereabouts::Log(place);
+    pub fn find(&self, revision: Revision) -> BatchLocation {
+        if let Some(location) = self.tail.find(revision) {
+            return BatchLocation::Log(location);
         }
         let index = self.runs.partition_point(|run| run.last() < revision.0);
         match self.runs.get(index).filter(|run| run.first() <= revision.0) {
-            Some(run) => Whereabouts::Run(Arc::clone(run)),
-            None => Whereabouts::Nowhere,
+            Some(run) => BatchLocation::Run(Arc::clone(run)),
+            None => BatchLocation::Missing,
         }
     }
 

@@ -47,7 +47,7 @@ mod write;
 use baton_log::BlobError;
 use thiserror::Error;
 
-use crate::frames::FrameError;
+use crate::sorted_table::SortedTableError;
 
 pub use self::read::{Batches, Run};
 pub use self::subjects::Subjects;
@@ -118,15 +118,15 @@ impl RunError {
 }
 
 /// A flaw of the index is a flaw of the run: its offsets already count from the start of the blob.
-impl From<FrameError> for RunError {
-    fn from(error: FrameError) -> Self {
+impl From<SortedTableError> for RunError {
+    fn from(error: SortedTableError) -> Self {
         match error {
-            FrameError::Newer { found, supported } => Self::Newer { found, supported },
-            FrameError::Corrupt { what, offset } => Self::Corrupt { what, offset },
-            FrameError::TooLarge { what, bytes, bytes_max } => {
+            SortedTableError::Newer { found, supported } => Self::Newer { found, supported },
+            SortedTableError::Corrupt { what, offset } => Self::Corrupt { what, offset },
+            SortedTableError::TooLarge { what, bytes, bytes_max } => {
                 Self::TooLarge { what, bytes, bytes_max }
             }
-            FrameError::Blob(error) => Self::Blob(error),
+            SortedTableError::Blob(error) => Self::Blob(error),
         }
     }
 }

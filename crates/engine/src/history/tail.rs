@@ -7,7 +7,7 @@ use baton_log::Position;
 
 /// Where a batch is in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct LogLocation {
     /// The record it is in.
     pub record: Position,
     /// Where in the record's body it begins.
@@ -102,22 +102,22 @@ impl Tail {
     }
 
     /// A durable batch that touched these subjects.
-    pub fn push(&mut self, place: Place, bytes: u64, hashes: impl Iterator<Item = u32>) {
+    pub fn push(&mut self, location: LogLocation, bytes: u64, hashes: impl Iterator<Item = u32>) {
         let number = self.number(self.next().0);
         self.touched.extend(hashes.map(|hash| (hash, number)));
-        self.place(place, bytes);
+        self.append(location, bytes);
     }
 
     /// A batch found when the log was opened; nobody has looked inside yet.
-    pub fn push_unseen(&mut self, place: Place, bytes: u64) {
+    pub fn push_unseen(&mut self, location: LogLocation, bytes: u64) {
         assert!(self.touched.is_empty(), "unseen batches come before seen ones");
-        self.place(place, bytes);
+        self.append(location, bytes);
         self.indexed_from = self.next().0;
     }
 
-    fn place(&mut self, place: Place, bytes: u64) {
-        self.records.push_back(place.record.0);
-        self.offsets.push_back(place.offset);
+    fn append(&mut self, location: LogLocation, bytes: u64) {
+        self.records.push_back(location.record.0);
+        self.offsets.push_back(location.offset);
         self.bytes += bytes;
     }
 
@@ -143,10 +143,10 @@ impl Tail {
     }
 
     /// Where a batch is.
-    pub fn find(&self, revision: Revision) -> Option<Place> {
+    pub fn find(&self, revision: Revision) -> Option<LogLocation> {
         let index = usize::try_from(revision.0.checked_sub(self.first)?).ok()?;
         let record = Position(*self.records.get(index)?);
-        Some(Place { record, offset: self.offsets[index] })
+        Some(LogLocation { record, offset: self.offsets[index] })
     }
 
     /// The newest batch, at most this one, that touched a subject with this hash.
@@ -197,20 +197,20 @@ pub(super) fn hashes(batch: &Batch) -> impl Iterator<Item = u32> {
 mod tests {
     use super::*;
 
-    fn place(number: u64) -> Place {
-        Place { record: Position(number * 100), offset: 7 }
+    fn location(number: u64) -> LogLocation {
+        LogLocation { record: Position(number * 100), offset: 7 }
     }
 
     #[test]
     fn finds_the_newest_touch_at_or_before_a_revision() {
         let mut tail = Tail::from(11);
         for revision in 11..=20 {
-            tail.push(place(revision), 50, [u32::try_from(revision % 3).unwrap()].into_iter());
+            tail.push(location(revision), 50, [u32::try_from(revision % 3).unwrap()].into_iter());
         }
         assert_eq!(tail.last_touch(0, Revision(20)), Some(Revision(18)));
         assert_eq!(tail.last_touch(0, Revision(17)), Some(Revision(15)));
         assert_eq!(tail.last_touch(0, Revision(11)), None);
-        assert_eq!(tail.find(Revision(13)), Some(place(13)));
+        assert_eq!(tail.find(Revision(13)), Some(location(13)));
         assert_eq!(tail.find(Revision(10)), None);
         assert_eq!(tail.find(Revision(21)), None);
     }
@@ -236,7 +236,7 @@ mod tests {
     fn forgets_what_is_archived_and_nothing_else() {
         let mut tail = Tail::from(1);
         for revision in 1..=10 {
-            tail.push(place(revision), 50, [5].into_iter());
+            tail.push(location(revision), 50, [5].into_iter());
         }
         tail.forget(Revision(4));
         assert_eq!(tail.first(), Revision(5));
@@ -244,7 +244,7 @@ mod tests {
         assert_eq!(tail.needs(), Some(Position(500)));
         assert_eq!(tail.last_touch(5, Revision(6)), Some(Revision(6)));
         assert_eq!(tail.last_touch(5, Revision(4)), None);
-        tail.push(place(11), 50, [5].into_iter());
+        tail.push(location(11), 50, [5].into_iter());
         assert_eq!(tail.last_touch(5, Revision(99)), Some(Revision(11)));
         tail.forget(Revision(11));
         assert!(tail.is_empty());
@@ -254,9 +254,9 @@ mod tests {
     #[test]
     fn looks_at_unseen_batches_later() {
         let mut tail = Tail::from(3);
-        tail.push_unseen(place(3), 50);
-        tail.push_unseen(place(4), 50);
-        tail.push(place(5), 50, [9].into_iter());
+        tail.push_unseen(location(3), 50);
+        tail.push_unseen(location(4), 50);
+        tail.push(location(5), 50, [9].into_iter());
         assert_eq!(tail.unseen(), Some(3..5));
         assert_eq!(tail.last_touch(8, Revision(5)), None);
         tail.seen(5, &[(8, 3), (9, 4)]);

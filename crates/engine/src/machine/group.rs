@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use baton_core::{Batch, Entry, Timestamp, WorkspaceName};
 
-use crate::call::{Call, Told};
 use crate::codec;
 use crate::history::subject_hash;
+use crate::waiter::{WaitResult, Waiter};
 
 /// A group of batches: what one record of the log will hold.
 #[derive(Default)]
@@ -19,7 +19,7 @@ pub(super) struct Group {
     pub(super) hashes: Vec<u32>,
     pub(super) watched: Vec<(WorkspaceName, Arc<Batch>)>,
     /// Calls that wait no longer once it is durable, and what they are told then.
-    pub(super) ended: Vec<(Arc<Call>, Told)>,
+    pub(super) ended: Vec<(Arc<Waiter>, WaitResult)>,
 }
 
 pub(super) struct Grouped {

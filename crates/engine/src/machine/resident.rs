@@ -6,8 +6,8 @@ use baton_core::{Answer, Outcome, Rejection, Reply, Revision, WorkspaceName};
 
 use super::group::Group;
 use super::{Held, Mark, Resident, Taken};
-use crate::call::Call;
 use crate::error::Error;
+use crate::waiter::Waiter;
 
 impl Resident {
     /// What becomes of a request. Whoever has to wait is registered; if somebody waits already, it
@@ -23,12 +23,12 @@ impl Resident {
             Outcome::Answered(answer) => return Taken::Decided(Held::new(Ok(answer), group)),
             Outcome::Waits(wait) => wait,
         };
-        let call = Call::new(workspace.clone(), wait);
-        if let Some(before) = self.calls.insert(wait, Arc::clone(&call)) {
+        let waiter = Waiter::new(workspace.clone(), wait);
+        if let Some(before) = self.waiters.insert(wait, Arc::clone(&waiter)) {
             let reason = "the same request came again and waits in its place".to_owned();
-            before.settle(Err(Error::Unknown { reason }));
+            before.complete(Err(Error::Unknown { reason }));
         }
-        Taken::Waits { call, group, is_urgent }
+        Taken::Waits { waiter, group, is_urgent }
     }
 
     /// Joins the group that is being gathered, with the revision before its first change there.
@@ -36,7 +36,7 @@ impl Resident {
         if self.newest.group != open.number {
             self.earlier = self.newest;
             self.newest = Mark { group: open.number, before };
-            self.place_in_group = open.join(workspace);
+            self.group_slot = open.join(workspace);
         }
     }
 
@@ -60,7 +60,7 @@ impl Resident {
 
     /// Whether anybody watches, or waits for something here, or is to be called.
     pub fn is_awaited(&self) -> bool {
-        !self.watchers.is_empty() || !self.calls.is_empty() || self.space.reaction.is_calling()
+        !self.watchers.is_empty() || !self.waiters.is_empty() || self.space.reaction.is_calling()
     }
 
     /// The newest revision that is durable once this group is.

@@ -104,7 +104,7 @@ fn a_base_newer_than_the_snapshot_is_what_a_workspace_is_loaded_from() {
     shard.archive(&name()).unwrap();
     write_durably(&shard, "d");
     write_durably(&shard, "e");
-    assert!(shard.next_chore().is_some(), "looking for chores raises the floor");
+    assert!(shard.next_compaction_job().is_some(), "looking for chores raises the floor");
     shard.fold(&name()).unwrap();
     assert!(log.list_blobs("").unwrap().iter().any(|blob| blob.contains("base-")));
 
@@ -165,10 +165,10 @@ fn history_is_not_forgotten_for_a_change_that_is_lost() {
     shard.archive(&name()).unwrap();
     keep_one_revision(&shard);
     write(&shard, NamespaceName::shared(), "d");
-    assert!(shard.next_chore().is_some(), "looking for chores raises the floor");
+    assert!(shard.next_compaction_job().is_some(), "looking for chores raises the floor");
     disk.fail_nth(Operation::Sync, disk.counts().sync);
     shard.fold(&name()).unwrap();
-    assert!(shard.settled().stopped().is_some(), "the write that it rests on has failed");
+    assert!(shard.watermark().stopped().is_some(), "the write that it rests on has failed");
     shard.load(&name()).unwrap();
     let batches = shard.batches(&name(), Revision(1), Revision(3), 10_000).unwrap();
     assert_eq!(batches.len(), 3, "all of it is still there");
@@ -217,7 +217,7 @@ fn history_knows_that_a_namespace_went_within_the_same_commit() {
     let (namespace, from) = (Some(notes()), Some(Revision(3)));
     let query = History { namespace, key: Some(key("k")), from, ..History::default() };
     let (changes, _) = past.history(&query).unwrap();
-    let told: Vec<_> = changes
+    let shown: Vec<_> = changes
         .iter()
         .map(|change| {
             let text = |value: &Option<Json>| value.as_ref().map(|json| json.as_str().to_owned());
@@ -225,7 +225,7 @@ fn history_knows_that_a_namespace_went_within_the_same_commit() {
         })
         .collect();
     let (one, two) = (Some("1".to_owned()), Some("2".to_owned()));
-    assert_eq!(told, [("state.set", None, two), ("namespace.deleted", one, None)]);
+    assert_eq!(shown, [("state.set", None, two), ("namespace.deleted", one, None)]);
 }
 
 /// Eviction was called for and could not be carried out, again and again, and whatever else there
@@ -247,18 +247,18 @@ fn nobody_wants_to_evict_a_workspace_in_which_somebody_waits() {
         taken
     };
     assert!(matches!(take("ada", None), Taken::Decided(_)));
-    let Taken::Waits { call, .. } = take("bob", Some(3_600_000)) else { panic!("it is held") };
+    let Taken::Waits { waiter, .. } = take("bob", Some(3_600_000)) else { panic!("it is held") };
     let idle_ms = u64::try_from(Options::default().idle.as_millis()).unwrap();
     let do_everything = || {
         clock.advance(idle_ms);
-        while let Some(chore) = shard.next_chore() {
+        while let Some(job) = shard.next_compaction_job() {
             shard.flush();
-            assert!(shard.keep().unwrap(), "{chore:?} cannot be done");
+            assert!(shard.compact_next().unwrap(), "{job:?} cannot be done");
         }
     };
     do_everything();
     assert!(shard.is_resident(&name()), "somebody waits in it");
-    shard.machine().give_up(&call, clock.now());
+    shard.machine().give_up(&waiter, clock.now());
     do_everything();
     assert!(!shard.is_resident(&name()), "nobody waits any more");
 }
@@ -299,13 +299,13 @@ fn a_deadline_before_the_alarm_wakes_the_driver() {
     let alarm = |shard: &Shard<MemoryLog>| shard.machine().set_alarm(Timestamp(1_000_000));
     assert_eq!(alarm(&shard), None);
     take("door", 60_000);
-    assert!(shard.machine().oversleeps(), "it would never look");
+    assert!(shard.machine().needs_wakeup(), "it would never look");
     assert_eq!(alarm(&shard), Some(Timestamp(1_060_000)));
-    assert!(!shard.machine().oversleeps(), "it looks in time");
+    assert!(!shard.machine().needs_wakeup(), "it looks in time");
     take("gate", 90_000);
-    assert!(!shard.machine().oversleeps(), "it looks before that");
+    assert!(!shard.machine().needs_wakeup(), "it looks before that");
     take("window", 30_000);
-    assert!(shard.machine().oversleeps(), "it would look too late");
+    assert!(shard.machine().needs_wakeup(), "it would look too late");
 }
 
 /// That somebody waits is worth a write of its own only to those who are told of it.
@@ -334,11 +334,11 @@ fn what_was_left_is_looked_after_soon_and_wakes_the_driver_once() {
     let shard = open(MemoryLog::default());
     let mut machine = shard.machine();
     assert_eq!(machine.set_alarm(Timestamp(1_000)), None);
-    machine.leave(Timestamp(2_000));
-    assert!(machine.oversleeps(), "it would never look");
+    machine.defer_write(Timestamp(2_000));
+    assert!(machine.needs_wakeup(), "it would never look");
     assert_eq!(machine.set_alarm(Timestamp(2_000)), Some(Timestamp(2_005)), "more may follow");
-    machine.leave(Timestamp(2_003));
-    assert!(!machine.oversleeps(), "it looks by itself");
+    machine.defer_write(Timestamp(2_003));
+    assert!(!machine.needs_wakeup(), "it looks by itself");
     assert_eq!(machine.set_alarm(Timestamp(2_005)), Some(Timestamp(2_010)));
     assert_eq!(machine.set_alarm(Timestamp(2_010)), None, "nothing was left any more");
 }

@@ -8,7 +8,7 @@ use baton::core::{Kind, Precondition, Revision, Rules, Token, Version, workspace
 use serde_json::{Value, json};
 
 use super::{Row, row};
-use crate::stage::{json_of, key, namespace, set, value_of_bytes};
+use crate::harness::{json_of, key, namespace, set, value_of_bytes};
 
 const PATCH: (&str, Kind) = ("state.patch_failed", Kind::Invalid);
 const VERSION: (&str, Kind) = ("state.version_conflict", Kind::Conflict);

@@ -23,8 +23,8 @@
 //!
 //! Clones are handles of one disk. No operation takes time, and nothing depends on a clock.
 
-mod chance;
 mod model;
+mod split_mix;
 #[cfg(test)]
 mod tests;
 
@@ -289,7 +289,7 @@ impl Disk for FaultyDisk {
     }
 
     fn salt(&self) -> u64 {
-        self.model().chance.next()
+        self.model().random.next()
     }
 }
 

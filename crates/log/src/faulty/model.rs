@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::chance::Chance;
+use super::split_mix::SplitMix64;
 use super::{Counts, Operation};
 use crate::disk::{Entry, Write};
 use crate::file::BLOCK_BYTES;
@@ -43,7 +43,7 @@ pub(crate) struct Model {
     /// Grows with every power cut, so that handles know whether they are dead.
     pub(crate) epoch: u64,
     pub(crate) locks: BTreeSet<PathBuf>,
-    pub(crate) chance: Chance,
+    pub(crate) random: SplitMix64,
     pub(crate) counts: Counts,
     pub(crate) stop_at: Option<u64>,
     pub(crate) fail_nth: BTreeSet<(Operation, u64)>,
@@ -64,7 +64,7 @@ impl Model {
             next_id: 0,
             epoch: 0,
             locks: BTreeSet::new(),
-            chance: Chance::new(seed),
+            random: SplitMix64::new(seed),
             counts: Counts::default(),
             stop_at: None,
             fail_nth: BTreeSet::new(),
@@ -147,16 +147,16 @@ impl Model {
 
     /// What a failed write leaves behind: some of its sectors, and none of them for certain.
     fn write_in_part(&mut self, id: FileId, at: usize, bytes: &[u8]) {
-        let mut chance = self.chance.clone();
+        let mut random = self.random.clone();
         let file = self.file(id);
         for (sector, part) in sectors(at, bytes) {
             // A write that would extend the file fails before it does. Otherwise a full disk could
             // be overfilled by failing often enough.
-            if chance.coin() && sector + part.len() <= file.cached.len() {
+            if random.coin() && sector + part.len() <= file.cached.len() {
                 file.write_cached(sector, part);
             }
         }
-        self.chance = chance;
+        self.random = random;
     }
 
     fn check_capacity(&mut self, id: FileId, end: usize) -> io::Result<()> {
@@ -332,12 +332,12 @@ impl Model {
     }
 
     pub(crate) fn crash(&mut self, seed: u64) {
-        let mut chance = Chance::new(seed);
+        let mut random = SplitMix64::new(seed);
         for file in self.files.values_mut() {
-            file.crash(&mut chance);
+            file.crash(&mut random);
         }
         for change in std::mem::take(&mut self.unsynced_names) {
-            if chance.coin() {
+            if random.coin() {
                 apply(&mut self.durable_names, &change);
             }
         }
@@ -394,14 +394,14 @@ impl File {
     }
 
     /// Keeps, drops or tears every write since the last sync.
-    fn crash(&mut self, chance: &mut Chance) {
+    fn crash(&mut self, random: &mut SplitMix64) {
         for (at, bytes) in std::mem::take(&mut self.unsynced) {
-            match chance.below(3) {
+            match random.below(3) {
                 0 => {}
                 1 => overwrite(&mut self.durable, at, &bytes),
                 _ => {
                     for (sector, part) in sectors(at, &bytes) {
-                        if chance.coin() {
+                        if random.coin() {
                             overwrite(&mut self.durable, sector, part);
                         }
                     }

@@ -130,7 +130,7 @@ impl<D: Disk> Appender<D> {
             if is_full(&error) {
                 AppendError::Full
             } else {
-                shared.fail(&shared.places.preparing(), &error)
+                shared.fail(&shared.layout.preparing(), &error)
             }
         })?;
         let header = SegmentHeader { base, salt: self.segment.salt };
@@ -171,7 +171,7 @@ fn name_spare<D: Disk>(
     header.encode(block.slice_mut());
     file.write_at(0, block.slice())?;
     method.sync(&file)?;
-    shared.disk.rename(spare, &shared.places.segment(header.base))?;
+    shared.disk.rename(spare, &shared.layout.segment(header.base))?;
     Ok(file)
 }
 
@@ -180,8 +180,8 @@ fn finish_segment<D: Disk>(
     shared: &Shared<D>,
     header: SegmentHeader,
 ) -> io::Result<Segment<D::File>> {
-    sync_folder(&shared.disk, &shared.places.log)?;
-    let path = shared.places.segment(header.base);
+    sync_folder(&shared.disk, &shared.layout.log)?;
+    let path = shared.layout.segment(header.base);
     let file = shared.disk.open(&path)?;
     let bytes = file.length()?;
     assert!(bytes > SEGMENT_HEADER_BYTES, "a spare has all its bytes");

@@ -73,7 +73,7 @@ pub(crate) fn create<D: Disk>(
     blob_name::check(name)?;
     let claim = Claim::new(shared, name)?;
     let exists = || BlobError::Exists { name: name.to_owned() };
-    let paths = Paths::new(&shared.places.blobs, name);
+    let paths = BlobPaths::new(&shared.layout.blobs, name);
     match shared.disk.open(&paths.path) {
         Ok(_) => return Err(exists()),
         Err(error) if error.kind() == io::ErrorKind::IsADirectory => return Err(exists()),
@@ -97,7 +97,7 @@ pub(crate) fn open<D: Disk>(
     if shared.blobs.is_being_written(name) {
         return Ok(None);
     }
-    match shared.disk.open(&shared.places.blobs.join(name)) {
+    match shared.disk.open(&shared.layout.blobs.join(name)) {
         Ok(file) => {
             let length = file.length()?;
             Ok(Some(Arc::new(FileBlob { file, length })))
@@ -120,7 +120,7 @@ pub(crate) fn list<D: Disk>(shared: &Shared<D>, prefix: &str) -> Result<Vec<Stri
     // Only the folder that the prefix names can hold what begins with it.
     let mut folders = vec![prefix.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned()];
     while let Some(folder) = folders.pop() {
-        let entries = match shared.disk.list(&shared.places.blobs.join(&folder)) {
+        let entries = match shared.disk.list(&shared.layout.blobs.join(&folder)) {
             Ok(entries) => entries,
             Err(error) if is_absent(&error) => continue,
             Err(error) => return Err(error.into()),
@@ -144,7 +144,7 @@ pub(crate) fn list<D: Disk>(shared: &Shared<D>, prefix: &str) -> Result<Vec<Stri
 
 pub(crate) fn delete<D: Disk>(shared: &Shared<D>, name: &str) -> Result<(), BlobError> {
     blob_name::check(name)?;
-    let path = shared.places.blobs.join(name);
+    let path = shared.layout.blobs.join(name);
     let folder = path.parent().expect("a blob lies in a folder");
     let deleted = shared.disk.remove(&path).and_then(|()| sync_folder(&shared.disk, folder));
     match deleted {
@@ -155,8 +155,8 @@ pub(crate) fn delete<D: Disk>(shared: &Shared<D>, name: &str) -> Result<(), Blob
 
 /// Creates a folder with its parents, each one durable before anything is put into it.
 fn create_folders<D: Disk>(shared: &Shared<D>, folder: &Path) -> io::Result<()> {
-    let within = folder.strip_prefix(&shared.places.blobs).expect("blobs lie in their folder");
-    let mut parent = shared.places.blobs.clone();
+    let within = folder.strip_prefix(&shared.layout.blobs).expect("blobs lie in their folder");
+    let mut parent = shared.layout.blobs.clone();
     let durable = &shared.blobs.durable_folders;
     for segment in within {
         let child = parent.join(segment);
@@ -200,14 +200,14 @@ impl<D: Disk> Drop for Claim<D> {
     }
 }
 
-struct Paths {
+struct BlobPaths {
     folder: PathBuf,
     partial: PathBuf,
     committing: PathBuf,
     path: PathBuf,
 }
 
-impl Paths {
+impl BlobPaths {
     fn new(blobs: &Path, name: &str) -> Self {
         let path = blobs.join(name);
         Self {
@@ -221,7 +221,7 @@ impl Paths {
 
 struct Writer<D: Disk> {
     claim: Claim<D>,
-    paths: Paths,
+    paths: BlobPaths,
     file: D::File,
     pending: Vec<u8>,
     offset: u64,

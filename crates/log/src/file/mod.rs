@@ -49,7 +49,7 @@ use append::Appender;
 use blobs::Blobs;
 pub use format::{BLOCK_BYTES, FORMAT_VERSION};
 pub use repair::{Damage, Report, repair, repair_on, verify, verify_on, visit, visit_on};
-use segment::{Places, Segment};
+use segment::{FolderLayout, Segment};
 use spare::Spares;
 
 use crate::contract::{Blob, BlobWriter, Log, Position, Record};
@@ -131,7 +131,7 @@ pub struct FileLog<D: Disk = SystemDisk> {
 /// What appends, reads, truncation and preparation have in common.
 struct Shared<D: Disk> {
     disk: D,
-    places: Places,
+    layout: FolderLayout,
     record_bytes_max: usize,
     /// Oldest first. Never empty, and the last one is the appender's.
     segments: RwLock<VecDeque<Arc<Segment<D::File>>>>,
@@ -281,11 +281,11 @@ impl<D: Disk> Log for FileLog<D> {
             SyncMethod::Direct => "direct writes",
             SyncMethod::DataSync => "buffered writes and fdatasync",
         };
-        format!("file log in {}, {method}", self.shared.places.folder.display())
+        format!("file log in {}, {method}", self.shared.layout.folder.display())
     }
 
     fn free_bytes(&self) -> Option<u64> {
-        self.shared.disk.free_bytes(&self.shared.places.folder).ok()
+        self.shared.disk.free_bytes(&self.shared.layout.folder).ok()
     }
 }
 

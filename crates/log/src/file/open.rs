@@ -11,7 +11,7 @@ use super::append::{Appender, create_segment};
 use super::blobs::Blobs;
 use super::block_buffer::BlockBuffer;
 use super::format::{BLOCK_BYTES, RECORD_HEADER_BYTES, SEGMENT_HEADER_BYTES, SegmentHeader};
-use super::segment::{Places, failed};
+use super::segment::{FolderLayout, failed};
 use super::spare::Spares;
 use super::survey::survey;
 use super::{FileLog, Options, Prepare, Shared, SyncMethod, sync_folder};
@@ -25,24 +25,24 @@ const SEGMENT_BYTES_MIN: u64 = 2 * BLOCK_BYTES as u64;
 pub(crate) fn open<D: Disk>(disk: D, options: Options) -> Result<FileLog<D>, OpenError> {
     let record_bytes_max = check(&options)?;
     let Options { folder, segment_bytes, prepare, direct } = options;
-    let places = Places::new(folder);
-    create_folders(&disk, &places)?;
-    let lock = lock(&disk, &places)?;
+    let layout = FolderLayout::new(folder);
+    create_folders(&disk, &layout)?;
+    let lock = lock(&disk, &layout)?;
 
-    let survey = survey(&disk, &places)?;
+    let survey = survey(&disk, &layout)?;
     survey.require_sound()?;
     let spares =
-        Spares::open(&disk, &places, segment_bytes, prepare).map_err(failed(&places.log))?;
-    let blobs = Blobs::open(&disk, &places.blobs).map_err(failed(&places.blobs))?;
-    let method = choose_method(&disk, &places, direct)?;
+        Spares::open(&disk, &layout, segment_bytes, prepare).map_err(failed(&layout.log))?;
+    let blobs = Blobs::open(&disk, &layout.blobs).map_err(failed(&layout.blobs))?;
+    let method = choose_method(&disk, &layout, direct)?;
     // The survey may have read names that a crash of the process left in the cache alone.
-    sync_folder(&disk, &places.log).map_err(failed(&places.log))?;
+    sync_folder(&disk, &layout.log).map_err(failed(&layout.log))?;
 
     let (last, tail) = (survey.last.unwrap_or(survey.tail), survey.tail);
     let mut segments: VecDeque<_> = survey.segments.into_iter().map(Arc::new).collect();
     let mut shared = Shared {
         disk,
-        places,
+        layout,
         record_bytes_max,
         segments: RwLock::default(),
         start: AtomicU64::new(segments.front().map_or(0, |segment| segment.base.0)),
@@ -56,7 +56,7 @@ pub(crate) fn open<D: Disk>(disk: D, options: Options) -> Result<FileLog<D>, Ope
     if segments.is_empty() {
         let header = SegmentHeader { base: Position(0), salt: shared.disk.salt() };
         let created = create_segment(&shared, header, method);
-        segments.push_back(Arc::new(created.map_err(cannot_create(&shared.places))?));
+        segments.push_back(Arc::new(created.map_err(cannot_create(&shared.layout))?));
     }
     let newest = Arc::clone(segments.back().expect("one was created if there was none"));
     let path = newest.path.clone();
@@ -86,13 +86,13 @@ fn check(options: &Options) -> Result<usize, OpenError> {
     Ok(usize::try_from(room).map_or(RECORD_BYTES_MAX, |room| room.min(RECORD_BYTES_MAX)))
 }
 
-pub(crate) fn create_folders<D: Disk>(disk: &D, places: &Places) -> Result<(), OpenError> {
+pub(crate) fn create_folders<D: Disk>(disk: &D, layout: &FolderLayout) -> Result<(), OpenError> {
     for (folder, parent) in [
-        (&places.folder, places.folder.parent()),
-        (&places.log, Some(&*places.folder)),
-        (&places.blobs, Some(&*places.folder)),
+        (&layout.folder, layout.folder.parent()),
+        (&layout.log, Some(&*layout.folder)),
+        (&layout.blobs, Some(&*layout.folder)),
     ] {
-        let is_new = disk.create_folder(folder).map_err(cannot_create(places))?;
+        let is_new = disk.create_folder(folder).map_err(cannot_create(layout))?;
         // A relative folder of one segment has the current one for its parent.
         let parent = parent.filter(|parent| !parent.as_os_str().is_empty());
         let parent = parent.unwrap_or(Path::new("."));
@@ -106,33 +106,33 @@ pub(crate) fn create_folders<D: Disk>(disk: &D, places: &Places) -> Result<(), O
     Ok(())
 }
 
-pub(crate) fn lock<D: Disk>(disk: &D, places: &Places) -> Result<D::Lock, OpenError> {
-    let path = places.lock();
+pub(crate) fn lock<D: Disk>(disk: &D, layout: &FolderLayout) -> Result<D::Lock, OpenError> {
+    let path = layout.lock();
     match disk.lock(&path).map_err(failed(&path))? {
         Locked::Held(lock) => Ok(lock),
-        Locked::InUse { holder } => Err(OpenError::InUse { folder: places.folder.clone(), holder }),
+        Locked::InUse { holder } => Err(OpenError::InUse { folder: layout.folder.clone(), holder }),
     }
 }
 
 /// Tries a direct write, because whether the file system takes one cannot be asked.
 fn choose_method<D: Disk>(
     disk: &D,
-    places: &Places,
+    layout: &FolderLayout,
     direct: bool,
 ) -> Result<SyncMethod, OpenError> {
-    let probe = places.probe();
+    let probe = layout.probe();
     if !direct {
         disk.remove(&probe).map_err(failed(&probe))?;
         return Ok(SyncMethod::DataSync);
     }
-    disk.create(&probe).map_err(cannot_create(places))?;
+    disk.create(&probe).map_err(cannot_create(layout))?;
     let written = disk
         .open_for_write(&probe, Write::Direct)
         .and_then(|file| file.write_at(0, BlockBuffer::new(BLOCK_BYTES).slice()));
     disk.remove(&probe).map_err(failed(&probe))?;
     match written {
         Ok(()) => Ok(SyncMethod::Direct),
-        Err(error) if is_full(&error) => Err(cannot_create(places)(error)),
+        Err(error) if is_full(&error) => Err(cannot_create(layout)(error)),
         Err(_) => Ok(SyncMethod::DataSync),
     }
 }
@@ -143,15 +143,15 @@ fn start_preparer<D: Disk>(shared: &Arc<Shared<D>>) -> Result<JoinHandle<()>, Op
     thread::Builder::new()
         .name("baton-log-prepare".to_owned())
         .spawn(move || preparing.spares.run(&preparing.disk))
-        .map_err(failed(&shared.places.log))
+        .map_err(failed(&shared.layout.log))
 }
 
-fn cannot_create(places: &Places) -> impl Fn(io::Error) -> OpenError + '_ {
+fn cannot_create(layout: &FolderLayout) -> impl Fn(io::Error) -> OpenError + '_ {
     |error| {
         if is_full(&error) {
-            OpenError::Full { folder: places.folder.clone() }
+            OpenError::Full { folder: layout.folder.clone() }
         } else {
-            failed(&places.folder)(error)
+            failed(&layout.folder)(error)
         }
     }
 }

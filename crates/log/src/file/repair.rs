@@ -12,7 +12,7 @@ use super::format::{BLOCK_BYTES, SEGMENT_HEADER_BYTES, SegmentHeader};
 use super::open::{create_folders, lock};
 use super::read::read_segment;
 use super::scan::{Window, follow, search};
-use super::segment::{Places, Segment, failed};
+use super::segment::{FolderLayout, Segment, failed};
 use super::survey::{Survey, survey};
 use crate::contract::{Position, Record};
 use crate::disk::{Disk, DiskFile, SystemDisk, Write};
@@ -68,9 +68,9 @@ pub fn repair(folder: impl AsRef<Path>) -> Result<Report, OpenError> {
 
 /// Reads and verifies the log in a folder of this disk. Changes nothing.
 pub fn verify_on<D: Disk>(disk: &D, folder: &Path) -> Result<Report, OpenError> {
-    let places = Places::new(folder.to_owned());
-    let _lock = lock(disk, &places)?;
-    report(disk, &survey(disk, &places)?)
+    let layout = FolderLayout::new(folder.to_owned());
+    let _lock = lock(disk, &layout)?;
+    report(disk, &survey(disk, &layout)?)
 }
 
 /// Shows every sound record of the log in a folder of this machine, oldest first, until told to
@@ -89,9 +89,9 @@ pub fn visit_on<D: Disk>(
     folder: &Path,
     mut each: impl FnMut(&Record) -> ControlFlow<()>,
 ) -> Result<Report, OpenError> {
-    let places = Places::new(folder.to_owned());
-    let _lock = lock(disk, &places)?;
-    let survey = survey(disk, &places)?;
+    let layout = FolderLayout::new(folder.to_owned());
+    let _lock = lock(disk, &layout)?;
+    let survey = survey(disk, &layout)?;
     let report = report(disk, &survey)?;
     for (index, segment) in survey.segments.iter().enumerate() {
         let end = survey.segments.get(index + 1).map_or(survey.tail, |next| next.base);
@@ -111,13 +111,13 @@ pub fn visit_on<D: Disk>(
 
 /// Cuts the log in a folder of this disk at its first damage. Does nothing if there is none.
 pub fn repair_on<D: Disk>(disk: &D, folder: &Path) -> Result<Report, OpenError> {
-    let places = Places::new(folder.to_owned());
-    create_folders(disk, &places)?;
-    let _lock = lock(disk, &places)?;
-    let survey = survey(disk, &places)?;
+    let layout = FolderLayout::new(folder.to_owned());
+    create_folders(disk, &layout)?;
+    let _lock = lock(disk, &layout)?;
+    let survey = survey(disk, &layout)?;
     let mut report = report(disk, &survey)?;
     if survey.damage.is_some() {
-        report.kept = cut(disk, &places, &survey).map_err(failed(&places.log))?;
+        report.kept = cut(disk, &layout, &survey).map_err(failed(&layout.log))?;
     }
     Ok(report)
 }
@@ -186,7 +186,11 @@ fn count_after<D: Disk>(disk: &D, survey: &Survey<D::File>) -> io::Result<(u64, 
 }
 
 /// Puts aside everything from the first damage on.
-fn cut<D: Disk>(disk: &D, places: &Places, survey: &Survey<D::File>) -> io::Result<Vec<PathBuf>> {
+fn cut<D: Disk>(
+    disk: &D,
+    layout: &FolderLayout,
+    survey: &Survey<D::File>,
+) -> io::Result<Vec<PathBuf>> {
     let damage = survey.damage.as_ref().expect("called for a damaged log");
     let (base, path) = &survey.paths[damage.index];
     let mut kept = Vec::new();
@@ -197,7 +201,7 @@ fn cut<D: Disk>(disk: &D, places: &Places, survey: &Survey<D::File>) -> io::Resu
         // Copied before anything goes, because the original is about to be wiped.
         let copy = unused_name(disk, path)?;
         copy_from(&disk.open(path)?, damage.offset, &disk.create(&copy)?)?;
-        disk.sync_folder(&places.log)?;
+        disk.sync_folder(&layout.log)?;
         kept.push(copy);
     }
     // The last ones go first, so that a crash in between leaves the damage where it was.
@@ -205,13 +209,13 @@ fn cut<D: Disk>(disk: &D, places: &Places, survey: &Survey<D::File>) -> io::Resu
     for (_, path) in survey.paths[first_aside..].iter().rev() {
         let aside = unused_name(disk, path)?;
         disk.rename(path, &aside)?;
-        disk.sync_folder(&places.log)?;
+        disk.sync_folder(&layout.log)?;
         kept.push(aside);
     }
     if !is_header {
         wipe_from(&disk.open_for_write(path, Write::Buffered)?, damage.offset)?;
     } else if stays {
-        replace_by_empty(disk, places, *base)?;
+        replace_by_empty(disk, layout, *base)?;
     }
     kept.sort();
     Ok(kept)
@@ -260,13 +264,13 @@ fn wipe_from<F: DiskFile>(file: &F, offset: u64) -> io::Result<()> {
 }
 
 /// Leaves a segment without room, which the first append replaces by one with room.
-fn replace_by_empty<D: Disk>(disk: &D, places: &Places, base: Position) -> io::Result<()> {
-    let preparing = places.preparing();
+fn replace_by_empty<D: Disk>(disk: &D, layout: &FolderLayout, base: Position) -> io::Result<()> {
+    let preparing = layout.preparing();
     let file = disk.create(&preparing)?;
     let mut block = [0; BLOCK_BYTES];
     SegmentHeader { base, salt: disk.salt() }.encode(&mut block);
     file.write_at(0, &block)?;
     file.sync_data()?;
-    disk.rename(&preparing, &places.segment(base))?;
-    disk.sync_folder(&places.log)
+    disk.rename(&preparing, &layout.segment(base))?;
+    disk.sync_folder(&layout.log)
 }

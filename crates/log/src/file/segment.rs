@@ -23,15 +23,15 @@ use crate::error::OpenError;
 const SEGMENT_SUFFIX: &str = ".segment";
 const SPARE_PREFIX: &str = "spare-";
 
-/// The places in a log's folder.
+/// The files and folders in a log's folder.
 #[derive(Clone, Debug)]
-pub(crate) struct Places {
+pub(crate) struct FolderLayout {
     pub(crate) folder: PathBuf,
     pub(crate) log: PathBuf,
     pub(crate) blobs: PathBuf,
 }
 
-impl Places {
+impl FolderLayout {
     pub(crate) fn new(folder: PathBuf) -> Self {
         Self { log: folder.join("log"), blobs: folder.join("blobs"), folder }
     }

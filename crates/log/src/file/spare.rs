@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard};
 
 use super::format::in_memory;
-use super::segment::Places;
+use super::segment::FolderLayout;
 use super::{Prepare, sync_folder};
 use crate::disk::{Disk, DiskFile};
 
@@ -36,7 +36,7 @@ const SYNC_BYTES: u64 = 8 * 1024 * 1024;
 
 /// The spares of one log.
 pub(crate) struct Spares {
-    places: Places,
+    layout: FolderLayout,
     segment_bytes: u64,
     prepare: Prepare,
     state: Mutex<State>,
@@ -56,13 +56,13 @@ impl Spares {
     /// Keeps the spares that are there and fit, and removes the rest.
     pub(crate) fn open<D: Disk>(
         disk: &D,
-        places: &Places,
+        layout: &FolderLayout,
         segment_bytes: u64,
         prepare: Prepare,
     ) -> io::Result<Self> {
         let mut state = State::default();
-        disk.remove(&places.preparing())?;
-        for (number, path) in places.spares(disk)? {
+        disk.remove(&layout.preparing())?;
+        for (number, path) in layout.spares(disk)? {
             state.next_number = state.next_number.max(number + 1);
             let fits = disk.open(&path)?.length()? == segment_bytes;
             if fits && state.ready.len() < SPARES_MAX {
@@ -71,9 +71,9 @@ impl Spares {
                 disk.remove(&path)?;
             }
         }
-        let places = places.clone();
+        let layout = layout.clone();
         let (state, changed) = (Mutex::new(state), Condvar::new());
-        Ok(Self { places, segment_bytes, prepare, state, changed })
+        Ok(Self { layout, segment_bytes, prepare, state, changed })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -133,7 +133,7 @@ impl Spares {
         }
         // Durable before it is used: otherwise a power cut could bring a segment back under its old
         // name and with new contents.
-        sync_folder(disk, &self.places.log)?;
+        sync_folder(disk, &self.layout.log)?;
         if let Some(spare) = spare {
             self.put_back(spare);
         }
@@ -142,7 +142,7 @@ impl Spares {
 
     fn next_path(&self, state: &mut State) -> PathBuf {
         state.next_number += 1;
-        self.places.spare(state.next_number - 1)
+        self.layout.spare(state.next_number - 1)
     }
 
     /// Prepares spares until [`stop`](Self::stop): the life of the background thread.
@@ -180,7 +180,7 @@ impl Spares {
     }
 
     fn prepare_one<D: Disk>(&self, disk: &D) -> io::Result<PathBuf> {
-        let preparing = self.places.preparing();
+        let preparing = self.layout.preparing();
         if let Err(error) = self.write_zeros(disk, &preparing) {
             // What was written so far would only make a full disk fuller. If this fails as well,
             // the next attempt or the next start removes it.
@@ -189,7 +189,7 @@ impl Spares {
         }
         let spare = self.next_path(&mut self.state());
         disk.rename(&preparing, &spare)?;
-        sync_folder(disk, &self.places.log)?;
+        sync_folder(disk, &self.layout.log)?;
         Ok(spare)
     }
 

@@ -24,7 +24,7 @@ use super::format::{
     SegmentFlaw, SegmentHeader,
 };
 use super::scan::{Chain, Window, follow, search};
-use super::segment::{Places, Segment, failed};
+use super::segment::{FolderLayout, Segment, failed};
 use crate::contract::{Position, RECORD_BYTES_MAX};
 use crate::disk::{Disk, DiskFile};
 use crate::error::OpenError;
@@ -70,9 +70,12 @@ impl<F> Survey<F> {
 }
 
 /// Reads and verifies everything.
-pub(crate) fn survey<D: Disk>(disk: &D, places: &Places) -> Result<Survey<D::File>, OpenError> {
+pub(crate) fn survey<D: Disk>(
+    disk: &D,
+    layout: &FolderLayout,
+) -> Result<Survey<D::File>, OpenError> {
     let mut survey = Survey {
-        paths: places.segments(disk)?,
+        paths: layout.segments(disk)?,
         segments: Vec::new(),
         records: 0,
         last: None,

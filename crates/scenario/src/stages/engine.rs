@@ -148,13 +148,13 @@ impl Stage for EngineStage {
         let request = Request { mutation, idempotency_key };
         let loaded = self.runtime.block_on(self.baton().load(&workspace));
         loaded.expect("the workspace can be loaded");
-        match self.baton().hand_in(&workspace, request, &agent) {
+        match self.baton().submit(&workspace, request, &agent) {
             Ok(Submitted::Waits(waiting)) => {
                 self.waits.push((said.agent.clone(), waiting));
                 None
             }
             Ok(Submitted::Held(held)) => {
-                let durable = self.runtime.block_on(self.baton().settled(held.group()));
+                let durable = self.runtime.block_on(self.baton().wait_durable(held.group()));
                 Some(match held.open(durable.expect("memory and an empty disk suffice")) {
                     Ok(answer) => told(&answer),
                     Err(rejection) => refused(&rejection),

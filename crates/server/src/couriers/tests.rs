@@ -169,7 +169,7 @@ async fn what_was_handed_in_later_is_answered_later() {
     let mut turn = Turn::default();
     office.set(&mut turn, 1);
     assert!(matches!(bag.pack(&mut Vec::new(), &mut turn), Packed::Yes));
-    office.shared.baton.all_settled().await.expect("memory does not fail");
+    office.shared.baton.wait_all_durable().await.expect("memory does not fail");
     // Before the first is said: the bag has one that is durable and one that is not.
     office.set(&mut turn, 2);
     assert!(matches!(bag.pack(&mut Vec::new(), &mut turn), Packed::Yes));
@@ -201,7 +201,7 @@ async fn a_watch_brings_nothing_before_it_was_told_of() {
     let watch = office.shared.baton.watch(&caller, wanted).await.expect("it may be watched");
     let place = Watching::enter(&office.shared, &Authority::default(), &office.workspace);
     office.set(&mut Turn::default(), 1);
-    office.shared.baton.all_settled().await.expect("memory does not fail");
+    office.shared.baton.wait_all_durable().await.expect("memory does not fail");
     let Ok(place) = place else { panic!("there is room") };
     bag.watch(&mut b"begun;".to_vec(), (9, watch, place));
     office.shared.couriers.help();

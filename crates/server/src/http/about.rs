@@ -35,7 +35,7 @@ async fn ready(State(shared): State<Arc<Shared>>) -> Result<Response<Body>, Refu
     if shared.closing.is_raised() {
         return Err(Refusal::Closing {}.into());
     }
-    let said = match shared.baton.has_room() {
+    let said = match shared.baton.check_disk_space() {
         Ok(()) => serde_json::json!({"status": "ready"}),
         Err(low) => serde_json::json!({"status": "read_only", "detail": low.to_string()}),
     };
@@ -43,7 +43,7 @@ async fn ready(State(shared): State<Arc<Shared>>) -> Result<Response<Body>, Refu
 }
 
 async fn metrics(State(shared): State<Arc<Shared>>) -> Result<Response<Body>, Refused> {
-    let text = shared.metrics.text(&shared.baton.counted().await?, &shared.access.denials.totals());
+    let text = shared.metrics.text(&shared.baton.metrics().await?, &shared.access.denials.totals());
     let mut response = text.into_response();
     let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);

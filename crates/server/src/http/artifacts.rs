@@ -18,7 +18,7 @@ use axum::response::IntoResponse;
 use axum::routing::{get, put};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use baton::contents::{Content, Stored};
+use baton::blobs::{BlobReader, StoredBlob};
 use baton_core::access::Action;
 use baton_core::artifact::Artifact;
 use baton_core::wire::Fault;
@@ -115,7 +115,7 @@ fn expected(headers: &HeaderMap) -> Result<Option<ArtifactId>, Refused> {
 }
 
 /// Writes a body as it comes. Nothing is left of one that does not come to its end.
-async fn receive(visit: &Visit, caller: &Caller, body: Body) -> Result<Stored, Refused> {
+async fn receive(visit: &Visit, caller: &Caller, body: Body) -> Result<StoredBlob, Refused> {
     let (sender, mut receiver) = mpsc::channel::<Option<Bytes>>(PIECES_WAITING);
     let (baton, uploader) = (visit.shared.baton.clone(), caller.clone());
     let writing = spawn_blocking(move || {
@@ -129,7 +129,7 @@ async fn receive(visit: &Visit, caller: &Caller, body: Body) -> Result<Stored, R
         Ok(None)
     });
     let sent = send_all(visit, body, sender).await;
-    let written: Result<Option<Stored>, baton::Error> =
+    let written: Result<Option<StoredBlob>, baton::Error> =
         writing.await.map_err(|_| Refusal::Closing {})?;
     // Whoever writes knows better why it took no more.
     let stored = written?;
@@ -251,7 +251,7 @@ fn unsatisfiable(length: u64) -> Response<Body> {
     response
 }
 
-async fn read_block(content: Content, offset: u64) -> Result<(Content, Vec<u8>), Refused> {
+async fn read_block(content: BlobReader, offset: u64) -> Result<(BlobReader, Vec<u8>), Refused> {
     let read = spawn_blocking(move || content.block(offset).map(|block| (content, block)));
     Ok(read.await.map_err(|_| Refusal::Closing {})??)
 }
@@ -259,7 +259,7 @@ async fn read_block(content: Content, offset: u64) -> Result<(Content, Vec<u8>),
 /// The blocks of a part, the next one read when the one before was taken. If one is damaged, the
 /// body ends early and the connection with it, so that nobody takes it for the whole.
 fn blocks(
-    content: Content,
+    content: BlobReader,
     block: Vec<u8>,
     first: u64,
     last: u64,

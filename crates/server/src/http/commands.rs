@@ -192,7 +192,7 @@ async fn hand_in(
             }
             Ok(Handed::Stalled(Stalled::Crowded((back, _), group))) => {
                 request = back;
-                baton.settled(group).await.map(drop)
+                baton.wait_durable(group).await.map(drop)
             }
             Err(error) => return failed(error),
         };

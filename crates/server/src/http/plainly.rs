@@ -70,7 +70,7 @@ pub(super) async fn answer(
         return Taken::Not(Request::from_parts(parts, Body::from(body)));
     };
     let timed = Timed::begin(&shared.settings);
-    let answer = match shared.baton.settled(held.group()).await {
+    let answer = match shared.baton.wait_durable(held.group()).await {
         Ok(durable) => held.open(durable).map_err(baton::Error::Rejected),
         Err(error) => Err(error),
     };

@@ -456,7 +456,7 @@ impl Connection {
                 let (request, id, waited) = match stalled {
                     Stalled::Absent((request, id)) => (request, id, baton.load(&workspace).await),
                     Stalled::Crowded((request, id), group) => {
-                        (request, id, baton.settled(group).await.map(drop))
+                        (request, id, baton.wait_durable(group).await.map(drop))
                     }
                 };
                 let outcome = match waited {

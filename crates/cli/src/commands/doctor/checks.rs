@@ -5,7 +5,7 @@ use std::path::Path;
 
 use baton::clock::{Clock, SystemClock};
 use baton::core::Timestamp;
-use baton::inspecting::{Inspected, inspect};
+use baton::verify::{VerifyReport, verify_folder};
 use baton_log::OpenError;
 use rustix::process::{Resource, getrlimit};
 
@@ -146,7 +146,7 @@ fn log(folder: &Path) -> (Finding, bool) {
 }
 
 fn files(folder: &Path, findings: &mut Vec<Finding>) {
-    match inspect(folder) {
+    match verify_folder(folder) {
         Err(error) => findings.push(Finding::bad("files", error.to_string(), error.hint())),
         Ok(inspected) => {
             findings.push(readable(&inspected));
@@ -155,8 +155,8 @@ fn files(folder: &Path, findings: &mut Vec<Finding>) {
     }
 }
 
-fn readable(inspected: &Inspected) -> Finding {
-    let Inspected { workspaces, files, damaged, .. } = inspected;
+fn readable(inspected: &VerifyReport) -> Finding {
+    let VerifyReport { workspaces, files, damaged, .. } = inspected;
     match damaged.first() {
         None => {
             let found = format!("{files} files of {workspaces} workspaces are readable");
@@ -210,10 +210,10 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_bad() {
-        let sound = Inspected { files: 3, ..Inspected::default() };
+        let sound = VerifyReport { files: 3, ..VerifyReport::default() };
         assert_eq!(readable(&sound).state, State::Good);
         let damaged = vec![("workspaces/w/run-1".to_owned(), "it is truncated".to_owned())];
-        let found = readable(&Inspected { damaged, ..sound });
+        let found = readable(&VerifyReport { damaged, ..sound });
         assert_eq!((found.state, found.found.contains("run-1")), (State::Bad, true));
     }
 }

@@ -49,7 +49,7 @@ impl Export {
         let progress = output.progress("exporting", Unit::Bytes, None);
         workspace.export(BufWriter::new(progress.counting(file))).await?;
         drop(progress);
-        let verify = |file| baton::parcel::verify(output.reading("verifying", file));
+        let verify = |file| baton::export::verify(output.reading("verifying", file));
         let about = partial.finish(verify)?;
         let path = self.file.display();
         let sentence = format!(
@@ -64,7 +64,7 @@ impl Import {
     pub(super) async fn run(self, context: &Context, output: &mut Output) -> Result<(), Failure> {
         let open = || File::open(&self.file).map_err(|error| unreadable(&self.file, error));
         // Verified before anything is sent.
-        let about = baton::parcel::verify(output.reading("verifying", open()?));
+        let about = baton::export::verify(output.reading("verifying", open()?));
         let about = about.map_err(|error| unreadable(&self.file, error))?;
         let name = self.name.as_deref().unwrap_or(about.workspace.as_str());
         let workspace = context.workspace_named(name).await?;

@@ -71,20 +71,20 @@ impl<L: Log> Past<'_, L> {
         let mut subject = Subject::parse(text).map_err(refused)?;
         let revision = at.map_or(Ok(self.present), |at| self.revision_of(at))?;
         let (mut at, mut causes) = (revision, Vec::new());
-        let mut told = BTreeSet::new();
+        let mut visited = BTreeSet::new();
         let complete = loop {
             let next = match &subject {
                 Subject::Entry(namespace, key) => self.of_entry(namespace, key, at, &mut causes)?,
                 Subject::Task(task) => self.of_task(task, at, &mut causes)?,
                 Subject::Handoff(handoff) => self.of_handoff(handoff, at, &mut causes)?,
             };
-            told.insert(subject);
+            visited.insert(subject);
             match next {
                 Next::Began => break true,
                 Next::Cut => break false,
                 Next::Then(..) if causes.len() >= CAUSES_MAX => break false,
                 // A task may have led to itself by way of what it wrote.
-                Next::Then(next, _) if told.contains(&next) => break true,
+                Next::Then(next, _) if visited.contains(&next) => break true,
                 Next::Then(next, before) => (subject, at) = (next, before),
             }
         };
@@ -242,11 +242,11 @@ impl<L: Log> Past<'_, L> {
             return Ok(if self.floor > Revision(0) { Next::Cut } else { Next::Began });
         };
         let batch = self.batch(latest)?;
-        let told = batch.events.iter().rev().find(|event| event.subject() == subject);
+        let last_event = batch.events.iter().rev().find(|event| event.subject() == subject);
         let is_offer =
             |event: &&Event| matches!(event.kind(), "handoff.offered" | "handoff.executed");
-        let told = told.filter(|event| !is_offer(event));
-        causes.extend(told.map(|event| Cause::of(&batch, event)));
+        let last_event = last_event.filter(|event| !is_offer(event));
+        causes.extend(last_event.map(|event| Cause::of(&batch, event)));
         let before = causes.len();
         match self.offer(handoff, latest, causes)? {
             Some((task, revision)) => Ok(Next::Then(Subject::Task(task), revision)),

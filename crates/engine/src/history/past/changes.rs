@@ -20,7 +20,7 @@ impl<L: Log> Past<'_, L> {
         if query.key.is_some() && query.namespace.is_none() {
             return Err(refused(state::Rejection::KeyWithoutNamespace {}));
         }
-        let (newest, mut told) = match &query.cursor {
+        let (newest, mut returned) = match &query.cursor {
             Some(cursor) => self.place_of(cursor)?,
             None => (query.to.unwrap_or(self.present).min(self.present), 0),
         };
@@ -48,13 +48,13 @@ impl<L: Log> Past<'_, L> {
             };
             let before = changes.len();
             self.changes_of(revision, query, &mut changes)?;
-            changes.drain(before..(before + told).min(changes.len()));
+            changes.drain(before..(before + returned).min(changes.len()));
             if changes.len() > limit {
-                told += limit - before;
+                returned += limit - before;
                 changes.truncate(limit);
-                return Ok((changes, Some(format!("{revision}.{told}"))));
+                return Ok((changes, Some(format!("{revision}.{returned}"))));
             }
-            told = 0;
+            returned = 0;
             scanned += 1;
             next = revision.0.checked_sub(1).map(Revision).filter(|below| *below >= oldest);
         }
@@ -64,9 +64,9 @@ impl<L: Log> Past<'_, L> {
     /// Where a page ended: the revision to go on with, and how many of its changes were told. A
     /// page may end within a revision, since a large commit has more changes than a small page.
     fn place_of(&self, cursor: &str) -> Result<(Revision, usize), Error> {
-        let (revision, told) = cursor.split_once('.').unwrap_or((cursor, "0"));
+        let (revision, returned) = cursor.split_once('.').unwrap_or((cursor, "0"));
         let revision = revision.parse().ok().map(Revision).filter(|there| *there <= self.present);
-        revision.zip(told.parse().ok()).ok_or_else(|| {
+        revision.zip(returned.parse().ok()).ok_or_else(|| {
             refused(state::Rejection::BadCursor { given: cursor.chars().take(80).collect() })
         })
     }

@@ -17,13 +17,13 @@ fn refused(rejection: Rejection) -> Error {
 }
 
 /// What a page has so far.
-struct Gathered {
+struct PageBuilder {
     events: Vec<Json>,
     bytes: usize,
     limit: usize,
 }
 
-impl Gathered {
+impl PageBuilder {
     fn is_full(&self) -> bool {
         self.events.len() >= self.limit || self.bytes >= limits::PAGE_BYTES_MAX
     }
@@ -62,15 +62,15 @@ impl<L: Log> Past<'_, L> {
         let PageStart { revision, mut delivered } =
             start.unwrap_or(PageStart { revision: begin, delivered: 0 });
         let in_range = |revision: &Revision| (first..=last).contains(revision);
-        let mut gathered = Gathered { events: Vec::new(), bytes: 0, limit };
+        let mut builder = PageBuilder { events: Vec::new(), bytes: 0, limit };
         let mut scanned = 0;
         let mut next = Some(revision).filter(in_range);
         let cursor = loop {
             let Some(revision) = self.next_touch(query, next)?.filter(in_range) else { break None };
-            if gathered.is_full() || scanned == SCANNED_MAX {
+            if builder.is_full() || scanned == SCANNED_MAX {
                 break Some(revision.to_string());
             }
-            if let Some(delivered) = gathered.add(self.batch(revision)?, query, delivered) {
+            if let Some(delivered) = builder.add(self.batch(revision)?, query, delivered) {
                 break Some(format!("{revision}.{delivered}"));
             }
             delivered = 0;
@@ -80,7 +80,7 @@ impl<L: Log> Past<'_, L> {
                 Order::Oldest => Some(revision.next()),
             };
         };
-        Ok(Page { events: gathered.events, oldest: self.floor(), cursor })
+        Ok(Page { events: builder.events, oldest: self.floor(), cursor })
     }
 
     /// The revision to look at next. If the question is about one subject, the index of what was

@@ -26,7 +26,7 @@ use baton_log::Log;
 
 use super::run::Run;
 use super::tail::hashes;
-use super::{Whereabouts, subject_hash};
+use super::{BatchLocation, subject_hash};
 use crate::codec;
 use crate::error::Error;
 use crate::shard::Shard;
@@ -54,7 +54,7 @@ impl<L: Log> Shard<L> {
         workspace: &'a WorkspaceName,
         present: Revision,
     ) -> Result<Past<'a, L>, Error> {
-        self.look_at_unseen(workspace)?;
+        self.index_unseen_batches(workspace)?;
         let mut machine = self.machine();
         let resident = machine.resident(workspace).ok_or_else(|| left(workspace))?;
         let count = resident.space.workspace.retention().history_count;
@@ -73,7 +73,7 @@ impl<L: Log> Shard<L> {
     }
 
     /// Looks inside batches that were found when the log was opened.
-    fn look_at_unseen(&self, workspace: &WorkspaceName) -> Result<(), Error> {
+    fn index_unseen_batches(&self, workspace: &WorkspaceName) -> Result<(), Error> {
         let unseen = |shard: &Self| {
             shard.machine().resident(workspace).and_then(|resident| resident.history.tail.unseen())
         };
@@ -301,7 +301,7 @@ impl<L: Log> Shard<L> {
                 let mut machine = self.machine();
                 machine.resident(workspace).map(|resident| resident.history.find(next))
             };
-            if let Some(Whereabouts::Run(run)) = whereabouts {
+            if let Some(BatchLocation::Run(run)) = whereabouts {
                 for item in run.batches(next.0) {
                     let (revision, frame) = item?;
                     if Revision(revision) > last || bytes >= bytes_max {

@@ -35,9 +35,9 @@ pub const REMEMBERED_MS: u64 = 10_000;
 
 /// Spaces of the past that were asked about a moment ago.
 #[derive(Default)]
-pub struct Remembered(Mutex<Vec<(WorkspaceName, Space, Timestamp)>>);
+pub struct PastSpaceCache(Mutex<Vec<(WorkspaceName, Space, Timestamp)>>);
 
-impl Remembered {
+impl PastSpaceCache {
     /// Takes out the newest space of a workspace between two revisions.
     fn take(&self, workspace: &WorkspaceName, from: Revision, to: Revision) -> Option<Space> {
         let mut spaces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -112,7 +112,7 @@ impl<L: Log> Past<'_, L> {
     pub fn ask<T>(&self, at: Revision, ask: impl FnOnce(&Space) -> T) -> Result<T, Error> {
         let space = self.space(at)?;
         let answer = ask(&space);
-        self.shard.remembered.keep(self.workspace, space, self.shard.clock.now());
+        self.shard.past_spaces.keep(self.workspace, space, self.shard.clock.now());
         Ok(answer)
     }
 
@@ -140,7 +140,7 @@ impl<L: Log> Past<'_, L> {
         let base = self.base.as_ref().map_or(Revision(0), |base| base.revision());
         let stored = self.stored(base, at)?;
         let newest = stored.as_ref().map_or(base, Snapshot::revision);
-        if let Some(space) = self.shard.remembered.take(self.workspace, newest, at) {
+        if let Some(space) = self.shard.past_spaces.take(self.workspace, newest, at) {
             return Ok(space);
         }
         Ok(match (&stored, &self.base) {
@@ -185,9 +185,9 @@ impl<L: Log> Past<'_, L> {
 
 impl<L: Log> Shard<L> {
     /// Lets go of spaces of the past, and of indexes, that nobody has asked for a while.
-    pub(crate) fn forget_spaces(&self) {
+    pub(crate) fn evict_past_spaces(&self) {
         let now = self.clock.now();
-        self.remembered.forget(now);
+        self.past_spaces.forget(now);
         self.indexes.forget(now);
     }
 }

@@ -1,6 +1,6 @@
 //! The fixed-width parts of a run: rows of the table and the footer.
 
-use crate::frames::layout::{Fields, HEADER_BYTES};
+use crate::sorted_table::layout::{Fields, HEADER_BYTES};
 
 /// Opens the header of every run.
 pub(super) const MAGIC: [u8; 8] = *b"BATONRUN";

@@ -11,8 +11,8 @@ use super::layout::{
 };
 use super::subjects::{self, Subjects};
 use super::{FORMAT_VERSION, RunError};
-use crate::frames::Frames;
-use crate::frames::layout::{HEADER_BYTES, HeaderFlaw, check_header};
+use crate::sorted_table::SortedTable;
+use crate::sorted_table::layout::{HEADER_BYTES, HeaderFlaw, check_header};
 
 /// The first read of [`Run::batches`], enough for a page of history.
 const WINDOW_BYTES_MIN: u64 = 64 << 10;
@@ -27,7 +27,7 @@ const WINDOW_ROWS_MAX: u64 = 4096;
 pub struct Run {
     blob: Arc<dyn Blob>,
     footer: Footer,
-    index: Frames,
+    index: SortedTable,
 }
 
 impl Run {
@@ -53,7 +53,7 @@ impl Run {
         let footer = Footer::decode(&footer, offset)
             .ok_or(RunError::Corrupt { what: "run footer", offset })?;
 
-        let index = Frames::open_section(blob.clone(), footer.index_offset..offset)?;
+        let index = SortedTable::open_section(blob.clone(), footer.index_offset..offset)?;
         if index.kind() != SUBJECT_INDEX_KIND {
             let offset = footer.index_offset;
             return Err(RunError::Corrupt { what: "subject index", offset });

@@ -13,8 +13,8 @@ use std::ops::RangeInclusive;
 
 use super::RunError;
 use super::layout::CHUNK_REVISIONS_MAX;
-use crate::frames::layout::{Fields, put_varint};
-use crate::frames::{Entries, Entry, FrameError, FrameWriter};
+use crate::sorted_table::layout::{Fields, put_varint};
+use crate::sorted_table::{Entries, Entry, SortedTableError, SortedTableWriter};
 
 /// Zero byte and revision.
 const KEY_SUFFIX_BYTES: usize = 9;
@@ -51,10 +51,10 @@ pub(super) fn key(subject: &str, revision: u64) -> Vec<u8> {
 
 /// Writes the chunks of one subject. The revisions ascend.
 pub(super) fn write(
-    index: &mut FrameWriter,
+    index: &mut SortedTableWriter,
     subject: &str,
     revisions: &[u64],
-) -> Result<(), FrameError> {
+) -> Result<(), SortedTableError> {
     let mut value = Vec::new();
     for chunk in revisions.chunks(CHUNK_REVISIONS_MAX) {
         value.clear();
@@ -137,7 +137,7 @@ impl<'a> Subjects<'a> {
         decode(first, &value, &self.run, &mut revisions).ok_or_else(damaged)?;
         // An error may hide more of this subject, so it is taken along: better no list than a
         // short one.
-        let continues = |entry: &Result<Entry, FrameError>| match entry {
+        let continues = |entry: &Result<Entry, SortedTableError>| match entry {
             Ok((key, _)) => split(key).is_some_and(|(other, _)| other == prefix),
             Err(_) => true,
         };

@@ -7,8 +7,8 @@ use rand::{Rng, SeedableRng};
 
 use super::layout::{CHUNK_REVISIONS_MAX, FOOTER_BYTES, Footer, Row};
 use super::*;
-use crate::frames::layout::{HEADER_BYTES, header};
-use crate::frames::memory_blob::{MemoryBlob, Shelf};
+use crate::sorted_table::layout::{HEADER_BYTES, header};
+use crate::sorted_table::memory_blob::{MemoryBlob, MemoryBlobSlot};
 
 /// A batch as the model knows it.
 #[derive(Clone, Debug)]
@@ -57,7 +57,7 @@ impl Model {
     }
 
     fn written(&self) -> Vec<u8> {
-        let kept = Shelf::default();
+        let kept = MemoryBlobSlot::default();
         let mut writer = RunWriter::new(kept.writer(), self.first);
         for (revision, step) in self.revisions() {
             let subjects: Vec<&str> = step.subjects.iter().map(String::as_str).collect();
@@ -159,11 +159,11 @@ fn small(count: u64) -> Model {
 
 #[test]
 fn an_empty_run_is_refused() {
-    let shelf = Shelf::default();
-    let error = RunWriter::new(shelf.writer(), 1).finish().expect_err("nothing to keep");
+    let slot = MemoryBlobSlot::default();
+    let error = RunWriter::new(slot.writer(), 1).finish().expect_err("nothing to keep");
     assert_eq!(error, RunError::Empty);
     assert_eq!(error.to_string(), "a run without batches cannot be written");
-    assert_eq!(shelf.committed(), None);
+    assert_eq!(slot.committed(), None);
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn an_empty_run_that_somebody_wrote_is_damage() {
 #[test]
 #[should_panic(expected = "the revisions of a run must be dense")]
 fn a_gap_is_a_bug() {
-    let mut writer = RunWriter::new(Shelf::default().writer(), 7);
+    let mut writer = RunWriter::new(MemoryBlobSlot::default().writer(), 7);
     writer.push(7, 0, b"seven", &[]).expect("within the limits");
     drop(writer.push(9, 0, b"nine", &[]));
 }
@@ -332,15 +332,15 @@ fn sound_checksums_over_nonsense_do_not_panic() {
 #[test]
 fn a_hot_subject_is_found_in_one_read() {
     const COUNT: u64 = 200_000;
-    let shelf = Shelf::default();
-    let mut writer = RunWriter::new(shelf.writer(), 1);
+    let slot = MemoryBlobSlot::default();
+    let mut writer = RunWriter::new(slot.writer(), 1);
     for revision in 1..=COUNT {
         let cold = format!("state/cold/{:05}", revision / 10);
         let subjects = if revision % 2 == 0 { vec!["hot", &cold] } else { vec!["even hotter"] };
         writer.push(revision, revision * 5, &revision.to_le_bytes(), &subjects).expect("fits");
     }
     writer.finish().expect("memory takes all");
-    let blob = MemoryBlob::new(shelf.committed().expect("committed"));
+    let blob = MemoryBlob::new(slot.committed().expect("committed"));
     let run = Run::open(blob.clone()).expect("intact");
 
     for at_most in [2, 3, 2047, 2048, 2049, 99_999, COUNT] {

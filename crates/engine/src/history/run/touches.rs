@@ -18,7 +18,7 @@ pub(super) struct Touches {
     numbers: HashTable<u32>,
     hasher: DefaultHashBuilder,
     /// A subject and a batch, in the order they were told.
-    told: Vec<(u32, u32)>,
+    recorded: Vec<(u32, u32)>,
 }
 
 fn subject<'a>(text: &'a str, ends: &[u32], number: u32) -> &'a str {
@@ -30,7 +30,7 @@ fn subject<'a>(text: &'a str, ends: &[u32], number: u32) -> &'a str {
 impl Touches {
     /// A batch touches a subject, which is given in parts. Batches are told in ascending order.
     pub(super) fn add(&mut self, touched: &[&str], batch: u32) {
-        let Self { text, ends, numbers, hasher, told } = self;
+        let Self { text, ends, numbers, hasher, recorded } = self;
         // Written where it would stay, so that it is put together once, and taken back if known.
         let start = text.len();
         text.extend(touched.iter().copied());
@@ -47,7 +47,7 @@ impl Touches {
         if known.is_some() {
             text.truncate(start);
         }
-        told.push((number, batch));
+        recorded.push((number, batch));
     }
 
     /// Tells of every subject, in the order of their bytes, which batches touch it, in ascending
@@ -61,15 +61,15 @@ impl Touches {
         let (text, ends) = (&self.text, &self.ends);
         // Numbers are dense, so each touch has its place by counting; told in order, they stay so.
         let mut room = vec![0_usize; ends.len() + 1];
-        for (number, _) in &self.told {
+        for (number, _) in &self.recorded {
             room[*number as usize + 1] += 1;
         }
         for index in 1..room.len() {
             room[index] += room[index - 1];
         }
         let (starts, mut filled) = (&room, room.clone());
-        let mut batches = vec![0; self.told.len()];
-        for (number, batch) in std::mem::take(&mut self.told) {
+        let mut batches = vec![0; self.recorded.len()];
+        for (number, batch) in std::mem::take(&mut self.recorded) {
             let number = number as usize;
             let end = &mut filled[number];
             // A batch may touch a subject more than once.

@@ -5,8 +5,8 @@ use baton_log::BlobWriter;
 use super::layout::{BATCHES_OFFSET, Footer, MAGIC, Row, SUBJECT_INDEX_KIND};
 use super::touches::Touches;
 use super::{FORMAT_VERSION, RunError, subjects};
-use crate::frames::FrameWriter;
-use crate::frames::layout::header;
+use crate::sorted_table::SortedTableWriter;
+use crate::sorted_table::layout::header;
 
 /// Batches are gathered up to this size, since most are far smaller than a write should be.
 const WRITE_BYTES: usize = 256 << 10;
@@ -121,7 +121,7 @@ impl RunWriter {
         };
         self.output.write(&self.buffer)?;
         self.output.write(&self.table)?;
-        let mut index = FrameWriter::new(self.output, SUBJECT_INDEX_KIND);
+        let mut index = SortedTableWriter::new(self.output, SUBJECT_INDEX_KIND);
         let mut revisions = Vec::new();
         self.touches.for_each(|subject, batches| {
             revisions.clear();

@@ -1,0 +1,47 @@
+//! A workspace that begins with the records of another has its contents too, as its own.
+
+use baton_core::{BlobPlace, Space, WorkspaceName};
+use baton_log::{BlobError, Log};
+
+use super::{BLOCK_BYTES, BlobKind};
+use crate::error::Error;
+use crate::shard::Shard;
+
+/// Where the contents are that a space has records of.
+pub(crate) fn blob_references(space: &Space) -> impl Iterator<Item = (BlobKind, BlobPlace)> {
+    let artifacts = space.artifact.after(None);
+    let artifacts = artifacts.map(|record| (BlobKind::Artifacts, record.place.clone()));
+    let secrets = space.secret.after(None);
+    artifacts.chain(secrets.map(|secret| (BlobKind::Secrets, secret.secret.place())))
+}
+
+impl<L: Log> Shard<L> {
+    /// Copies the contents of a space from where they are to a workspace that nobody uses yet, so
+    /// that neither shares the other's fate. What is gone where it was, since the space is from
+    /// before, stays gone.
+    pub(crate) fn copy_blobs(
+        &self,
+        from: &WorkspaceName,
+        to: &WorkspaceName,
+        space: &Space,
+    ) -> Result<(), Error> {
+        for (kind, place) in blob_references(space) {
+            let Some(blob) = self.log.open_blob(&kind.name(from, &place))? else { continue };
+            let mut writer = match self.log.create_blob(&kind.name(to, &place)) {
+                // An attempt that was cut off has copied it: bytes of a blob never change.
+                Err(BlobError::Exists { .. }) => continue,
+                writer => writer?,
+            };
+            let mut offset = 0;
+            while offset < blob.len() {
+                let count = (blob.len() - offset).min(BLOCK_BYTES as u64);
+                let mut piece = vec![0; usize::try_from(count).expect("blocks are small")];
+                blob.read_at(offset, &mut piece)?;
+                writer.write(&piece)?;
+                offset += count;
+            }
+            writer.commit()?;
+        }
+        Ok(())
+    }
+}

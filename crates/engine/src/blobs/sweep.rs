@@ -1,0 +1,66 @@
+//! Removing the blobs that no record has.
+
+use std::collections::BTreeSet;
+
+use baton_core::WorkspaceName;
+use baton_log::Log;
+
+use super::BlobKind;
+use super::copy::blob_references;
+use crate::error::Error;
+use crate::machine::Resident;
+use crate::shard::Shard;
+
+/// How many contents of a workspace have gone so far. As long as that stays, no blob of it has
+/// become superfluous.
+pub(crate) fn deleted_count(resident: &Resident) -> u64 {
+    resident.space.artifact.gone() + resident.space.secret.gone()
+}
+
+impl<L: Log> Shard<L> {
+    /// Removes the blobs of a workspace that no record has: what expired or was deleted, and what a
+    /// process that ended had not come to record.
+    pub fn sweep_blobs(&self, workspace: &WorkspaceName) -> Result<(), Error> {
+        self.with_files_locked(workspace, || self.sweep_locked(workspace))
+    }
+
+    fn sweep_locked(&self, workspace: &WorkspaceName) -> Result<(), Error> {
+        // Looked at in our turn: a backup that begins later waits for its own with this workspace.
+        if self.backups.are_taken() {
+            return Ok(());
+        }
+        let mut names = Vec::new();
+        for kind in [BlobKind::Artifacts, BlobKind::Secrets] {
+            names.extend(self.log.list_blobs(&kind.folder(workspace))?);
+        }
+        // In this order: what is recorded between the two looks is seen by one of them.
+        let pending = self.pending.all();
+        let (recorded, mark, stay, group) = {
+            let mut machine = self.machine();
+            let durable = machine.durable();
+            let Some(resident) = machine.resident(workspace) else { return Ok(()) };
+            let group = resident.undurable(resident.space.revision(), durable);
+            (recorded(workspace, resident), deleted_count(resident), resident.stay, group)
+        };
+        // That a record is gone may yet be lost; its blob would be lost for good.
+        if !self.block_until_durable(group) || self.watermark().stopped().is_some() {
+            return Ok(());
+        }
+        for name in names {
+            if !recorded.contains(&name) && !pending.contains(&name) {
+                self.log.delete_blob(&name)?;
+            }
+        }
+        let mut machine = self.machine();
+        let resident = machine.resident(workspace).filter(|resident| resident.stay == stay);
+        if let Some(resident) = resident {
+            resident.swept = Some(mark);
+        }
+        Ok(())
+    }
+}
+
+fn recorded(workspace: &WorkspaceName, resident: &Resident) -> BTreeSet<String> {
+    let references = blob_references(&resident.space);
+    references.map(|(kind, place)| kind.name(workspace, &place)).collect()
+}

@@ -1,0 +1,195 @@
+//! Bytes that are on their way into a blob.
+
+use baton_core::artifact::{self, Put};
+use baton_core::{ArtifactId, BlobPlace, SecretId, WorkspaceName, secret};
+use baton_log::{BlobError, BlobWriter, Log};
+use crc32fast::Hasher;
+use sha2::{Digest, Sha256};
+
+use super::{BLOCK_BYTES, BlobKind, PendingBlobs};
+use crate::error::Error;
+use crate::shard::Shard;
+
+/// The letters at the end of every blob.
+pub(super) const MAGIC: &[u8; 4] = b"BAT1";
+
+/// Bytes that are being written. Dropped before it is committed, it never was.
+pub struct Upload {
+    writer: Box<dyn BlobWriter>,
+    kind: BlobKind,
+    digest: Sha256,
+    block: Hasher,
+    block_bytes: usize,
+    checksums: Vec<u8>,
+    bytes: u64,
+    place: BlobPlace,
+    name: String,
+    pending: PendingBlobs,
+    is_committed: bool,
+}
+
+/// Bytes that are durable, and of which no record knows yet.
+///
+/// Whoever has one says what became of the record: [`recorded`](Shard::recorded) or
+/// [`unrecorded`](Shard::unrecorded). Dropped without that, the blob is left alone until the data
+/// is opened again, since a record may be on its way.
+#[must_use]
+pub struct StoredBlob {
+    /// Where they are.
+    pub place: BlobPlace,
+    /// What they are.
+    pub artifact: ArtifactId,
+    /// How many they are.
+    pub bytes: u64,
+    name: String,
+}
+
+impl<L: Log> Shard<L> {
+    /// Begins an upload to a place.
+    pub fn upload(
+        &self,
+        workspace: &WorkspaceName,
+        kind: BlobKind,
+        place: BlobPlace,
+    ) -> Result<Upload, Error> {
+        let name = kind.name(workspace, &place);
+        // Before it is there, so that no sweep sees it without.
+        self.pending.begin(name.clone());
+        let writer = self.log.create_blob(&name).inspect_err(|_| self.pending.end(&name));
+        Ok(Upload {
+            writer: writer.map_err(full_or_failed)?,
+            kind,
+            digest: Sha256::new(),
+            block: Hasher::new(),
+            block_bytes: 0,
+            checksums: Vec::new(),
+            bytes: 0,
+            place,
+            name,
+            pending: self.pending.clone(),
+            is_committed: false,
+        })
+    }
+
+    /// The record has the bytes, and the commit that says so is durable.
+    pub fn recorded(&self, stored: &StoredBlob) {
+        self.pending.end(&stored.name);
+    }
+
+    /// No record will ever have the bytes: removes them.
+    pub fn unrecorded(&self, stored: &StoredBlob) -> Result<(), Error> {
+        let deleted = self.log.delete_blob(&stored.name);
+        self.pending.end(&stored.name);
+        Ok(deleted?)
+    }
+}
+
+impl Upload {
+    /// Adds bytes. Refused as soon as there are more than there may be.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.bytes += bytes.len() as u64;
+        match self.kind {
+            BlobKind::Artifacts => artifact::check_bytes(self.bytes).map_err(refused)?,
+            BlobKind::Secrets => secret::check_bytes(self.bytes).map_err(refused)?,
+        }
+        self.digest.update(bytes);
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let (part, later) = rest.split_at(rest.len().min(BLOCK_BYTES - self.block_bytes));
+            self.block.update(part);
+            self.block_bytes += part.len();
+            if self.block_bytes == BLOCK_BYTES {
+                self.end_block();
+            }
+            rest = later;
+        }
+        self.writer.write(bytes).map_err(full_or_failed)
+    }
+
+    fn end_block(&mut self) {
+        let block = std::mem::replace(&mut self.block, Hasher::new());
+        self.checksums.extend_from_slice(&block.finalize().to_le_bytes());
+        self.block_bytes = 0;
+    }
+
+    /// Makes the bytes durable.
+    pub fn commit(mut self) -> Result<StoredBlob, Error> {
+        if self.block_bytes > 0 {
+            self.end_block();
+        }
+        let mut end = std::mem::take(&mut self.checksums);
+        end.extend_from_slice(&self.bytes.to_le_bytes());
+        let checksum = crc32fast::hash(&end);
+        end.extend_from_slice(&checksum.to_le_bytes());
+        end.extend_from_slice(MAGIC);
+        self.writer.write(&end).map_err(full_or_failed)?;
+        let nothing: Box<dyn BlobWriter> = Box::new(Nothing);
+        std::mem::replace(&mut self.writer, nothing).commit().map_err(full_or_failed)?;
+        self.is_committed = true;
+        let digest: [u8; 32] = self.digest.clone().finalize().into();
+        Ok(StoredBlob {
+            place: self.place.clone(),
+            artifact: ArtifactId::of_digest(&digest),
+            bytes: self.bytes,
+            name: self.name.clone(),
+        })
+    }
+}
+
+impl Drop for Upload {
+    fn drop(&mut self) {
+        if !self.is_committed {
+            // A commit that failed may have left the blob: the next sweep finds it.
+            self.pending.end(&self.name);
+        }
+    }
+}
+
+impl StoredBlob {
+    /// The command that records it as an artifact, about which nothing is said yet.
+    pub fn put(&self) -> Put {
+        Put {
+            artifact: self.artifact.clone(),
+            place: self.place.clone(),
+            bytes: self.bytes,
+            expected: None,
+            media_type: None,
+            name: None,
+            keep_ms: None,
+        }
+    }
+
+    /// The reference to it as a secret.
+    pub fn secret(&self) -> SecretId {
+        SecretId::at(&self.place)
+    }
+}
+
+fn refused(rejection: impl Into<baton_core::Rejection>) -> Error {
+    Error::Rejected(rejection.into())
+}
+
+/// That there is no space is for whoever uploads to know, and nothing was written.
+fn full_or_failed(error: BlobError) -> Error {
+    match error {
+        BlobError::Full => Error::Full,
+        BlobError::Name { .. }
+        | BlobError::Exists { .. }
+        | BlobError::OutOfRange { .. }
+        | BlobError::Failed(_)
+        | BlobError::Unreachable(_) => error.into(),
+    }
+}
+
+/// What is left when a writer was committed.
+struct Nothing;
+
+impl BlobWriter for Nothing {
+    fn write(&mut self, _: &[u8]) -> Result<(), BlobError> {
+        Err(BlobError::Failed("it was committed".to_owned()))
+    }
+
+    fn commit(self: Box<Self>) -> Result<(), BlobError> {
+        Err(BlobError::Failed("it was committed".to_owned()))
+    }
+}

@@ -1,0 +1,559 @@
+//! Drives an embedded engine: its callers do, and a few threads behind them.
+//!
+//! ```text
+//!   caller ── submit ── yields once, so that others join the group ──┐
+//!                                                                    ▼
+//!                 small group, quick disk: the caller writes it itself, no thread is woken
+//!                 otherwise: the sync thread writes it, one wake-up out and one back a group
+//! ```
+//!
+//! The threads: `baton-sync` writes large groups and lets time cause what is due; `baton-keep`
+//! archives, snapshots and evicts; two `baton-load` put workspaces into memory.
+//!
+//! Whoever has submitted something must not forget it: a group that was gathered is written even
+//! if every caller that waits for it is dropped. So a waiting caller that goes away wakes the
+//! sync thread.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use baton_core::{AgentId, Answer, FastSet, Rejection, Request, WorkspaceName};
+use baton_log::Log;
+
+use crate::clock::Clock;
+use crate::error::Error;
+use crate::machine::{Absent, Held, Taken};
+use crate::oneshot::Oneshot;
+use crate::options::Options;
+use crate::shard::{Flushed, Shard};
+use crate::waiter::{Waiter, Waiting};
+
+/// How long deferred wake-ups wait for the first woken caller before the sync thread sends them.
+const DEFERRED_WAKE_DELAY: Duration = Duration::from_micros(300);
+/// How long the sync thread sleeps when nothing has a deadline.
+const SLEEP_MAX: Duration = Duration::from_hours(1);
+/// Threads that load workspaces.
+const LOADERS: usize = 2;
+/// Weight of the newest write in the moving average of how long writes take: one eighth.
+const AVERAGE_SHIFT: u32 = 3;
+
+type AnyLog = Arc<dyn Log>;
+/// Tells one caller when its job is done.
+type Completion = Arc<Oneshot<Result<(), Error>>>;
+
+/// A shard with the threads that serve it.
+pub(crate) struct Driver {
+    pub(crate) shard: Shard<AnyLog>,
+    sync: Wakeup,
+    compaction: Wakeup,
+    loads: LoadQueue,
+    write_nanoseconds: AtomicU64,
+    /// How many are writing, or about to find that they need not. Each of them looks afterwards
+    /// for what was gathered meanwhile, so nobody else has to.
+    writing: AtomicUsize,
+}
+
+/// Somebody writes. Ends even by a panic: others would wait for it for ever.
+struct Writing<'a>(&'a AtomicUsize);
+
+impl<'a> Writing<'a> {
+    fn begin(writing: &'a AtomicUsize) -> Self {
+        writing.fetch_add(1, Ordering::SeqCst);
+        Self(writing)
+    }
+}
+
+impl Drop for Writing<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Wakes a thread.
+#[derive(Default)]
+struct Wakeup {
+    notified: AtomicBool,
+    state: Mutex<WakeupState>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct WakeupState {
+    notified: bool,
+    stop: bool,
+}
+
+impl Wakeup {
+    fn lock(&self) -> MutexGuard<'_, WakeupState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn notify(&self) {
+        if !self.notified.swap(true, Ordering::SeqCst) {
+            self.lock().notified = true;
+            self.changed.notify_one();
+        }
+    }
+
+    fn stop(&self) {
+        self.lock().stop = true;
+        self.changed.notify_all();
+    }
+
+    /// Waits until it is notified or the time is over; false when the thread shall stop.
+    fn wait(&self, longest: Duration) -> bool {
+        let mut state = self.lock();
+        if !state.notified && !state.stop {
+            let waited = self.changed.wait_timeout(state, longest);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        state.notified = false;
+        self.notified.store(false, Ordering::SeqCst);
+        !state.stop
+    }
+}
+
+/// Workspaces that shall be loaded.
+#[derive(Default)]
+struct LoadQueue {
+    state: Mutex<LoadQueueState>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct LoadQueueState {
+    queue: VecDeque<(LoadJob, Option<Completion>)>,
+    stop: bool,
+}
+
+/// What shall be done off the callers' threads.
+enum LoadJob {
+    /// Put a workspace into memory.
+    Load(WorkspaceName),
+    /// Archive its tail, because somebody asks about the past.
+    Archive(WorkspaceName),
+}
+
+/// What became of a request.
+pub enum Submitted {
+    /// It was decided.
+    Held(Held<Result<Answer, Rejection>>),
+    /// It waits for what others do.
+    Waits(Waiting),
+    /// The workspace must be loaded first.
+    Absent(Request),
+    /// The group is full; wait for it.
+    Crowded(Request, u64),
+}
+
+impl Driver {
+    /// Opens a shard on a log and starts its threads.
+    pub(crate) fn start(
+        log: AnyLog,
+        clock: Arc<dyn Clock>,
+        options: Options,
+    ) -> Result<(Arc<Self>, Threads), Error> {
+        let shard = Shard::open(log, clock, options)?;
+        shard.refresh_disk_space();
+        let driver = Arc::new(Self {
+            shard,
+            sync: Wakeup::default(),
+            compaction: Wakeup::default(),
+            loads: LoadQueue::default(),
+            write_nanoseconds: AtomicU64::new(0),
+            writing: AtomicUsize::new(0),
+        });
+        let mut jobs = vec![
+            spawn("baton-sync", &driver, Self::sync_loop)?,
+            spawn("baton-keep", &driver, Self::compaction_loop)?,
+        ];
+        for _ in 0..LOADERS {
+            jobs.push(spawn("baton-load", &driver, Self::load_loop)?);
+        }
+        let threads = Threads { driver: Arc::clone(&driver), jobs: Mutex::new(jobs) };
+        Ok((driver, threads))
+    }
+
+    fn sync_loop(&self) {
+        loop {
+            self.write_all();
+            for workspace in self.shard.expire() {
+                self.enqueue(LoadJob::Load(workspace), None);
+            }
+            if self.shard.machine().open_group_size().0 > 0 {
+                continue;
+            }
+            let asleep = if self.shard.watermark().has_deferred_wakes() {
+                DEFERRED_WAKE_DELAY
+            } else {
+                self.until_deadline()
+            };
+            let keeps_running = self.sync.wait(asleep);
+            self.shard.watermark().wake_deferred();
+            if !keeps_running {
+                self.write_all();
+                return;
+            }
+        }
+    }
+
+    fn until_deadline(&self) -> Duration {
+        let now = self.shard.clock.now();
+        let deadline = self.shard.machine().set_alarm(now);
+        deadline.map_or(SLEEP_MAX, |moment| {
+            Duration::from_millis(moment.since(now)).clamp(Duration::from_millis(1), SLEEP_MAX)
+        })
+    }
+
+    fn is_writing(&self) -> bool {
+        self.writing.load(Ordering::SeqCst) > 0
+    }
+
+    /// Writes what was gathered. The caller looks afterwards whether more was gathered, since
+    /// others leave that to whoever writes.
+    fn write(&self) -> Flushed {
+        let flushed = {
+            let _until_it_is_done = Writing::begin(&self.writing);
+            self.shard.flush()
+        };
+        if let Flushed::Durable { took, .. } = flushed {
+            self.shard.metrics.record_sync(took);
+            let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+            let average = self.write_nanoseconds.load(Ordering::Relaxed);
+            let average = average - (average >> AVERAGE_SHIFT) + (took >> AVERAGE_SHIFT);
+            self.write_nanoseconds.store(average, Ordering::Relaxed);
+        }
+        flushed
+    }
+
+    /// Writes whatever was gathered, until nothing is left.
+    fn write_all(&self) {
+        while self.write() != Flushed::Nothing {}
+    }
+
+    fn compaction_loop(&self) {
+        // What cannot be done now, for want of space perhaps, is tried again next time.
+        let compact = || self.shard.compact_all(|| self.compaction.lock().stop);
+        while self.compaction.wait(self.shard.options.compaction_interval) {
+            self.shard.refresh_disk_space();
+            // On a thread that ends: archiving needs tens of megabytes for a moment, and allocators
+            // keep what a thread has freed until it ends or needs it again.
+            std::thread::scope(|scope| {
+                let thread = std::thread::Builder::new().name("baton-sweep".to_owned());
+                if thread.spawn_scoped(scope, compact).is_err() {
+                    compact();
+                }
+            });
+        }
+    }
+
+    fn load_loop(&self) {
+        loop {
+            let mut state = self.loads.state.lock().unwrap_or_else(PoisonError::into_inner);
+            let (job, oneshot) = loop {
+                if state.stop {
+                    let waiting = std::mem::take(&mut state.queue);
+                    let oneshots = waiting.into_iter().filter_map(|(_, oneshot)| oneshot);
+                    oneshots.for_each(|oneshot| oneshot.complete(Err(Error::Closed)));
+                    return;
+                }
+                match state.queue.pop_front() {
+                    Some(next) => break next,
+                    None => {
+                        let waited = self.loads.changed.wait(state);
+                        state = waited.unwrap_or_else(PoisonError::into_inner);
+                    }
+                }
+            };
+            drop(state);
+            // Whoever waits must be answered even if an assertion fails on what was stored.
+            let outcome = catch_unwind(AssertUnwindSafe(|| match job {
+                LoadJob::Load(workspace) => self.shard.load(&workspace),
+                LoadJob::Archive(workspace) => self.shard.archive(&workspace),
+            }));
+            let broken = |_| Err(Error::Corrupt { what: "an assertion failed on it".to_owned() });
+            let outcome = outcome.unwrap_or_else(broken);
+            // A loaded workspace's deadline may be the next.
+            self.sync.notify();
+            if let Some(oneshot) = oneshot {
+                oneshot.complete(outcome);
+            }
+        }
+    }
+
+    fn enqueue(&self, job: LoadJob, oneshot: Option<Completion>) {
+        let mut state = self.loads.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.queue.push_back((job, oneshot));
+        drop(state);
+        self.loads.changed.notify_one();
+    }
+
+    /// Waits until a workspace is in memory.
+    pub(crate) async fn ensure_loaded(&self, workspace: &WorkspaceName) -> Result<(), Error> {
+        self.run(LoadJob::Load(workspace.clone())).await
+    }
+
+    /// Waits until questions about a workspace's past can be answered from an index.
+    pub(crate) async fn ensure_archived(&self, workspace: &WorkspaceName) -> Result<(), Error> {
+        let limit = self.shard.options.tail_batches_asked_max;
+        let is_long = |shard: &Shard<AnyLog>| {
+            let mut machine = shard.machine();
+            machine.resident(workspace).is_some_and(|there| there.history.tail.len() > limit)
+        };
+        while is_long(&self.shard) {
+            self.run(LoadJob::Archive(workspace.clone())).await?;
+        }
+        Ok(())
+    }
+
+    async fn run(&self, job: LoadJob) -> Result<(), Error> {
+        if let Some(stopped) = self.shard.watermark().stopped() {
+            return Err(stopped);
+        }
+        let oneshot = Oneshot::new();
+        self.enqueue(job, Some(Arc::clone(&oneshot)));
+        oneshot.answer().await
+    }
+
+    /// Waits until a group is durable; an error if it was lost.
+    pub(crate) fn wait_durable(&self, group: u64) -> WaitDurable<'_> {
+        WaitDurable { driver: self, group, state: WaitState::Fresh }
+    }
+
+    /// Why nothing may be written now, if so: whichever way a write comes.
+    fn check_writable(&self) -> Result<(), Error> {
+        match self.shard.watermark().stopped() {
+            Some(stopped) => Err(stopped),
+            None => self.shard.check_disk_space(),
+        }
+    }
+
+    /// Decides a request, if there is room in the group and the workspace is in memory.
+    pub(crate) fn submit(
+        self: &Arc<Self>,
+        workspace: &WorkspaceName,
+        request: Request,
+        agent: &AgentId,
+    ) -> Result<Submitted, Error> {
+        self.check_writable()?;
+        let now = self.shard.clock.now();
+        let mut machine = self.shard.machine();
+        if machine.open_group_size().1 >= self.shard.options.group_bytes_max {
+            return Ok(Submitted::Crowded(request, machine.open_group()));
+        }
+        let submitted = machine.submit(workspace, request, agent, now);
+        if let Ok(Taken::Waits { is_urgent: false, .. }) = &submitted {
+            machine.defer_write(now);
+        }
+        let (needs_wakeup, live_wakers) = (machine.needs_wakeup(), machine.take_live_wakers());
+        drop(machine);
+        live_wakers.wake();
+        if needs_wakeup {
+            self.sync.notify();
+        }
+        Ok(match submitted {
+            Ok(Taken::Decided(held)) => Submitted::Held(held),
+            Ok(Taken::Waits { waiter, group, is_urgent }) => {
+                let awaited = if is_urgent { group } else { 0 };
+                Submitted::Waits(Waiting::new(Arc::clone(self), waiter, awaited))
+            }
+            Err(Absent(request)) => Submitted::Absent(request),
+        })
+    }
+
+    /// Sets an entry at once, if that is plain: see [`Machine::fast_set`].
+    ///
+    /// [`Machine::fast_set`]: crate::machine::Machine::fast_set
+    pub(crate) fn fast_set(
+        &self,
+        workspace: &WorkspaceName,
+        set: &FastSet<'_>,
+        agent: &AgentId,
+    ) -> Option<Held<Result<Answer, Rejection>>> {
+        self.check_writable().ok()?;
+        let now = self.shard.clock.now();
+        let mut machine = self.shard.machine();
+        if machine.open_group_size().1 >= self.shard.options.group_bytes_max {
+            return None;
+        }
+        machine.fast_set(workspace, set, agent, now)
+    }
+
+    /// The caller of a waiting call is gone.
+    pub(crate) fn give_up(&self, waiter: &Arc<Waiter>) {
+        self.shard.machine().give_up(waiter, self.shard.clock.now());
+        // What that leads to is written by somebody, though nobody waits for it.
+        self.sync.notify();
+    }
+
+    /// Sees to the gathered group: writes it here if it is small and the disk quick, else wakes
+    /// the sync thread. Whether others were answered by that who had waited longer.
+    fn lead_commit(&self) -> bool {
+        let options = &self.shard.options;
+        if self.sync.notified.load(Ordering::SeqCst) {
+            return false;
+        }
+        let (batches, bytes) = {
+            let machine = self.shard.machine();
+            if machine.has_group_in_flight() {
+                if !self.is_writing() {
+                    // Somebody else writes it, for reasons of their own, and will not look.
+                    self.sync.notify();
+                }
+                return false;
+            }
+            machine.open_group_size()
+        };
+        if batches == 0 {
+            return false;
+        }
+        let average = Duration::from_nanos(self.write_nanoseconds.load(Ordering::Relaxed));
+        let small = batches <= options.inline_batches_max && bytes <= options.inline_bytes_max;
+        if !small || average > options.inline_write_max {
+            self.sync.notify();
+            return false;
+        }
+        let flushed = self.write();
+        self.shard.watermark().wake_deferred();
+        if self.shard.machine().open_group_size().0 > 0 {
+            // Not one of those who gathered it: a future may be held and not polled for long.
+            self.sync.notify();
+        }
+        matches!(flushed, Flushed::Durable { ends_waits: true, .. })
+    }
+}
+
+fn spawn(
+    name: &str,
+    driver: &Arc<Driver>,
+    body: impl FnOnce(&Driver) + Send + 'static,
+) -> Result<JoinHandle<()>, Error> {
+    let driver = Arc::clone(driver);
+    let job = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+        if catch_unwind(AssertUnwindSafe(|| body(&driver))).is_err() {
+            // Nobody may wait for a thread that is no more.
+            driver.shard.watermark().stop("an assertion failed; the log is intact");
+            driver.shard.watermark().close();
+        }
+    });
+    job.map_err(|error| Error::Storage { what: format!("no thread could be started: {error}") })
+}
+
+/// The threads of an engine; they end when this is dropped.
+pub(crate) struct Threads {
+    driver: Arc<Driver>,
+    jobs: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Threads {
+    /// Writes what was gathered, then ends the threads.
+    pub(crate) fn stop(&self) {
+        let driver = &self.driver;
+        driver.compaction.stop();
+        driver.sync.stop();
+        {
+            let mut state = driver.loads.state.lock().unwrap_or_else(PoisonError::into_inner);
+            state.stop = true;
+        }
+        driver.loads.changed.notify_all();
+        let jobs = std::mem::take(&mut *self.jobs.lock().unwrap_or_else(PoisonError::into_inner));
+        for job in jobs {
+            // A thread that panicked has already said so; the others must still be waited for.
+            let _ = job.join();
+        }
+        driver.shard.watermark().close();
+        driver.shard.close_waiters();
+        driver.shard.close_watches();
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// Waits for a group, and helps to write it.
+pub(crate) struct WaitDurable<'a> {
+    driver: &'a Driver,
+    group: u64,
+    state: WaitState,
+}
+
+enum WaitState {
+    /// Not polled yet.
+    Fresh,
+    /// Others have had their chance to join the group.
+    Waiting,
+    /// The fate of the group is known.
+    Done,
+}
+
+impl Future for WaitDurable<'_> {
+    type Output = Result<u64, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let watermark = self.driver.shard.watermark();
+        let mut status = watermark.group_status(self.group);
+        if status.is_none() {
+            match self.state {
+                // Others join the group anyway while the one before it is being written.
+                WaitState::Fresh if self.driver.is_writing() => self.state = WaitState::Waiting,
+                WaitState::Fresh => {
+                    self.state = WaitState::Waiting;
+                    context.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
+                WaitState::Waiting => {
+                    if self.driver.lead_commit() {
+                        // A lock that was let go of is worth more to whoever gets it.
+                        context.waker().wake_by_ref();
+                        return Poll::Pending;
+                    }
+                    status = watermark.group_status(self.group);
+                }
+                WaitState::Done => panic!("a future was polled after it was done"),
+            }
+        }
+        if status.is_none() {
+            status = watermark.group_status_or_wait(self.group, context.waker());
+        }
+        if status.is_none() && !self.driver.is_writing() {
+            // A group that was in flight may have landed before we were on the list. If one still
+            // is, whoever writes it will find what was gathered, and us.
+            self.driver.lead_commit();
+            status = watermark.group_status(self.group);
+        }
+        match status {
+            Some(status) => {
+                self.state = WaitState::Done;
+                watermark.wake_deferred();
+                Poll::Ready(status)
+            }
+            None => Poll::Pending,
+        }
+    }
+}
+
+impl Drop for WaitDurable<'_> {
+    fn drop(&mut self) {
+        match self.state {
+            WaitState::Done => {}
+            // What was submitted is written even if nobody waits for it any more, and whoever
+            // relied on this one for its wake-up is woken all the same.
+            WaitState::Fresh | WaitState::Waiting => {
+                if self.group > 0 {
+                    self.driver.sync.notify();
+                    self.driver.shard.watermark().wake_deferred();
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! A workspace as one file, and a workspace that begins with one.
+//!
+//! ```text
+//!   space at R, blobs ──pack──▶ export ──unpack, verify──▶ space, blobs ──found──▶ base
+//! ```
+//!
+//! An import is a fork whose origin is a file: what is held, offered, awaited or kept alive by
+//! somebody ends with the founding, and revisions count on from there. The past does not come
+//! along, and no value of a secret: whoever follows a reference to one is told that it is not
+//! there.
+//!
+//! 1. Nothing appears before the export was read to its end and found whole: then the base is
+//!    written, which exists wholly or not at all, and with it the workspace.
+//! 2. What there is of that name already is left alone.
+//! 3. Whoever is killed in the middle leaves nothing behind that is a workspace. Blobs of artifacts
+//!    may be left: the next import to that name, or the first load of it, takes them up or away.
+//! 4. One chunk of a content is in memory at a time, however large it is. The snapshot is in memory
+//!    as the space will be.
+
+use std::io::{Read, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use baton_core::history::{At, Manner, Origin};
+use baton_core::workspace::{Rejection, Reply};
+use baton_core::{AgentId, ArtifactId, Revision, Space, WorkspaceName};
+use baton_log::{Blob, BlobError, BlobWriter, Log};
+use sha2::{Digest, Sha256};
+
+use crate::blobs::{BlobKind, blob_references};
+use crate::compaction::write_space_to;
+use crate::error::Error;
+use crate::export::{
+    ContentHeader, ExportChunk, ExportHeader, ExportReader, ExportWriter, SnapshotSink,
+};
+use crate::history::past::Past;
+use crate::shard::Shard;
+use crate::snapshot::{Snapshot, SnapshotWriter};
+
+/// How many bytes a snapshot in an export may have: what it becomes must fit into memory.
+const SNAPSHOT_BYTES_MAX: usize = 4 << 30;
+
+impl<L: Log> Past<'_, L> {
+    /// Writes the workspace as it was at a moment, or as it is.
+    pub fn export(
+        &self,
+        at: Option<At>,
+        output: Box<dyn Write + Send>,
+    ) -> Result<ExportHeader, Error> {
+        let at = at.map_or(Ok(self.present()), |at| self.revision_of(at))?;
+        if self.present() == Revision(0) {
+            // A name that was mistyped, more likely than an empty workspace that is worth keeping.
+            let subject = self.workspace().to_string();
+            return Err(Error::Rejected(Rejection::UnknownSubject { subject }.into()));
+        }
+        let space = self.space(at)?;
+        let workspace = self.workspace().clone();
+        let header = ExportHeader { workspace, revision: space.revision(), time: space.time() };
+        let writer = Arc::new(Mutex::new(ExportWriter::begin(output, &header)?));
+        let sink = Box::new(SnapshotSink::new(&writer));
+        write_space_to(SnapshotWriter::begin(sink, space.head())?, &space)?;
+        let writer = Arc::into_inner(writer).expect("the snapshot has been written");
+        let mut writer = writer.into_inner().unwrap_or_else(PoisonError::into_inner);
+        for (kind, place) in blob_references(&space) {
+            if kind == BlobKind::Secrets {
+                continue;
+            }
+            let name = kind.name(self.workspace(), &place);
+            // What is gone, since the space is from before, stays gone.
+            let Some(blob) = self.shard().log.open_blob(&name)? else { continue };
+            let content = ContentHeader { place, bytes: blob.len() };
+            writer.content(&content, &*blob)?;
+        }
+        writer.finish()?;
+        Ok(header)
+    }
+}
+
+/// Blobs that were written for a workspace that is not there yet. Dropped before it is, they go.
+struct PendingImport<'a, L: Log> {
+    shard: &'a Shard<L>,
+    to: &'a WorkspaceName,
+    written: Vec<String>,
+    noted: Vec<String>,
+    is_created: bool,
+}
+
+impl<L: Log> Drop for PendingImport<'_, L> {
+    fn drop(&mut self) {
+        if !self.is_created {
+            for name in &self.written {
+                // One that stays is taken up or away with the next import, or the first load.
+                drop(self.shard.log.delete_blob(name));
+            }
+        }
+        for name in &self.noted {
+            self.shard.pending.end(name);
+        }
+    }
+}
+
+impl<L: Log> PendingImport<'_, L> {
+    /// Begins the blob of a content; none if an import that was cut off has left it.
+    fn begin(&mut self, content: &ContentHeader) -> Result<Option<Box<dyn BlobWriter>>, Error> {
+        let name = BlobKind::Artifacts.name(self.to, &content.place);
+        // Before it is there, so that no sweep sees it without.
+        self.shard.pending.begin(name.clone());
+        self.noted.push(name.clone());
+        match self.shard.log.create_blob(&name) {
+            Ok(writer) => {
+                self.written.push(name);
+                Ok(Some(writer))
+            }
+            Err(BlobError::Exists { .. }) => Ok(None),
+            Err(BlobError::Full) => Err(Error::Full),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Writes the contents of an export and gathers its snapshot.
+    fn unpack(&mut self, reader: &mut ExportReader<impl Read>) -> Result<Vec<u8>, Error> {
+        let mut snapshot = Vec::new();
+        let mut writer: Option<Box<dyn BlobWriter>> = None;
+        let full = |error| match error {
+            BlobError::Full => Error::Full,
+            error => error.into(),
+        };
+        while let Some(piece) = reader.next()? {
+            match piece {
+                ExportChunk::Snapshot(bytes) => {
+                    if snapshot.len() + bytes.len() > SNAPSHOT_BYTES_MAX {
+                        return Err(damaged("its snapshot is larger than any that is read"));
+                    }
+                    snapshot.extend_from_slice(&bytes);
+                }
+                ExportChunk::Content(content) => {
+                    writer.take().map_or(Ok(()), BlobWriter::commit).map_err(full)?;
+                    writer = self.begin(&content)?;
+                }
+                ExportChunk::Bytes(bytes) => {
+                    let written = writer.as_mut().map_or(Ok(()), |writer| writer.write(&bytes));
+                    written.map_err(full)?;
+                }
+            }
+        }
+        writer.map_or(Ok(()), BlobWriter::commit).map_err(full)?;
+        Ok(snapshot)
+    }
+
+    /// Holds every artifact that came against what its name says it is.
+    fn verify(&self, space: &Space) -> Result<(), Error> {
+        let mut expected: Vec<String> = Vec::new();
+        for record in space.artifact.after(None) {
+            let name = BlobKind::Artifacts.name(self.to, &record.place);
+            if self.shard.log.open_blob(&name)?.is_none() {
+                continue;
+            }
+            let content = self.shard.content(self.to, BlobKind::Artifacts, &record.place);
+            let content = content.map_err(|error| damaged(&error.to_string()))?;
+            let mut digest = Sha256::new();
+            let mut offset = 0;
+            while offset < content.len() {
+                let block = content.block(offset).map_err(|error| damaged(&error.to_string()))?;
+                digest.update(&block);
+                offset += block.len() as u64;
+            }
+            let digest: [u8; 32] = digest.finalize().into();
+            if ArtifactId::of_digest(&digest) != record.artifact {
+                return Err(damaged(&format!("the bytes of `{}` are others", record.artifact)));
+            }
+            expected.push(name);
+        }
+        match self.noted.iter().find(|name| !expected.contains(name)) {
+            None => Ok(()),
+            Some(name) => Err(damaged(&format!("`{name}` belongs to no artifact"))),
+        }
+    }
+}
+
+impl<L: Log> Shard<L> {
+    /// Makes a workspace of what an export holds, under a name that is free.
+    pub fn import(
+        &self,
+        to: &WorkspaceName,
+        by: &AgentId,
+        input: impl Read,
+    ) -> Result<Reply, Error> {
+        let (mut reader, header) = ExportReader::begin(input)?;
+        self.refuse_taken(to)?;
+        self.check_disk_space()?;
+        let (written, noted) = (Vec::new(), Vec::new());
+        let mut import = PendingImport { shard: self, to, written, noted, is_created: false };
+        let snapshot = import.unpack(&mut reader)?;
+        let mut space = load(snapshot)?;
+        if (space.revision(), space.time()) != (header.revision, header.time) {
+            return Err(damaged("its snapshot is of another revision than it says"));
+        }
+        import.verify(&space)?;
+        let now = self.clock.now();
+        space.forget_secrets(now).map_err(Error::Rejected)?;
+        let ExportHeader { workspace, revision, time } = header;
+        let (manner, by) = (Manner::Import, by.clone());
+        let origin = Origin { manner, workspace, revision, time, by };
+        let created = self.create_from(to, &mut space, &origin)?;
+        import.is_created = true;
+        Ok(created)
+    }
+
+    /// Refuses a name that is taken, before a gigabyte is read for nothing.
+    fn refuse_taken(&self, to: &WorkspaceName) -> Result<(), Error> {
+        let is_known =
+            |(name, revision): (WorkspaceName, Revision)| name == *to && revision > Revision(0);
+        let is_resident = self.machine().known().into_iter().any(is_known);
+        if is_resident || !self.files_of(to)?.is_empty() {
+            let (id, origin) = (to.clone(), None);
+            return Err(Error::Rejected(Rejection::Exists { id, origin }.into()));
+        }
+        Ok(())
+    }
+}
+
+/// The space of a snapshot that came from elsewhere. What was never written by these rules may
+/// break one of their assertions, and is refused then.
+fn load(snapshot: Vec<u8>) -> Result<Space, Error> {
+    let loaded = catch_unwind(AssertUnwindSafe(|| {
+        let space = Snapshot::open(Arc::new(BytesBlob(snapshot)))?.load()?;
+        space.check();
+        Ok(space)
+    }));
+    match loaded {
+        Ok(Err(Error::Newer { what })) => Err(Error::Newer { what }),
+        Ok(loaded) => loaded.map_err(|error: Error| damaged(&error.to_string())),
+        Err(_) => Err(damaged("its snapshot breaks a rule")),
+    }
+}
+
+fn damaged(what: &str) -> Error {
+    Error::ImportDamaged { what: what.to_owned() }
+}
+
+/// Bytes in memory as a blob.
+struct BytesBlob(Vec<u8>);
+
+impl Blob for BytesBlob {
+    fn len(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), BlobError> {
+        let outside = || BlobError::Failed("it is shorter than that".to_owned());
+        let from = usize::try_from(offset).map_err(|_| outside())?;
+        let there = self.0.get(from..).and_then(|rest| rest.get(..buffer.len()));
+        buffer.copy_from_slice(there.ok_or_else(outside)?);
+        Ok(())
+    }
+}

@@ -1,0 +1,145 @@
+//! Workspaces that begin with the content of another, and which there are.
+//!
+//! ```text
+//!   origin at R ──rebuilt──▶ space ──found──▶ nothing is held ──write──▶ base of the new one
+//! ```
+//!
+//! The new workspace is one blob, which exists wholly or not at all; when it does, so does the
+//! workspace. It keeps nothing of the origin but its content, and counts revisions on from there,
+//! so that what is known about its entries stays true.
+//!
+//! 1. Whoever is killed in the middle leaves nothing behind that is a workspace.
+//! 2. What there is of that name already is left alone.
+//! 3. Nothing that happens to the origin afterwards, losing its past included, reaches the new one.
+
+use std::collections::BTreeMap;
+
+use baton_core::history::{At, Manner, Origin};
+use baton_core::refusal::within;
+use baton_core::workspace::{Forked, Listed, Rejection, Reply};
+use baton_core::{AgentId, Revision, Space, WorkspaceName, limits};
+use baton_log::Log;
+
+use crate::error::Error;
+use crate::files::{self, File};
+use crate::history::past::Past;
+use crate::shard::Shard;
+use crate::watch::Wakers;
+
+impl<L: Log> Past<'_, L> {
+    /// `workspace.fork`: another workspace that begins as this one was.
+    pub fn fork(&self, to: &WorkspaceName, at: Option<At>, by: &AgentId) -> Result<Reply, Error> {
+        let at = at.map_or(Ok(self.present()), |at| self.revision_of(at))?;
+        let mut space = self.space(at)?;
+        let workspace = self.workspace().clone();
+        let (revision, time, by) = (space.revision(), space.time(), by.clone());
+        let origin = Origin { manner: Manner::Fork, workspace, revision, time, by };
+        self.shard().create_from(to, &mut space, &origin)
+    }
+}
+
+impl<L: Log> Shard<L> {
+    /// Makes a workspace of the content of another. Whoever repeats the request while nobody has
+    /// touched the new workspace is answered as before.
+    pub(crate) fn create_from(
+        &self,
+        to: &WorkspaceName,
+        space: &mut Space,
+        origin: &Origin,
+    ) -> Result<Reply, Error> {
+        self.check_disk_space()?;
+        space.seed_fork(origin.clone(), self.clock.now()).map_err(Error::Rejected)?;
+        let revision = space.revision();
+        let forked = Forked { id: to.clone(), revision, origin: origin.clone() };
+        let forked = Reply::Forked(forked);
+        let created = self.with_files_locked(to, || self.create_locked(to, space, origin))?;
+        if created {
+            return Ok(forked);
+        }
+        let is_repeated = origin.manner == Manner::Fork;
+        match self.origin_of(to)? {
+            Some((there, since)) if is_repeated && there == *origin && since == revision => {
+                Ok(forked)
+            }
+            there => {
+                let (id, origin) = (to.clone(), there.map(|(origin, _)| Box::new(origin)));
+                Err(Error::Rejected(Rejection::Exists { id, origin }.into()))
+            }
+        }
+    }
+
+    /// Writes the base of a new workspace; false if there is one of its name.
+    fn create_locked(
+        &self,
+        to: &WorkspaceName,
+        space: &Space,
+        origin: &Origin,
+    ) -> Result<bool, Error> {
+        if !self.files_of(to)?.is_empty() {
+            return Ok(false);
+        }
+        match origin.manner {
+            Manner::Fork => self.copy_blobs(&origin.workspace, to, space)?,
+            // Its contents came with it.
+            Manner::Import => {}
+        }
+        // From here on nobody can use it: it is not in memory, and loading waits for its turn.
+        let Some(mut watchers) = self.machine().take_if_empty(to) else { return Ok(false) };
+        let written = self.write_space(to, File::Base { revision: space.revision().0 }, space);
+        let resume_from = if written.is_ok() { space.revision() } else { Revision(0) };
+        let mut wakers = Wakers::default();
+        watchers.close(resume_from.next(), &mut wakers);
+        wakers.wake();
+        written?;
+        self.machine().remember_deadline(to.clone(), space.next_deadline());
+        Ok(true)
+    }
+
+    /// Where a workspace came from, and the revision it is at.
+    fn origin_of(&self, workspace: &WorkspaceName) -> Result<Option<(Origin, Revision)>, Error> {
+        self.load(workspace)?;
+        let mut machine = self.machine();
+        let resident = machine.resident(workspace);
+        Ok(resident.and_then(|resident| {
+            let origin = resident.space.workspace.origin()?.clone();
+            Some((origin, resident.space.revision()))
+        }))
+    }
+
+    /// Workspaces in which something has happened, and how far each is durable.
+    pub(crate) fn newest_revisions(&self) -> Result<BTreeMap<WorkspaceName, Revision>, Error> {
+        let mut newest: BTreeMap<WorkspaceName, Revision> = BTreeMap::new();
+        for name in self.log.list_blobs(files::ROOT)? {
+            if let Some((workspace, file)) = File::parse(&name) {
+                let revision = Revision(file.newest());
+                let known = newest.entry(workspace).or_default();
+                *known = revision.max(*known);
+            }
+        }
+        for (workspace, revision) in self.machine().known() {
+            let known = newest.entry(workspace).or_default();
+            *known = revision.max(*known);
+        }
+        newest.retain(|_, revision| *revision > Revision(0));
+        Ok(newest)
+    }
+
+    /// `workspace.list`: those in which something has happened, by name.
+    pub fn list_workspaces(
+        &self,
+        limit: Option<u64>,
+        cursor: Option<&WorkspaceName>,
+    ) -> Result<Reply, Error> {
+        let range = (1, limits::PAGE_MAX as u64);
+        let limit = within("limit", limit, limits::PAGE_DEFAULT as u64, range);
+        let limit = limit.map_err(|wrong| Error::Rejected(Rejection::from(wrong).into()))?;
+        let is_wanted =
+            |(id, _): &(WorkspaceName, Revision)| cursor.is_none_or(|cursor| id > cursor);
+        let mut listed = self.newest_revisions()?.into_iter().filter(is_wanted);
+        let limit = usize::try_from(limit).expect("pages are small");
+        let workspaces = listed.by_ref().take(limit);
+        let workspaces: Vec<_> = workspaces.map(|(id, revision)| Listed { id, revision }).collect();
+        let cursor = listed.next().and_then(|_| workspaces.last().map(|last| last.id.clone()));
+        Ok(Reply::Workspaces { workspaces, cursor })
+    }
+}

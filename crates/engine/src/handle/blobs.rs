@@ -1,0 +1,234 @@
+//! The engine carries bytes: into blobs and out of them, off the callers' threads.
+
+use std::io::{ErrorKind, Read, Write};
+use std::sync::Arc;
+
+use baton_core::artifact::{self, Artifact};
+use baton_core::history::At;
+use baton_core::secret::{self, Secret};
+use baton_core::workspace::{self, Forked};
+use baton_core::{ArtifactId, Command, Mutation, Query, Rejection, Reply, SecretId};
+use baton_handle::{Caller, Carrier, ContentCarrier, Failure, PutWishes, SecretWishes, WasPut};
+
+use super::Baton;
+use crate::blobs::{BLOCK_BYTES, BlobKind, BlobReader, StoredBlob, Upload, random_place};
+use crate::error::Error;
+use crate::oneshot::run_blocking;
+
+/// An artifact that is being read, and how far.
+pub struct ArtifactReader {
+    content: BlobReader,
+    offset: u64,
+}
+
+impl Baton {
+    /// Begins an upload, to be written piece by piece. It does its own I/O: call it, and what it
+    /// gives, where that holds nobody up.
+    pub fn upload(&self, caller: &Caller) -> Result<Upload, Error> {
+        if let Some(stopped) = self.driver.shard.watermark().stopped() {
+            return Err(stopped);
+        }
+        self.check_disk_space()?;
+        self.driver.shard.upload(&caller.workspace, BlobKind::Artifacts, random_place())
+    }
+
+    /// Records what was uploaded as an artifact. What is refused, or was there before, is removed.
+    ///
+    /// Await it to its end: if it is dropped before, the bytes stay until the data is opened again.
+    pub async fn record(
+        &self,
+        caller: &Caller,
+        stored: StoredBlob,
+        wishes: PutWishes,
+    ) -> Result<WasPut, Error> {
+        let PutWishes { name, media_type, keep_ms, expected } = wishes;
+        let put = artifact::Put { name, media_type, keep_ms, expected, ..stored.put() };
+        let command = Command::from(artifact::Command::Put(Box::new(put)));
+        let reply = self.record_upload(caller, stored, command).await?;
+        match reply {
+            Reply::Artifact(artifact::Reply::Put { artifact, known }) => {
+                Ok(WasPut { artifact: *artifact, known })
+            }
+            reply => Err(Error::odd(&reply)),
+        }
+    }
+
+    /// Carries out the command that records an upload, and lets the blob be or go accordingly.
+    async fn record_upload(
+        &self,
+        caller: &Caller,
+        stored: StoredBlob,
+        command: Command,
+    ) -> Result<Reply, Error> {
+        let caller = unnamed(caller);
+        let reply =
+            self.mutate(&caller, Mutation::Command(command)).await.map(|answer| answer.reply);
+        let is_needed = match &reply {
+            Ok(Reply::Artifact(artifact::Reply::Put { known, .. })) => !known,
+            Ok(_) => true,
+            Err(Error::Rejected(_) | Error::Full) => false,
+            // Whether it was recorded is not known: the next start finds out.
+            Err(_) => return reply,
+        };
+        if is_needed {
+            self.driver.shard.recorded(&stored);
+            return reply;
+        }
+        let driver = Arc::clone(&self.driver);
+        // That it could not be removed is no reason to refuse: the next start does.
+        let removed = run_blocking(move || driver.shard.unrecorded(&stored)).await;
+        drop(removed);
+        reply
+    }
+
+    /// What is known of an artifact, and its bytes.
+    pub async fn open_artifact(
+        &self,
+        caller: &Caller,
+        artifact: &ArtifactId,
+    ) -> Result<(Artifact, BlobReader), Error> {
+        let query = Query::from(artifact::Query::Get { artifact: artifact.clone() });
+        let shown = match self.ask(caller, query).await?.reply {
+            Reply::Artifact(artifact::Reply::Artifact(shown)) => *shown,
+            reply => return Err(Error::odd(&reply)),
+        };
+        let place = {
+            let mut machine = self.driver.shard.machine();
+            let resident = machine.resident(&caller.workspace);
+            let record = resident.and_then(|there| there.space.artifact.get(artifact));
+            record.map(|record| record.place.clone())
+        };
+        let gone = || {
+            let artifact = artifact.clone();
+            Rejection::from(artifact::Rejection::NotFound { artifact })
+        };
+        let (place, driver) = (place.ok_or_else(gone)?, Arc::clone(&self.driver));
+        let workspace = caller.workspace.clone();
+        let content =
+            run_blocking(move || driver.shard.content(&workspace, BlobKind::Artifacts, &place))
+                .await??;
+        Ok((shown, content))
+    }
+}
+
+/// Reads all that a reader gives into an upload.
+fn fill(upload: &mut Upload, mut bytes: Box<dyn Read + Send>) -> Result<(), Error> {
+    let mut piece = vec![0; BLOCK_BYTES];
+    loop {
+        match bytes.read(&mut piece) {
+            Ok(0) => return Ok(()),
+            Ok(count) => upload.write(&piece[..count])?,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => {
+                let what = format!("the bytes to put could not be read: {error}");
+                return Err(Error::Storage { what });
+            }
+        }
+    }
+}
+
+impl ContentCarrier for Baton {
+    type Content = ArtifactReader;
+
+    async fn put(
+        &self,
+        caller: &Caller,
+        wishes: PutWishes,
+        bytes: Box<dyn Read + Send>,
+    ) -> Result<WasPut, Error> {
+        let (baton, uploader) = (self.clone(), caller.clone());
+        let stored = run_blocking(move || {
+            let mut upload = baton.upload(&uploader)?;
+            fill(&mut upload, bytes)?;
+            upload.commit()
+        });
+        let stored = stored.await??;
+        self.record(caller, stored, wishes).await
+    }
+
+    async fn read(
+        &self,
+        caller: &Caller,
+        artifact: &ArtifactId,
+        from: u64,
+    ) -> Result<ArtifactReader, Error> {
+        let (_, content) = self.open_artifact(caller, artifact).await?;
+        Ok(ArtifactReader { content, offset: from })
+    }
+
+    async fn next(reading: &mut ArtifactReader) -> Result<Option<Vec<u8>>, Error> {
+        let (content, offset) = (reading.content.clone(), reading.offset);
+        let piece = run_blocking(move || content.block(offset)).await??;
+        reading.offset += piece.len() as u64;
+        Ok((!piece.is_empty()).then_some(piece))
+    }
+
+    async fn put_secret(
+        &self,
+        caller: &Caller,
+        wishes: SecretWishes,
+        value: Vec<u8>,
+    ) -> Result<Secret, Error> {
+        self.check_disk_space()?;
+        let (driver, workspace) = (Arc::clone(&self.driver), caller.workspace.clone());
+        let stored = run_blocking(move || {
+            let mut upload = driver.shard.upload(&workspace, BlobKind::Secrets, random_place())?;
+            upload.write(&value)?;
+            upload.commit()
+        });
+        let stored = stored.await??;
+        let SecretWishes { name, ttl_ms } = wishes;
+        let (secret, bytes) = (stored.secret(), stored.bytes);
+        let put = secret::Command::Put(secret::Put { secret, bytes, name, ttl_ms });
+        secret_of(self.record_upload(caller, stored, put.into()).await?)
+    }
+
+    async fn export(
+        &self,
+        caller: &Caller,
+        at: Option<At>,
+        to: Box<dyn Write + Send>,
+    ) -> Result<(), Error> {
+        // Asking for it loads it, and says which revision is durable.
+        let query = Query::from(workspace::Query::Get);
+        let present = self.ask(caller, query).await?.revision;
+        let (driver, workspace) = (Arc::clone(&self.driver), caller.workspace.clone());
+        let written = run_blocking(move || driver.shard.past(&workspace, present)?.export(at, to));
+        written.await?.map(drop)
+    }
+
+    async fn import(&self, caller: &Caller, from: Box<dyn Read + Send>) -> Result<Forked, Error> {
+        if let Some(stopped) = self.driver.shard.watermark().stopped() {
+            return Err(stopped);
+        }
+        let (driver, caller) = (Arc::clone(&self.driver), caller.clone());
+        let read =
+            run_blocking(move || driver.shard.import(&caller.workspace, &caller.agent, from));
+        match read.await?? {
+            workspace::Reply::Forked(forked) => Ok(forked),
+            reply => Err(Error::odd(&Reply::Workspace(reply))),
+        }
+    }
+
+    async fn reveal(&self, caller: &Caller, secret: &SecretId) -> Result<Vec<u8>, Error> {
+        let command = Command::from(secret::Command::Reveal { secret: secret.clone() });
+        secret_of(self.mutate(&unnamed(caller), Mutation::Command(command)).await?.reply)?;
+        let (driver, workspace) = (Arc::clone(&self.driver), caller.workspace.clone());
+        let place = secret.place();
+        run_blocking(move || driver.shard.content(&workspace, BlobKind::Secrets, &place)?.whole())
+            .await?
+    }
+}
+
+/// The caller without a name for the request. What the engine makes up is another command each
+/// time, and an answer that is kept has no value in it.
+fn unnamed(caller: &Caller) -> Caller {
+    Caller { idempotency_key: None, ..caller.clone() }
+}
+
+fn secret_of(reply: Reply) -> Result<Secret, Error> {
+    match reply {
+        Reply::Secret(secret::Reply::Secret(secret)) => Ok(*secret),
+        reply => Err(Error::odd(&reply)),
+    }
+}

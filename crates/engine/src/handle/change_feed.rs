@@ -1,0 +1,82 @@
+//! What a program needs that follows all workspaces at its own pace, with the log as its memory.
+//!
+//! ```text
+//!   advanced ──▶ which, and how far ──▶ happened ──▶ commits in order ──▶ story: what led there
+//! ```
+//!
+//! A watch holds its workspace in memory and is dropped when it falls behind. Whoever follows holds
+//! nothing: it says how far it has come, and reads on from there.
+
+use std::collections::BTreeMap;
+
+use baton_core::history::At;
+use baton_core::{Batch, Revision, Timestamp, WorkspaceName};
+
+use super::Baton;
+use crate::error::Error;
+
+/// What happened in a workspace after a revision.
+pub struct ChangeFeedPage {
+    /// Some of it, in order; none if there is no more.
+    pub batches: Vec<Batch>,
+    /// What happened up to this revision is no longer kept.
+    pub floor: Revision,
+}
+
+impl Baton {
+    /// Workspaces of which more is durable than was seen, in no order, and how far. One that was
+    /// neither used nor changed since the start is not among them.
+    pub fn advanced(
+        &self,
+        seen: &BTreeMap<WorkspaceName, Revision>,
+    ) -> Vec<(WorkspaceName, Revision)> {
+        self.driver.shard.machine().advanced(seen)
+    }
+
+    /// What happened in a workspace after a revision and up to another that is durable: about so
+    /// many bytes of it, and at least one commit if there is one. It is read from files: call it
+    /// where nobody is held up.
+    pub async fn happened(
+        &self,
+        workspace: &WorkspaceName,
+        after: Revision,
+        last: Revision,
+        bytes_max: usize,
+    ) -> Result<ChangeFeedPage, Error> {
+        self.driver.ensure_loaded(workspace).await?;
+        let shard = &self.driver.shard;
+        let floor = shard.past(workspace, last)?.floor();
+        let from = after.max(floor).next();
+        Ok(ChangeFeedPage { batches: shard.batches(workspace, from, last, bytes_max)?, floor })
+    }
+
+    /// The commits before a revision that touched a subject, such as `tasks/t-7`, the oldest first;
+    /// the newest so many if there are more. Likewise.
+    pub async fn story(
+        &self,
+        workspace: &WorkspaceName,
+        subject: &str,
+        before: Revision,
+        batches_max: usize,
+    ) -> Result<Vec<Batch>, Error> {
+        self.driver.ensure_loaded(workspace).await?;
+        let present = Revision(before.0.saturating_sub(1));
+        self.driver.shard.past(workspace, present)?.story(subject, before, batches_max)
+    }
+
+    /// The last revision of a workspace up to a time, of those up to one that is durable; what is
+    /// no longer kept is before every time. Likewise.
+    pub async fn revision_at(
+        &self,
+        workspace: &WorkspaceName,
+        time: Timestamp,
+        last: Revision,
+    ) -> Result<Revision, Error> {
+        self.driver.ensure_loaded(workspace).await?;
+        let past = self.driver.shard.past(workspace, last)?;
+        match past.revision_of(At::Time(time)) {
+            Err(Error::TimeGone { .. }) => Ok(past.floor()),
+            found => found,
+        }
+    }
+}

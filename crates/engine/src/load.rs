@@ -1,0 +1,310 @@
+//! Loading: from snapshot, runs and log to a workspace in memory.
+
+use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
+
+use baton_core::{Batch, Revision, Space, WorkspaceName};
+use baton_log::{Blob, Log};
+
+use crate::codec;
+use crate::error::Error;
+use crate::files::{self, Chain, File};
+use crate::history::run::Run;
+use crate::history::{History, LogLocation, Tail};
+use crate::machine::Loaded;
+use crate::shard::Shard;
+use crate::snapshot::Snapshot;
+
+/// How many batches are looked up under one lock.
+const BATCHES_AT_ONCE: u64 = 16_384;
+/// How much of the log is read at once where most of it is needed.
+const READ_BYTES: usize = 4 << 20;
+/// Below this many batches a second thread costs more than it brings.
+const BATCHES_WORTH_A_THREAD: u64 = 8_192;
+/// Batches that are handed from the thread that decodes to the one that applies, at a time, and
+/// how often before the first waits for the second.
+const BATCHES_HANDED_OVER: usize = 512;
+const HANDED_OVER_MAX: usize = 8;
+
+impl<L: Log> Shard<L> {
+    /// Puts a workspace into memory. One that never was begins empty.
+    pub fn load(&self, workspace: &WorkspaceName) -> Result<(), Error> {
+        self.with_files_locked(workspace, || self.load_locked(workspace))
+    }
+
+    fn load_locked(&self, workspace: &WorkspaceName) -> Result<(), Error> {
+        if self.machine().resident(workspace).is_some() {
+            return Ok(());
+        }
+        let (history, snapshot, snapshot_revision) = self.find_history(workspace)?;
+        let archived = history.archived();
+        if let Some(tail) = self.machine().tail_of(workspace) {
+            if tail.first() > archived.next() {
+                let what = format!(
+                    "workspace `{workspace}` is archived up to revision {archived}, but the log \
+                     begins with {}",
+                    tail.first()
+                );
+                return Err(Error::Corrupt { what });
+            }
+            tail.forget(archived);
+        }
+        let mut space = match &snapshot {
+            Some(snapshot) => snapshot.load()?,
+            None => Space::default(),
+        };
+        let loaded_from = snapshot_revision;
+        let next = self.machine().tail_of(workspace).map_or(archived.next(), |tail| tail.next());
+        let bytes = self.replay(workspace, &mut space, &history, next)?;
+        if space.revision().next() != next {
+            // Whoever took the snapshot had seen it durable: the log has lost it since.
+            let what = format!(
+                "a snapshot of workspace `{workspace}` shows revision {}, but the log goes on with \
+                 {next}",
+                space.revision()
+            );
+            return Err(Error::Corrupt { what });
+        }
+        space.set_quota(self.options.extents.of(workspace));
+        let now = self.clock.now();
+        let loaded = Loaded { space, history, snapshot: loaded_from, bytes_since_snapshot: bytes };
+        self.machine().install(workspace, loaded, now);
+        Ok(())
+    }
+
+    /// Opens what is on disk, and removes what a crash has left behind. Answers also with the
+    /// revision of the snapshot: a base is none, since it does not say when the workspace has to
+    /// wake.
+    fn find_history(
+        &self,
+        workspace: &WorkspaceName,
+    ) -> Result<(History, Option<Snapshot>, Revision), Error> {
+        let mut files = self.files_of(workspace)?;
+        files.sort();
+        let Chain { base, runs } = files::chain(&files).ok_or_else(|| Error::Corrupt {
+            what: format!("the runs of workspace `{workspace}` do not follow each other"),
+        })?;
+        let mut history = History::empty();
+        if let Some(revision) = base {
+            let snapshot = Snapshot::open(self.blob(workspace, File::Base { revision })?)?;
+            history.base = Some(Arc::new(snapshot));
+            history.floor = Revision(revision);
+            history.tail = Tail::from(revision + 1);
+        }
+        for (first, last) in &runs {
+            let file = File::Run { first: *first, last: *last };
+            history.runs.push(Arc::new(Run::open(self.blob(workspace, file)?)?));
+            history.tail = Tail::from(last + 1);
+        }
+        // What would follow on a snapshot from before the base has been folded into the base.
+        let newest = files.iter().rev().copied().find(|file| match file {
+            #[cfg(feature = "planted")]
+            File::Snapshot { .. } if baton_core::planted::is("loading.older_than_base") => true,
+            File::Snapshot { revision, .. } => base.is_none_or(|base| *revision >= base),
+            File::Base { .. } | File::Run { .. } => false,
+        });
+        let is_useful = |file: &File| match file {
+            File::Base { revision } => Some(*revision) == base,
+            File::Run { first, last } => runs.contains(&(*first, *last)),
+            File::Snapshot { .. } => Some(*file) == newest,
+        };
+        for file in files.iter().filter(|file| !is_useful(file)) {
+            self.log.delete_blob(&file.name(workspace))?;
+        }
+        let snapshot = match newest {
+            Some(file) => Some(Snapshot::open(self.blob(workspace, file)?)?),
+            // Without a snapshot the base is the beginning.
+            None => match base {
+                Some(revision) => {
+                    Some(Snapshot::open(self.blob(workspace, File::Base { revision })?)?)
+                }
+                None => None,
+            },
+        };
+        Ok((history, snapshot, Revision(newest.map_or(0, File::newest))))
+    }
+
+    /// The blobs of a workspace.
+    pub(crate) fn files_of(&self, workspace: &WorkspaceName) -> Result<Vec<File>, Error> {
+        let names = self.log.list_blobs(&files::folder(workspace))?;
+        Ok(names.iter().filter_map(|name| File::parse(name)).map(|(_, file)| file).collect())
+    }
+
+    pub(crate) fn blob(
+        &self,
+        workspace: &WorkspaceName,
+        file: File,
+    ) -> Result<Arc<dyn Blob>, Error> {
+        let name = file.name(workspace);
+        let missing = || Error::Corrupt { what: format!("`{name}` has disappeared") };
+        self.log.open_blob(&name)?.ok_or_else(missing)
+    }
+
+    /// Applies what came after the snapshot and before `next`, and answers with how many bytes
+    /// that was.
+    fn replay(
+        &self,
+        workspace: &WorkspaceName,
+        space: &mut Space,
+        history: &History,
+        next: Revision,
+    ) -> Result<u64, Error> {
+        let from = space.revision().next();
+        if next.0.saturating_sub(from.0) < BATCHES_WORTH_A_THREAD {
+            return self
+                .decode_from(workspace, history, from, |batch| apply(workspace, space, &batch));
+        }
+        let (sender, receiver) = sync_channel::<Vec<Batch>>(HANDED_OVER_MAX);
+        std::thread::scope(|scope| {
+            let decoding = scope.spawn(move || {
+                let mut batches = Vec::with_capacity(BATCHES_HANDED_OVER);
+                // Whoever applies has found something wrong if it takes no more, and says so.
+                let gone = |_| Error::Closed;
+                let bytes = self.decode_from(workspace, history, from, |batch| {
+                    batches.push(batch);
+                    if batches.len() < BATCHES_HANDED_OVER {
+                        return Ok(());
+                    }
+                    let fresh = Vec::with_capacity(BATCHES_HANDED_OVER);
+                    sender.send(std::mem::replace(&mut batches, fresh)).map_err(gone)
+                })?;
+                sender.send(batches).map_err(gone)?;
+                Ok(bytes)
+            });
+            let mut batches = receiver.into_iter().flatten();
+            batches.try_for_each(|batch| apply(workspace, space, &batch))?;
+            decoding.join().expect("decoding does not panic")
+        })
+    }
+
+    /// Decodes batches from a revision on, first from the runs and then from the log.
+    fn decode_from(
+        &self,
+        workspace: &WorkspaceName,
+        history: &History,
+        from: Revision,
+        mut take: impl FnMut(Batch) -> Result<(), Error>,
+    ) -> Result<u64, Error> {
+        let mut bytes = 0;
+        let mut decode = |frame: &[u8]| {
+            bytes += frame.len() as u64;
+            take(codec::decode(frame)?)
+        };
+        for run in history.runs.iter().filter(|run| run.last() >= from.0) {
+            for batch in run.batches(from.0) {
+                decode(&batch?.1)?;
+            }
+        }
+        let mut decoded = Ok(());
+        self.visit_tail(workspace, from.max(history.archived().next()), |frame| {
+            decoded = decode(frame);
+            decoded.is_ok()
+        })?;
+        decoded.map(|()| bytes)
+    }
+
+    /// Reads the frames of a workspace's tail in order, until the visitor has enough.
+    pub(crate) fn visit_tail(
+        &self,
+        workspace: &WorkspaceName,
+        from: Revision,
+        mut visit: impl FnMut(&[u8]) -> bool,
+    ) -> Result<(), Error> {
+        let mut next = from;
+        loop {
+            let locations = self.log_locations(workspace, next, BATCHES_AT_ONCE);
+            next = Revision(next.0 + locations.len() as u64);
+            if locations.is_empty() || !self.visit(&locations, &mut visit)? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Reads the frames at some places, in order, until the visitor has enough.
+    pub(crate) fn visit(
+        &self,
+        locations: &[LogLocation],
+        visit: &mut impl FnMut(&[u8]) -> bool,
+    ) -> Result<bool, Error> {
+        let Some((first, last)) = locations.first().zip(locations.last()) else { return Ok(true) };
+        // Where a workspace has most of the log to itself, large reads are quicker.
+        let span = last.record.0 - first.record.0;
+        let dense = span <= 2_048 * locations.len() as u64;
+        if dense {
+            self.visit_records(locations, visit)
+        } else {
+            self.visit_locations(locations, visit)
+        }
+    }
+
+    /// Where batches of a workspace are that only the log has, from a revision on.
+    pub(crate) fn log_locations(
+        &self,
+        workspace: &WorkspaceName,
+        from: Revision,
+        count_max: u64,
+    ) -> Vec<LogLocation> {
+        let mut machine = self.machine();
+        let tail = if machine.resident(workspace).is_some() {
+            machine.resident(workspace).map(|resident| &mut resident.history.tail)
+        } else {
+            machine.tail_of(workspace)
+        };
+        let Some(tail) = tail else { return Vec::new() };
+        let revisions = from.0..from.0.saturating_add(count_max);
+        revisions.map_while(|revision| tail.find(Revision(revision))).collect()
+    }
+
+    fn visit_locations(
+        &self,
+        locations: &[LogLocation],
+        visit: &mut impl FnMut(&[u8]) -> bool,
+    ) -> Result<bool, Error> {
+        for location in locations {
+            let lost = || Error::Storage { what: "a batch left the log while it was read".into() };
+            let frame = self.read_location(*location)?.ok_or_else(lost)?;
+            if !visit(&frame) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn visit_records(
+        &self,
+        locations: &[LogLocation],
+        visit: &mut impl FnMut(&[u8]) -> bool,
+    ) -> Result<bool, Error> {
+        let Some(last) = locations.last() else { return Ok(true) };
+        let mut locations = locations.iter().peekable();
+        while let Some(first) = locations.peek() {
+            // No further than what is asked for: the next call would read the rest again.
+            let span = usize::try_from(last.record.0 - first.record.0).unwrap_or(usize::MAX);
+            let records = self.log.read(first.record, span.min(READ_BYTES))?;
+            for record in &records {
+                while let Some(location) =
+                    locations.next_if(|location| location.record == record.position)
+                {
+                    let frame = record.body.get(location.offset as usize..).unwrap_or_default();
+                    if !visit(frame) {
+                        return Ok(false);
+                    }
+                }
+            }
+        }
+        Ok(true)
+    }
+}
+
+fn apply(workspace: &WorkspaceName, space: &mut Space, batch: &Batch) -> Result<(), Error> {
+    if batch.revision != space.revision().next() {
+        let what = format!(
+            "workspace `{workspace}` goes on with revision {}, not with {}",
+            batch.revision,
+            space.revision().next()
+        );
+        return Err(Error::Corrupt { what });
+    }
+    space.replay(batch);
+    Ok(())
+}

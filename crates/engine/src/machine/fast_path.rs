@@ -1,0 +1,44 @@
+//! The short way for what is done most; see [`Space::fast_set`](baton_core::Space::fast_set).
+
+use baton_core::{AgentId, Answer, FastSet, Rejection, Reply, Timestamp, WorkspaceName, state};
+
+use super::{Held, Machine};
+
+impl Machine {
+    /// Sets an entry, if that is plain and nobody watches; if not, nothing has happened.
+    pub fn fast_set(
+        &mut self,
+        workspace: &WorkspaceName,
+        set: &FastSet<'_>,
+        agent: &AgentId,
+        now: Timestamp,
+    ) -> Option<Held<Result<Answer, Rejection>>> {
+        let resident = self.residents.get_mut(workspace)?;
+        if !resident.watchers.is_empty() {
+            return None;
+        }
+        let before = resident.space.revision();
+        let entry = resident.space.fast_set(set, agent, now)?;
+        resident.used_at = now;
+        resident.enter(&mut self.open, workspace, before);
+        // It ends no wait and begins none: what time causes next is what it was.
+        let bytes = self.open.add_set(resident.group_slot, &entry, resident.deadline);
+        resident.bytes_since_snapshot += u64::from(bytes);
+        let (revision, reply) = (entry.revision(), Reply::State(state::Reply::Entry(entry)));
+        Some(Held::new(Ok(Answer { revision, reply }), self.open.number))
+    }
+
+    /// Reads an entry as it is, if it is there and nothing about it is unusual.
+    pub fn fast_get(
+        &mut self,
+        workspace: &WorkspaceName,
+        namespace: &str,
+        key: &str,
+    ) -> Option<Held<Result<Answer, Rejection>>> {
+        let resident = self.residents.get_mut(workspace)?;
+        let entry = resident.space.fast_get(namespace, key)?;
+        resident.is_read = true;
+        let touched = entry.revision();
+        Some(resident.seen(Ok(Reply::State(state::Reply::Entry(entry))), touched, self.durable))
+    }
+}

@@ -1,0 +1,195 @@
+//! Search: indexes beside the spaces, made when somebody first searches.
+//!
+//! ```text
+//!   first search   the space as it is durable + the last events ──▶ index
+//!   later          batches since then ──▶ index ──▶ results
+//! ```
+//!
+//! An index holds durable batches only, and is brought up to date before each search, off the
+//! machine's lock: nobody who writes pays for it, nobody who does not search pays for it, and
+//! nobody who searches sees what may yet be lost.
+//!
+//! 1. At most [`INDEXES_MAX`] workspaces have an index, of together about
+//!    [`INDEXES_BYTES_MAX`], each until nobody has searched it for [`INDEX_IDLE_MS`].
+//! 2. A search is answered as of a revision that is durable, which the answer tells.
+//! 3. What a space has forgotten by itself, which no event tells, is not found.
+
+use std::cell::Cell;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use baton_core::refusal::within;
+use baton_core::search::{Filter, Index, Kind, Results, Search};
+use baton_core::{Batch, MessageId, Revision, TaskId, Timestamp, WorkspaceName, limits, workspace};
+use baton_log::Log;
+
+use crate::error::Error;
+use crate::history::past::{Past, left};
+
+/// Workspaces with an index.
+const INDEXES_MAX: usize = 8;
+/// About how many bytes the indexes of a shard take together, unless one alone takes more.
+const INDEXES_BYTES_MAX: usize = 2 << 30;
+/// How long an index is kept when nobody searches.
+const INDEX_IDLE_MS: u64 = 600_000;
+/// How much of the past is read at a time while an index catches up.
+const CATCH_UP_BYTES: usize = 1 << 20;
+
+/// The index of one workspace, once there is one.
+type Shared = Arc<Mutex<Option<Index>>>;
+
+/// An index and who it belongs to.
+struct CachedIndex {
+    workspace: WorkspaceName,
+    index: Shared,
+    bytes: usize,
+    used_at: Timestamp,
+}
+
+/// Indexes of workspaces, and when each was last searched.
+#[derive(Default)]
+pub(crate) struct Indexes(Mutex<Vec<CachedIndex>>);
+
+impl Indexes {
+    fn all(&self) -> MutexGuard<'_, Vec<CachedIndex>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The index of a workspace; none is in it before the first search.
+    fn of(&self, workspace: &WorkspaceName, now: Timestamp) -> Shared {
+        let mut indexes = self.all();
+        if let Some(cached) = indexes.iter_mut().find(|cached| cached.workspace == *workspace) {
+            cached.used_at = now;
+            return Arc::clone(&cached.index);
+        }
+        if indexes.len() >= INDEXES_MAX {
+            drop_oldest(&mut indexes, workspace);
+        }
+        let (workspace, index) = (workspace.clone(), Shared::default());
+        let cached = CachedIndex { workspace, index: Arc::clone(&index), bytes: 0, used_at: now };
+        indexes.push(cached);
+        index
+    }
+
+    /// Notes how large an index is, and makes room if all are too large together.
+    fn set_bytes(&self, workspace: &WorkspaceName, bytes: usize) {
+        let mut indexes = self.all();
+        if let Some(cached) = indexes.iter_mut().find(|cached| cached.workspace == *workspace) {
+            cached.bytes = bytes;
+        }
+        let total =
+            |indexes: &[CachedIndex]| indexes.iter().map(|cached| cached.bytes).sum::<usize>();
+        while indexes.len() > 1 && total(&indexes) > INDEXES_BYTES_MAX {
+            drop_oldest(&mut indexes, workspace);
+        }
+    }
+
+    /// Lets go of those that nobody has searched for a while.
+    pub(crate) fn forget(&self, now: Timestamp) {
+        self.all().retain(|cached| now.since(cached.used_at) < INDEX_IDLE_MS);
+    }
+}
+
+/// Lets go of the index that was searched longest ago, but for one.
+fn drop_oldest(indexes: &mut Vec<CachedIndex>, but: &WorkspaceName) {
+    let others = indexes.iter().enumerate().filter(|(_, cached)| cached.workspace != *but);
+    let oldest = others.min_by_key(|(_, cached)| cached.used_at).map(|(index, _)| index);
+    oldest.map(|index| indexes.swap_remove(index));
+}
+
+impl<L: Log> Past<'_, L> {
+    /// `workspace.search`: what fits, the newest first; and as of which revision.
+    pub fn search(&self, search: &Search) -> Result<(Revision, Results), Error> {
+        let refused = |rejection: workspace::Rejection| Error::Rejected(rejection.into());
+        let range = (1, limits::PAGE_MAX as u64);
+        let limit = within("limit", search.limit, limits::PAGE_DEFAULT as u64, range);
+        let limit = limit.map_err(|wrong| refused(wrong.into()))?;
+        let limit = usize::try_from(limit).expect("pages are small");
+        let (shard, now) = (self.shard(), self.shard().clock.now());
+        // What is not understood is refused before anything is built for it.
+        Filter::parse(&search.query, now).map_err(|wrong| refused(wrong.into()))?;
+        let shared = shard.indexes.of(self.workspace(), now);
+        let mut slot = shared.lock().unwrap_or_else(|poisoned| {
+            // An assertion failed on it: it is made anew.
+            let mut slot = poisoned.into_inner();
+            *slot = None;
+            slot
+        });
+        // What was forgotten before the index heard of it cannot be caught up with.
+        let mut index = match slot.take() {
+            Some(index) if index.revision() >= self.floor() && !index.is_outworn() => index,
+            Some(_) | None => self.index()?,
+        };
+        self.catch_up(&mut index)?;
+        let has_left = Cell::new(false);
+        let still_has = |kind, identity: &str| self.still_has(kind, identity, &has_left);
+        let results = index.search(search, limit, now, still_has);
+        let (revision, bytes) = (index.revision(), index.bytes());
+        *slot = Some(index);
+        drop(slot);
+        shard.indexes.set_bytes(self.workspace(), bytes);
+        if has_left.get() {
+            return Err(left(self.workspace()));
+        }
+        Ok((revision, results.map_err(|wrong| refused(wrong.into()))?))
+    }
+
+    /// Whether the space still has what is over.
+    fn still_has(&self, kind: Kind, identity: &str, has_left: &Cell<bool>) -> bool {
+        let mut machine = self.shard().machine();
+        let Some(resident) = machine.resident(self.workspace()) else {
+            has_left.set(true);
+            return false;
+        };
+        let space = &resident.space;
+        match kind {
+            Kind::Task => TaskId::parse(identity).is_ok_and(|it| space.task.get(&it).is_some()),
+            Kind::Message => {
+                MessageId::parse(identity).is_ok_and(|it| space.message.get(&it).is_some())
+            }
+            Kind::Key | Kind::Event => true,
+        }
+    }
+
+    /// An index of what there is now, and of what happened lately.
+    fn index(&self) -> Result<Index, Error> {
+        let present = self.present();
+        let space = self.space(present)?;
+        let lately = present.0.saturating_sub(limits::SEARCH_EVENTS_MAX as u64);
+        let after = Revision(lately).max(self.floor());
+        let mut next = after.next();
+        let mut waiting = Vec::new().into_iter();
+        let batches = std::iter::from_fn(|| {
+            if let Some(batch) = waiting.next() {
+                return Some(Ok(batch));
+            }
+            if next > present {
+                return None;
+            }
+            match self.some_batches(next) {
+                Ok(batches) => {
+                    next = batches.last()?.revision.next();
+                    waiting = batches.into_iter();
+                    waiting.next().map(Ok)
+                }
+                Err(error) => {
+                    next = present.next();
+                    Some(Err(error))
+                }
+            }
+        });
+        Index::of(&space, after, batches)
+    }
+
+    fn catch_up(&self, index: &mut Index) -> Result<(), Error> {
+        while index.revision() < self.present() {
+            for batch in self.some_batches(index.revision().next())? {
+                index.apply(&batch);
+            }
+        }
+        Ok(())
+    }
+
+    fn some_batches(&self, from: Revision) -> Result<Vec<Batch>, Error> {
+        self.shard().batches(self.workspace(), from, self.present(), CATCH_UP_BYTES)
+    }
+}

@@ -1,0 +1,112 @@
+//! Sorted table: a checksummed, immutable map from key bytes to value bytes, in one blob.
+//!
+//! A snapshot of a space is one such map, and so is the subject index of a history run. It is
+//! written once, in key order, and then only read: a single key costs one page, a full load is a
+//! sequential read that several threads may share page by page.
+//!
+//! ```text
+//!   offset      bytes  what
+//!   0              16  header     magic 8 | format version u16 | kind u8 | zero u8 | crc32 u32
+//!   16       <= 65536  page 0     length u32 | crc32 u32 | count u32 | entries
+//!                                 entry: key length varint | value length varint | key | value
+//!   …        <= 65536  page 1 …
+//!   d               n  directory  per page: first key length varint | first key
+//!                                 | offset varint | length varint | page crc32 u32
+//!   d + n          40  footer     directory offset u64 | directory length u64 | entries u64
+//!                                 | directory crc32 u32 | footer crc32 u32 | magic 8
+//! ```
+//!
+//! Integers are little-endian, varints are LEB128, a length of a page counts its own twelve bytes
+//! of head. Offsets count from the header, so that the whole may begin anywhere in a blob: the
+//! index of a run lies behind the run's batches ([`SortedTableWriter::finish_section`],
+//! [`SortedTable::open_section`]).
+//!
+//! Invariants:
+//!
+//! 1. Keys ascend strictly, within a page and from page to page.
+//! 2. A page holds at most [`PAGE_BYTES_MAX`] bytes, or exactly one entry. An entry that is
+//!    larger than a page is thus a page of its own rather than a refusal.
+//! 3. Header, pages, directory and footer tile the section without a gap. The footer says where
+//!    the directory lies, so a section cut short never ends in something that passes for a footer,
+//!    not even where a value holds a map of its own.
+//! 4. Every byte is under a checksum, and the directory repeats each page's: a sound page in the
+//!    wrong place is damage too. A reader answers with what was written or with an error.
+//! 5. The header keeps its shape in every version to come. A newer format is therefore told apart
+//!    from damage and refused by its number.
+//!
+//! Deliberately absent: compression, since loading is bound by the reader's allocations and not by
+//! the disk; prefix-coded keys, since a borrowed key must be one slice; a cache, since the page
+//! cache is one; deletion, since a newer blob replaces an older one.
+
+pub(crate) mod layout;
+#[cfg(test)]
+pub(crate) mod memory_blob;
+mod read;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use baton_log::BlobError;
+use thiserror::Error;
+
+pub use self::read::{Entries, Entry, SortedTable};
+pub use self::write::{SortedTableSummary, SortedTableWriter};
+
+/// The newest format this program reads, and the one it writes.
+pub const FORMAT_VERSION: u16 = 1;
+
+/// What a page may hold unless it holds a single entry. Large enough that the head and the
+/// directory cost nothing, small enough that one key can be looked up by reading one page.
+pub const PAGE_BYTES_MAX: usize = 64 << 10;
+
+/// The first key of each page stays in memory while the map is open, so keys are bounded.
+pub const KEY_BYTES_MAX: usize = u16::MAX as usize;
+
+/// Far above what the rules allow for a value; it keeps the length of a page within its `u32`.
+pub const VALUE_BYTES_MAX: usize = 1 << 30;
+
+/// Why a map of pages could not be written or read.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SortedTableError {
+    /// The map was written by a later program. Nothing is wrong with it.
+    #[error("frames have format version {found}, this program reads up to {supported}")]
+    Newer {
+        /// The version in the header.
+        found: u16,
+        /// The newest version this program reads.
+        supported: u16,
+    },
+    /// The bytes are not what was written.
+    #[error("{what} at offset {offset} is damaged")]
+    Corrupt {
+        /// The part that did not check out.
+        what: &'static str,
+        /// Where that part begins, counted from the start of the blob.
+        offset: u64,
+    },
+    /// A key or a value exceeds its limit. Nothing was written of it.
+    #[error("{what} has {bytes} bytes, at most {bytes_max} are possible")]
+    TooLarge {
+        /// The part that is too large.
+        what: &'static str,
+        /// Its size.
+        bytes: u64,
+        /// The limit.
+        bytes_max: u64,
+    },
+    /// The blob below could not be read or written.
+    #[error(transparent)]
+    Blob(#[from] BlobError),
+}
+
+impl SortedTableError {
+    /// Stable across releases.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Newer { .. } => "frames.newer",
+            Self::Corrupt { .. } => "frames.corrupt",
+            Self::TooLarge { .. } => "frames.too_large",
+            Self::Blob(_) => "frames.blob",
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! A call that waits: for a lock, a permit, a task.
+//!
+//! ```text
+//!   submit ──▶ queued in the space, registered here ──▶ a later commit ends it
+//!                    │                                        │ durable
+//!                    └── its caller goes away: given up       └──▶ answered
+//! ```
+//!
+//! Invariants:
+//!
+//! 1. A call is registered in the same moment as it is queued, so nothing falls between.
+//! 2. Whoever is answered is answered once, and only with what is durable.
+//! 3. A caller that goes away leaves no wait behind, and nothing is granted to it afterwards.
+
+use std::sync::Arc;
+
+use baton_core::{Answer, Rejection, WaitId, WorkspaceName};
+
+use crate::driver::Driver;
+use crate::error::Error;
+use crate::oneshot::Oneshot;
+
+/// How a wait ends: what its caller gets.
+pub type WaitResult = Result<Result<Answer, Rejection>, Error>;
+
+/// A call that waits, as the machine knows it.
+pub struct Waiter {
+    /// In which workspace.
+    pub workspace: WorkspaceName,
+    /// Which of the waits there.
+    pub wait: WaitId,
+    oneshot: Arc<Oneshot<WaitResult>>,
+}
+
+impl Waiter {
+    pub(crate) fn new(workspace: WorkspaceName, wait: WaitId) -> Arc<Self> {
+        Arc::new(Self { workspace, wait, oneshot: Oneshot::new() })
+    }
+
+    pub(crate) fn complete(&self, result: WaitResult) {
+        self.oneshot.complete(result);
+    }
+
+    /// The result, once there is one, for callers that poll instead of waiting.
+    pub fn result(&self) -> Option<WaitResult> {
+        self.oneshot.take()
+    }
+}
+
+/// A call that waits, as its caller holds it. Dropping it gives up.
+#[must_use = "a call that nobody waits for is given up"]
+pub struct Waiting {
+    driver: Arc<Driver>,
+    waiter: Arc<Waiter>,
+    group: u64,
+    is_over: bool,
+}
+
+impl Waiting {
+    pub(crate) fn new(driver: Arc<Driver>, waiter: Arc<Waiter>, group: u64) -> Self {
+        Self { driver, waiter, group, is_over: false }
+    }
+
+    /// Waits for the answer.
+    pub async fn answer(mut self) -> Result<Answer, Error> {
+        // Somebody has to see to it that the others learn of this call.
+        self.driver.wait_durable(self.group).await?;
+        let result = self.waiter.oneshot.answer().await;
+        self.is_over = true;
+        Ok(result??)
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.driver.give_up(&self.waiter);
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! A workspace as one file: what comes back is what a fork would have, whatever is wrong with the
+//! file is refused, and nothing half done is ever there.
+
+use std::io::{Cursor, Read, Write};
+use std::sync::{Arc, Mutex};
+
+use baton::core::history::Manner;
+use baton::core::{Kind, Query, Reply, Revision, workspace};
+use baton::log::Log;
+use baton::log::faulty::FaultyDisk;
+use baton::{Baton, Error, Workspace, export};
+use serde_json::json;
+
+use crate::harness::{calm, everything, in_memory, in_memory_with, on_disk, restless, workspace};
+use crate::time_travel::{live, named, questions};
+
+/// Somewhere to write to that can be looked at afterwards, and knows the largest piece.
+#[derive(Clone, Default)]
+struct Kept(Arc<Mutex<(Vec<u8>, usize)>>);
+
+impl Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let mut kept = self.0.lock().unwrap();
+        kept.0.extend_from_slice(bytes);
+        kept.1 = kept.1.max(bytes.len());
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Kept {
+    fn bytes(&self) -> Vec<u8> {
+        self.0.lock().unwrap().0.clone()
+    }
+}
+
+async fn exported(workspace: &Workspace) -> Vec<u8> {
+    let kept = Kept::default();
+    workspace.export(kept.clone()).await.unwrap();
+    kept.bytes()
+}
+
+async fn import(baton: &Baton, name: &str, bytes: Vec<u8>) -> Result<(), Error> {
+    named(baton, name).import(Cursor::new(bytes)).await.map(drop)
+}
+
+/// What every question about the present is answered with, but for where it came from.
+async fn answers(workspace: &Workspace) -> Vec<Result<Reply, Error>> {
+    let mut answers = Vec::new();
+    for query in questions() {
+        let is_about_itself = matches!(query, Query::Workspace(workspace::Query::Get));
+        let answer = workspace.ask(query).await.map(|answer| answer.reply);
+        if !is_about_itself {
+            answers.push(answer);
+        }
+    }
+    answers
+}
+
+/// A workspace in which there is something of every kind, and somebody holds something.
+async fn lived_in(baton: &Baton) -> Workspace {
+    let ada = workspace(baton);
+    for round in 0..5 {
+        live(&ada, round).await;
+    }
+    ada.artifacts().put(&b"a report"[..]).name("report").await.unwrap();
+    ada.artifacts().put(Cursor::new(vec![7; 300_000])).await.unwrap();
+    ada.messages().send("bob", json!("there is mail")).await.unwrap();
+    ada.topics().publish("news", json!("it rains")).await.unwrap();
+    ada.namespaces().create("notes").await.unwrap();
+    ada.state("notes").set("brief", json!(1)).ttl_ms(60_000).await.unwrap();
+    ada
+}
+
+#[tokio::test]
+async fn an_import_is_what_a_fork_is() {
+    let (baton, _, clock) = in_memory_with(restless());
+    let ada = lived_in(&baton).await;
+    let file = exported(&ada).await;
+    let about = export::verify(&file[..]).unwrap();
+    assert_eq!(
+        (about.workspace.as_str(), about.revision),
+        ("research", ada.revision().await.unwrap())
+    );
+    // In another place, whose clock shows the same.
+    let (elsewhere, _, other_clock) = in_memory_with(restless());
+    other_clock.advance(0);
+    clock.advance(0);
+    let there = named(&elsewhere, "carried");
+    let founded = there.import(Cursor::new(file.clone())).await.unwrap();
+    let forked = ada.fork("copy").await.unwrap();
+    assert_eq!((founded.revision, founded.origin.manner), (forked.revision, Manner::Import));
+    assert_eq!(founded.origin.workspace.as_str(), "research");
+    let copy = named(&baton, "copy");
+    assert_eq!(answers(&there).await, answers(&copy).await);
+    assert_eq!(
+        everything(&there, None, 100).await.unwrap(),
+        everything(&copy, None, 100).await.unwrap()
+    );
+    // Nobody holds anything, and the bytes are there.
+    assert!(there.locks().get("door").await.unwrap().hold.is_none());
+    for artifact in ada.artifacts().list().await.unwrap() {
+        let id = artifact.artifact.as_str();
+        let here = ada.artifacts().read(id).await.unwrap().rest().await;
+        let carried = there.artifacts().read(id).await.unwrap().rest().await;
+        assert_eq!(here.unwrap(), carried.unwrap());
+    }
+    // It goes on from there, and what is exported of it can be imported again.
+    there.state("shared").set("plan", json!("mine")).await.unwrap();
+    let again = exported(&there).await;
+    import(&baton, "back", again).await.unwrap();
+}
+
+#[tokio::test]
+async fn the_past_can_be_exported_too() {
+    let (baton, _, _) = in_memory();
+    let ada = workspace(&baton);
+    ada.state("shared").set("plan", json!(1)).await.unwrap();
+    let at = ada.revision().await.unwrap();
+    ada.state("shared").set("plan", json!(2)).await.unwrap();
+    let file = exported(&ada.at(at)).await;
+    import(&baton, "then", file).await.unwrap();
+    let then = everything(&named(&baton, "then"), None, 10).await.unwrap();
+    assert_eq!(then.len(), 1);
+    assert_eq!(crate::harness::value(&then[0]), json!(1));
+    let error = ada.at(Revision(99)).export(Kept::default()).await.unwrap_err();
+    assert_eq!(error.code(), "history.not_yet");
+    let error = named(&baton, "mistyped").export(Kept::default()).await.unwrap_err();
+    assert_eq!((error.code(), error.kind()), ("workspace.unknown_subject", Kind::NotFound));
+}
+
+#[tokio::test]
+async fn no_secret_leaves_with_an_export() {
+    let (baton, _, _) = in_memory();
+    let ada = workspace(&baton);
+    let secret = ada.secrets().put(b"hunter2-hunter2".to_vec()).await.unwrap();
+    ada.state("shared").set("login", json!({"secret": secret.secret})).await.unwrap();
+    let file = exported(&ada).await;
+    assert!(!file.windows(7).any(|window| window == b"hunter2"));
+    import(&baton, "copy", file).await.unwrap();
+    let copy = named(&baton, "copy");
+    assert!(copy.secrets().list().await.unwrap().is_empty());
+    let error = copy.secrets().reveal(secret.secret.as_str()).await.unwrap_err();
+    assert_eq!(error.code(), "secret.not_found");
+    // The reference stands where it stood, and here the value is still had.
+    assert_eq!(everything(&copy, None, 10).await.unwrap().len(), 1);
+    assert_eq!(ada.secrets().reveal(secret.secret.as_str()).await.unwrap(), b"hunter2-hunter2");
+}
+
+#[tokio::test]
+async fn a_name_that_is_taken_is_left_alone() {
+    let (baton, _, _) = in_memory();
+    let ada = lived_in(&baton).await;
+    let file = exported(&ada).await;
+    import(&baton, "copy", file.clone()).await.unwrap();
+    for taken in ["research", "copy"] {
+        let error = import(&baton, taken, file.clone()).await.unwrap_err();
+        assert_eq!((error.code(), error.kind()), ("workspace.exists", Kind::Conflict));
+    }
+    let id = ada.artifacts().list().await.unwrap()[0].artifact.clone();
+    assert!(ada.artifacts().read(id.as_str()).await.unwrap().rest().await.is_ok());
+}
+
+#[tokio::test]
+async fn whatever_is_wrong_with_a_file_it_is_refused_and_leaves_nothing() {
+    let (baton, log, _) = in_memory();
+    let ada = workspace(&baton);
+    live(&ada, 1).await;
+    ada.artifacts().put(&b"a report"[..]).await.unwrap();
+    let file = exported(&ada).await;
+    let before = log.list_blobs("").unwrap();
+    let mut wrong: Vec<Vec<u8>> = Vec::new();
+    for place in (0..file.len()).step_by(3) {
+        let mut flipped = file.clone();
+        flipped[place] ^= 1 << (place % 8);
+        wrong.push(flipped);
+    }
+    wrong.extend((0..file.len()).step_by(41).map(|end| file[..end].to_vec()));
+    wrong.push([&file[..], b"x"].concat());
+    wrong.push(Vec::new());
+    wrong.push(b"{\"not\": \"an export\"}".to_vec());
+    for bytes in wrong {
+        let error = import(&baton, "copy", bytes).await.unwrap_err();
+        assert!(["import.damaged", "import.newer"].contains(&error.code()), "{error}");
+        assert_eq!(error.kind(), Kind::Invalid);
+    }
+    assert_eq!(log.list_blobs("").unwrap(), before, "nothing is left");
+    let mut newer = file.clone();
+    newer[8] = 2;
+    assert_eq!(import(&baton, "copy", newer).await.unwrap_err().code(), "import.newer");
+    // The name is still free.
+    import(&baton, "copy", file).await.unwrap();
+}
+
+#[tokio::test]
+async fn pieces_stay_small_however_large_the_whole_is() {
+    let (baton, _, _) = in_memory();
+    let ada = workspace(&baton);
+    ada.artifacts().put(std::io::repeat(5).take(1 << 20)).await.unwrap();
+    let kept = Kept::default();
+    ada.export(kept.clone()).await.unwrap();
+    let (bytes, largest) = kept.0.lock().unwrap().clone();
+    assert!(bytes.len() > 1 << 20 && largest <= 256 << 10, "{largest}");
+    import(&baton, "copy", bytes).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_import_that_fails_in_the_middle_is_there_wholly_or_not_at_all() {
+    let source = in_memory().0;
+    let ada = workspace(&source);
+    for number in 0..50 {
+        ada.state("shared").set(&format!("key-{number}"), json!("x".repeat(500))).await.unwrap();
+    }
+    ada.artifacts().put(&b"a report"[..]).await.unwrap();
+    let (file, then) = (exported(&ada).await, everything(&ada, None, 1_000).await.unwrap());
+    for operation in (0..40).step_by(2) {
+        let disk = FaultyDisk::new(operation);
+        let baton = on_disk(&disk, calm()).unwrap();
+        workspace(&baton).state("shared").set("here", json!(1)).await.unwrap();
+        disk.stop_at(disk.counts().total + operation);
+        let imported = import(&baton, "copy", file.clone()).await;
+        baton.close().await;
+        disk.crash(operation);
+        let baton = on_disk(&disk, calm()).unwrap();
+        let there = everything(&named(&baton, "copy"), None, 1_000).await.unwrap();
+        match imported {
+            Ok(()) => assert_eq!(there, then, "failed after {operation}"),
+            Err(_) => assert!(there.is_empty() || there == then, "failed after {operation}"),
+        }
+        // What is not there can be had.
+        if there.is_empty() {
+            import(&baton, "again", file.clone()).await.unwrap();
+        }
+        baton.close().await;
+    }
+}
