@@ -35,9 +35,9 @@ fn told(bytes: &[u8], piece: usize) -> Vec<String> {
                     told.extend(message.map(|message| format!("{message:?}")));
                     inbox.drain(..used);
                 }
-                Err(broken) => {
-                    assert!(matches!(broken.code, 1002 | 1007 | 1009), "{broken:?}");
-                    told.push(format!("{broken:?}"));
+                Err(error) => {
+                    assert!(matches!(error.code, 1002 | 1007 | 1009), "{error:?}");
+                    told.push(format!("{error:?}"));
                     return told;
                 }
             }

@@ -9,12 +9,12 @@ use tokio::task::JoinHandle;
 
 use crate::Workspace;
 use crate::address::Address;
-use crate::desk::{Desk, Effect};
-use crate::dialing::Dialing;
+use crate::dialer::Dialer;
 use crate::error::Error;
+use crate::multiplexer::{Effect, Multiplexer};
 use crate::options::Options;
 use crate::watch::Watch;
-use crate::{chance, frames, line, upgrade};
+use crate::{connection, frames, random, upgrade};
 
 /// A client of one server. Cheap to clone; it disconnects when the last clone, and everything made
 /// from it, is gone.
@@ -22,15 +22,15 @@ use crate::{chance, frames, line, upgrade};
 pub struct Client(Arc<Connected>);
 
 struct Connected {
-    dialing: Dialing,
-    desk: Arc<Desk>,
+    dialer: Dialer,
+    multiplexer: Arc<Multiplexer>,
     job: Mutex<Option<JoinHandle<()>>>,
     keys: Keys,
 }
 
 impl Drop for Connected {
     fn drop(&mut self) {
-        self.desk.abandon();
+        self.multiplexer.abandon();
     }
 }
 
@@ -52,12 +52,12 @@ pub async fn connect(url: &str) -> Result<Client, Error> {
 pub async fn connect_with(url: &str, options: Options) -> Result<Client, Error> {
     let address = Address::parse(url)?;
     let url = address.to_string();
-    let dialing = Dialing::new(address, &options)?;
-    let socket = upgrade::dial(&dialing, &options).await?;
-    let desk = Arc::new(Desk::new(url, options));
-    let job = tokio::spawn(line::keep(Arc::clone(&desk), dialing.clone(), socket));
+    let dialer = Dialer::new(address, &options)?;
+    let socket = upgrade::dial(&dialer, &options).await?;
+    let multiplexer = Arc::new(Multiplexer::new(url, options));
+    let job = tokio::spawn(connection::run(Arc::clone(&multiplexer), dialer.clone(), socket));
     let job = Mutex::new(Some(job));
-    Ok(Client(Arc::new(Connected { dialing, desk, job, keys: Keys::new() })))
+    Ok(Client(Arc::new(Connected { dialer, multiplexer, job, keys: Keys::new() })))
 }
 
 impl Client {
@@ -73,7 +73,7 @@ impl Client {
 
     /// Finishes what was begun, disconnects, and refuses everything from now on.
     pub async fn close(self) {
-        self.0.desk.close();
+        self.0.multiplexer.close();
         let job = self.0.job.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(job) = job {
             // The job does not panic, and its runtime may have ended it already.
@@ -82,15 +82,15 @@ impl Client {
     }
 
     pub(crate) fn address(&self) -> &Address {
-        self.0.dialing.address()
+        self.0.dialer.address()
     }
 
-    pub(crate) fn dialing(&self) -> &Dialing {
-        &self.0.dialing
+    pub(crate) fn dialer(&self) -> &Dialer {
+        &self.0.dialer
     }
 
-    pub(crate) fn desk(&self) -> &Desk {
-        &self.0.desk
+    pub(crate) fn multiplexer(&self) -> &Multiplexer {
+        &self.0.multiplexer
     }
 }
 
@@ -99,25 +99,26 @@ impl Carrier for Client {
     type Watch = Watch;
 
     async fn mutate(&self, caller: &Caller, mutation: Mutation) -> Result<Answer, Error> {
-        let desk = self.desk();
+        let multiplexer = self.multiplexer();
         let given = caller.idempotency_key.clone();
-        let key = given.or_else(|| desk.options().automatic_keys.then(|| self.0.keys.next()));
+        let key =
+            given.or_else(|| multiplexer.options().automatic_keys.then(|| self.0.keys.next()));
         let effect = if key.is_some() { Effect::ChangesOnce } else { Effect::Changes };
-        let id = desk.next_id();
-        let said = frames::mutation(id, caller, key.as_ref(), &mutation);
+        let id = multiplexer.next_id();
+        let encoded = frames::mutation(id, caller, key.as_ref(), &mutation);
         drop(mutation);
-        desk.call(id, said, effect).await
+        multiplexer.call(id, encoded, effect).await
     }
 
     async fn ask(&self, caller: &Caller, query: Query) -> Result<Answer, Error> {
-        let id = self.desk().next_id();
-        let said = frames::query(id, caller, &query);
+        let id = self.multiplexer().next_id();
+        let encoded = frames::query(id, caller, &query);
         drop(query);
-        self.desk().call(id, said, Effect::Asks).await
+        self.multiplexer().call(id, encoded, Effect::Asks).await
     }
 
     async fn watch(&self, caller: &Caller, request: wire::Watch) -> Result<Watch, Error> {
-        let number = self.desk().watch(caller, request).await?;
+        let number = self.multiplexer().watch(caller, request).await?;
         Ok(Watch::new(self.clone(), number))
     }
 }
@@ -131,7 +132,7 @@ struct Keys {
 
 impl Keys {
     fn new() -> Self {
-        Self { client: chance::number(), count: AtomicU64::new(0) }
+        Self { client: random::number(), count: AtomicU64::new(0) }
     }
 
     fn next(&self) -> IdempotencyKey {

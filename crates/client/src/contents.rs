@@ -11,7 +11,7 @@ use baton_core::history::At;
 use baton_core::secret::Secret;
 use baton_core::workspace::Forked;
 use baton_core::{ArtifactId, SecretId};
-use baton_handle::{Caller, ContentCarrier, PutWishes, SecretWishes, WasPut};
+use baton_handle::{Caller, ContentCarrier, PutOptions, SecretOptions, StoredArtifact};
 use futures_util::stream;
 use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::{Body, Bytes, Frame};
@@ -22,9 +22,9 @@ use serde::de::DeserializeOwned;
 use tokio::sync::mpsc;
 
 use crate::client::Client;
-use crate::dialing::odd;
+use crate::dialer::odd;
 use crate::error::Error;
-use crate::turns::Hearing;
+use crate::stall_timer::ResponseBody;
 
 /// How much is read and sent at a time.
 const PIECE_BYTES: usize = 256 << 10;
@@ -35,7 +35,7 @@ const ANSWER_BYTES_MAX: usize = 1 << 20;
 
 /// An artifact that is being read.
 pub struct ReadingContent {
-    body: Hearing,
+    body: ResponseBody,
     /// How many bytes are still to come, so that an early end is seen.
     left: u64,
 }
@@ -46,12 +46,12 @@ fn broken(error: impl std::fmt::Display) -> Error {
 
 impl Client {
     /// Sends a request over a connection of its own.
-    async fn request<B>(&self, request: Request<B>) -> Result<Response<Hearing>, Error>
+    async fn request<B>(&self, request: Request<B>) -> Result<Response<ResponseBody>, Error>
     where
         B: Body<Data = Bytes> + Send + Unpin + 'static,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        self.dialing().ask(request, self.desk().options().stall_max).await
+        self.dialer().ask(request, self.multiplexer().options().stall_max).await
     }
 
     /// Asks something of the server itself, beside its workspaces: the path under `/v1/`.
@@ -59,29 +59,29 @@ impl Client {
         &self,
         method: Method,
         path: &str,
-        said: Option<&serde_json::Value>,
+        given: Option<&serde_json::Value>,
     ) -> Result<T, Error> {
-        let builder = self.dialing().request(method, &format!("/v1/{path}"));
-        let body = said.map(serde_json::Value::to_string).unwrap_or_default();
+        let builder = self.dialer().request(method, &format!("/v1/{path}"));
+        let body = given.map(serde_json::Value::to_string).unwrap_or_default();
         let request = builder.body(Full::new(Bytes::from(body))).map_err(odd)?;
         json(self.request(request).await?).await
     }
 
     /// Takes a backup of the whole server, and writes it as it comes.
     pub async fn backup(&self, to: impl Write + Send) -> Result<(), Error> {
-        let builder = self.dialing().request(Method::GET, "/v1/access/backup");
+        let builder = self.dialer().request(Method::GET, "/v1/access/backup");
         let request = builder.body(Full::<Bytes>::default()).map_err(odd)?;
         write_body(self.request(request).await?.into_body(), to).await
     }
 
     fn begin(&self, method: Method, caller: &Caller, rest: &str) -> Builder {
         let path = format!("/v1/{}/{rest}", caller.workspace);
-        self.dialing().request(method, &path).header("baton-agent", caller.agent.as_str())
+        self.dialer().request(method, &path).header("baton-agent", caller.agent.as_str())
     }
 }
 
 /// Writes a body as it comes.
-async fn write_body(mut body: Hearing, mut to: impl Write) -> Result<(), Error> {
+async fn write_body(mut body: ResponseBody, mut to: impl Write) -> Result<(), Error> {
     let early = |error: std::io::Error| odd(format!("it ends early: {error}"));
     let unkept = |error: std::io::Error| odd(format!("it cannot be kept: {error}"));
     while let Some(frame) = body.frame().await {
@@ -92,18 +92,18 @@ async fn write_body(mut body: Hearing, mut to: impl Write) -> Result<(), Error> 
     to.flush().map_err(unkept)
 }
 
-async fn json<T: DeserializeOwned>(response: Response<Hearing>) -> Result<T, Error> {
+async fn json<T: DeserializeOwned>(response: Response<ResponseBody>) -> Result<T, Error> {
     let body = http_body_util::Limited::new(response.into_body(), ANSWER_BYTES_MAX);
     let body = body.collect().await.map_err(broken)?;
     serde_json::from_slice(&body.to_bytes()).map_err(odd)
 }
 
 fn query(fields: &[(&str, Option<String>)]) -> String {
-    let said = fields.iter().filter_map(|(name, value)| {
+    let given = fields.iter().filter_map(|(name, value)| {
         let value = value.as_ref()?;
         Some(format!("{name}={}", utf8_percent_encode(value, NON_ALPHANUMERIC)))
     });
-    said.collect::<Vec<_>>().join("&")
+    given.collect::<Vec<_>>().join("&")
 }
 
 /// What a reader gives, as pieces of a body. It is read on a thread of its own, which ends with the
@@ -139,15 +139,15 @@ impl ContentCarrier for Client {
     async fn put(
         &self,
         caller: &Caller,
-        wishes: PutWishes,
+        options: PutOptions,
         bytes: Box<dyn Read + Send>,
-    ) -> Result<WasPut, Error> {
-        let PutWishes { name, media_type, keep_ms, expected } = wishes;
-        let said = query(&[
+    ) -> Result<StoredArtifact, Error> {
+        let PutOptions { name, media_type, keep_ms, expected } = options;
+        let given = query(&[
             ("name", name.map(String::from)),
             ("keep_ms", keep_ms.map(|keep_ms| keep_ms.to_string())),
         ]);
-        let mut request = self.begin(Method::PUT, caller, &format!("artifacts?{said}"));
+        let mut request = self.begin(Method::PUT, caller, &format!("artifacts?{given}"));
         if let Some(media_type) = media_type {
             request = request.header(header::CONTENT_TYPE, media_type.as_str());
         }
@@ -157,7 +157,7 @@ impl ContentCarrier for Client {
         let response = self.request(request.body(Box::pin(pieces(bytes))).map_err(odd)?).await?;
         let known = response.status() != StatusCode::CREATED;
         let artifact: Artifact = json(response).await?;
-        Ok(WasPut { artifact, known })
+        Ok(StoredArtifact { artifact, known })
     }
 
     async fn read(
@@ -200,14 +200,14 @@ impl ContentCarrier for Client {
     async fn put_secret(
         &self,
         caller: &Caller,
-        wishes: SecretWishes,
+        options: SecretOptions,
         value: Vec<u8>,
     ) -> Result<Secret, Error> {
-        let said = query(&[
-            ("name", wishes.name.map(String::from)),
-            ("ttl_ms", wishes.ttl_ms.map(|ttl_ms| ttl_ms.to_string())),
+        let given = query(&[
+            ("name", options.name.map(String::from)),
+            ("ttl_ms", options.ttl_ms.map(|ttl_ms| ttl_ms.to_string())),
         ]);
-        let request = self.begin(Method::PUT, caller, &format!("secrets?{said}"));
+        let request = self.begin(Method::PUT, caller, &format!("secrets?{given}"));
         let request = request.header(header::CONTENT_TYPE, "application/octet-stream");
         let request = request.body(Full::new(Bytes::from(value))).map_err(odd)?;
         json(self.request(request).await?).await
@@ -219,8 +219,8 @@ impl ContentCarrier for Client {
         at: Option<At>,
         to: Box<dyn Write + Send>,
     ) -> Result<(), Error> {
-        let said = query(&[("at", at.map(|at| at.to_string()))]);
-        let request = self.begin(Method::GET, caller, &format!("export?{said}"));
+        let given = query(&[("at", at.map(|at| at.to_string()))]);
+        let request = self.begin(Method::GET, caller, &format!("export?{given}"));
         let request = request.body(Full::<Bytes>::default()).map_err(odd)?;
         write_body(self.request(request).await?.into_body(), to).await
     }

@@ -31,7 +31,7 @@ pub(crate) enum Expects {
 
 /// A request as it is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Said {
+pub(crate) struct EncodedRequest {
     /// The frame.
     pub(crate) text: String,
     /// How to read the answer.
@@ -144,7 +144,7 @@ pub(crate) fn mutation(
     caller: &Caller,
     key: Option<&IdempotencyKey>,
     mutation: &Mutation,
-) -> Said {
+) -> EncodedRequest {
     match mutation {
         Mutation::Command(command) => {
             let mut named = Vec::new();
@@ -154,7 +154,7 @@ pub(crate) fn mutation(
             out.extend_from_slice(&named);
             spoken.write(&mut out);
             let awaits = Awaits::of(caller, command);
-            Said { text: finish(out), expects: Expects::One(spoken.name), awaits }
+            EncodedRequest { text: finish(out), expects: Expects::One(spoken.name), awaits }
         }
         Mutation::Fenced { token, command } => {
             let mut named = Vec::new();
@@ -165,13 +165,13 @@ pub(crate) fn mutation(
             out.extend_from_slice(format!("\"token\":{token},").as_bytes());
             spoken.write(&mut out);
             let awaits = Awaits::of(caller, command);
-            Said { text: finish(out), expects: Expects::One(spoken.name), awaits }
+            EncodedRequest { text: finish(out), expects: Expects::One(spoken.name), awaits }
         }
         Mutation::Transaction { require, commands } => {
             let mut out = envelope(id, caller, false);
             add_key(&mut out, key);
             let names = transaction(&mut out, require, commands);
-            Said { text: finish(out), expects: Expects::Many(names), awaits: None }
+            EncodedRequest { text: finish(out), expects: Expects::Many(names), awaits: None }
         }
     }
 }
@@ -194,11 +194,11 @@ fn transaction(out: &mut Vec<u8>, require: &[Precondition], commands: &[Command]
 }
 
 /// A question.
-pub(crate) fn query(id: u64, caller: &Caller, query: &Query) -> Said {
+pub(crate) fn query(id: u64, caller: &Caller, query: &Query) -> EncodedRequest {
     let spoken = Spoken::from(query);
     let mut out = envelope(id, caller, names_agent(&spoken));
     spoken.write(&mut out);
-    Said { text: finish(out), expects: Expects::One(spoken.name), awaits: None }
+    EncodedRequest { text: finish(out), expects: Expects::One(spoken.name), awaits: None }
 }
 
 /// The beginning of a watch.
@@ -217,7 +217,7 @@ pub(crate) fn unwatch(id: u64, watch: u64) -> String {
 
 /// A frame from the server, taken apart but not yet understood.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Heard<'a> {
+pub(crate) struct ServerFrame<'a> {
     /// Which request is answered.
     pub(crate) id: Option<u64>,
     /// Which watch this is for.
@@ -253,7 +253,7 @@ pub(crate) enum Pushed {
     Ended(Problem),
 }
 
-impl<'a> Heard<'a> {
+impl<'a> ServerFrame<'a> {
     /// Takes a frame apart.
     pub(crate) fn parse(text: &'a str) -> Result<Self, String> {
         serde_json::from_str(text).map_err(|error| error.to_string())
@@ -305,13 +305,14 @@ impl<'a> Heard<'a> {
         }
         if let Some(event) = self.event {
             #[derive(Deserialize)]
-            struct Place {
+            struct CommitEnd {
                 #[serde(default)]
                 last: bool,
             }
-            let place: Place = serde_json::from_str(event.get()).map_err(|it| it.to_string())?;
+            let commit_end: CommitEnd =
+                serde_json::from_str(event.get()).map_err(|it| it.to_string())?;
             let notice = Notice::parse(event.get()).map_err(|fault| fault.to_string())?;
-            return Ok(Pushed::Item { item: Item::Event(notice.into()), last: place.last });
+            return Ok(Pushed::Item { item: Item::Event(notice.into()), last: commit_end.last });
         }
         if let Some(snapshot) = self.snapshot {
             #[derive(Deserialize)]

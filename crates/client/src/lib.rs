@@ -83,31 +83,32 @@
 //! # Inside
 //!
 //! ```text
-//!   Client, Watch ──▶ Desk ◀── line: one job that owns the socket
-//!    many tasks        │        dial, write what is due, read what comes, and again
+//!   Client, Watch ──▶ Multiplexer ◀── connection: one task that owns the socket
+//!    many tasks        │               dial, write what is due, read what comes, and again
 //!                      ├─ requests: unsent, in flight, whom to answer
 //!                      └─ watches: where each one is, and what it has not taken yet
 //! ```
 //!
-//! The desk is books behind a lock and knows no socket; the line is a socket and knows no rules.
+//! The multiplexer is registries behind a lock and knows no socket; the connection is a socket and
+//! knows no rules.
 //!
 //! Deliberately absent: several connections for one client; and keeping a session alive, because a
 //! heartbeat must come from the agent, not from its library.
 
 mod address;
-mod chance;
 mod client;
+mod connection;
 mod contents;
-mod desk;
-mod dialing;
+mod dialer;
 mod error;
 mod frames;
-mod keeping;
-mod line;
 pub mod model;
+mod multiplexer;
 mod options;
-mod serving;
-mod turns;
+mod random;
+mod renewal;
+mod service;
+mod stall_timer;
 mod upgrade;
 mod watch;
 mod worker;
@@ -118,9 +119,9 @@ pub use client::{Client, connect, connect_with};
 pub use contents::ReadingContent;
 pub use error::Error;
 pub use hyper::Method;
-pub use keeping::{Lost, keep};
 pub use options::Options;
-pub use serving::{Served, Service};
+pub use renewal::{Lost, keep};
+pub use service::{Served, Service};
 pub use watch::Watch;
 pub use worker::{Job, Setback, Worked, Worker, Workplace};
 

@@ -14,7 +14,7 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::handshake::{client::generate_key, derive_accept_key};
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 
-use crate::dialing::{Dialing, odd};
+use crate::dialer::{Dialer, odd};
 use crate::error::Error;
 use crate::options::Options;
 
@@ -28,13 +28,13 @@ const WRITE_BUFFER_BYTES: usize = 64 << 10;
 pub(crate) type Socket = WebSocketStream<Connection>;
 
 /// Connects once.
-pub(crate) async fn dial(dialing: &Dialing, options: &Options) -> Result<Socket, Error> {
-    dialing.patiently(upgrade(dialing, options)).await
+pub(crate) async fn dial(dialer: &Dialer, options: &Options) -> Result<Socket, Error> {
+    dialer.within_timeout(upgrade(dialer, options)).await
 }
 
-async fn upgrade(dialing: &Dialing, options: &Options) -> Result<Socket, Error> {
+async fn upgrade(dialer: &Dialer, options: &Options) -> Result<Socket, Error> {
     let key = generate_key();
-    let request = dialing
+    let request = dialer
         .request(Method::GET, "/v1/ws")
         .header(header::CONNECTION, "Upgrade")
         .header(header::UPGRADE, "websocket")
@@ -44,10 +44,9 @@ async fn upgrade(dialing: &Dialing, options: &Options) -> Result<Socket, Error> 
         .body(Empty::<Bytes>::new())
         .map_err(odd)?;
     // The attempt as a whole has its end.
-    let response = dialing.ask(request, Duration::MAX).await?;
+    let response = dialer.ask(request, Duration::MAX).await?;
     agreed(&response, &derive_accept_key(key.as_bytes()))?;
-    let upgraded =
-        hyper::upgrade::on(response).await.map_err(|error| dialing.unreachable(error))?;
+    let upgraded = hyper::upgrade::on(response).await.map_err(|error| dialer.unreachable(error))?;
     let parts = upgraded.downcast::<TokioIo<Connection>>();
     let parts = parts.expect("the connection is the one that was dialled");
     let config = WebSocketConfig::default()

@@ -35,7 +35,7 @@ impl Watch {
     /// The revision to watch from in order to miss nothing and see nothing twice, if this watch
     /// is dropped now. A commit that was delivered in part counts as not delivered.
     pub fn resume_from(&self) -> Revision {
-        self.client.desk().resume_from(self.number)
+        self.client.multiplexer().resume_from(self.number)
     }
 }
 
@@ -43,7 +43,7 @@ impl Stream for Watch {
     type Item = Result<Item, Error>;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.client.desk().poll_watch(self.number, context.waker())
+        self.client.multiplexer().poll_watch(self.number, context.waker())
     }
 }
 
@@ -55,6 +55,6 @@ impl std::fmt::Debug for Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        self.client.desk().leave_watch(self.number);
+        self.client.multiplexer().leave_watch(self.number);
     }
 }

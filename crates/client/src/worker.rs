@@ -33,7 +33,7 @@ use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::sleep;
 
-use crate::keeping::{Lost, keep};
+use crate::renewal::{Lost, keep};
 
 /// How long one claim waits before the next one does: shorter than most things between a client
 /// and a server take to forget a silent connection.
@@ -202,23 +202,24 @@ impl<C: Carrier> Worker<C> {
         F: Future<Output = Result<R, Setback>> + Send + 'static,
         R: Serialize + Send + 'static,
     {
-        let (told, is_told) = watch::channel(false);
+        let (stop_sender, stop_receiver) = watch::channel(false);
         let handler = Arc::new(handler);
         let next = self.next?;
-        let mut places = JoinSet::new();
+        let mut slots = JoinSet::new();
         for _ in 0..self.concurrency {
-            let (workspace, next, stop) = (self.workspace.clone(), next.clone(), is_told.clone());
-            let place = Place { workspace, next, stop, worked: Worked::default() };
-            places.spawn(place.work(Arc::clone(&handler)));
+            let (workspace, next, stop) =
+                (self.workspace.clone(), next.clone(), stop_receiver.clone());
+            let slot = WorkerSlot { workspace, next, stop, worked: Worked::default() };
+            slots.spawn(slot.work(Arc::clone(&handler)));
         }
-        drop(is_told);
+        drop(stop_receiver);
         let mut stop = std::pin::pin!(stop);
         let mut worked = Worked::default();
         let mut failed = None;
         loop {
             tokio::select! {
-                () = &mut stop, if !*told.borrow() => drop(told.send(true)),
-                ended = places.join_next() => match ended {
+                () = &mut stop, if !*stop_sender.borrow() => drop(stop_sender.send(true)),
+                ended = slots.join_next() => match ended {
                     None => return failed.map_or(Ok(worked), Err),
                     Some(Ok((part, outcome))) => {
                         worked.completed += part.completed;
@@ -226,7 +227,7 @@ impl<C: Carrier> Worker<C> {
                         worked.lost += part.lost;
                         if let Err(error) = outcome {
                             failed.get_or_insert(error);
-                            told.send_replace(true);
+                            stop_sender.send_replace(true);
                         }
                     }
                     Some(Err(error)) => resume(error),
@@ -244,7 +245,7 @@ fn resume(error: JoinError) {
 }
 
 /// One of the places at which a worker works.
-struct Place<C> {
+struct WorkerSlot<C> {
     workspace: Workspace<C>,
     next: Next,
     stop: watch::Receiver<bool>,
@@ -252,14 +253,14 @@ struct Place<C> {
 }
 
 /// What came of a try.
-enum Came<E> {
+enum AttemptOutcome<E> {
     /// The handler ended.
     Result(Result<Value, Setback>),
     /// The lease was lost before.
     Lost(Lost<E>),
 }
 
-impl<C: Carrier> Place<C> {
+impl<C: Carrier> WorkerSlot<C> {
     async fn work<F, R>(
         mut self,
         handler: Arc<impl Fn(Job<C>) -> F + Send + Sync + 'static>,
@@ -289,8 +290,8 @@ impl<C: Carrier> Place<C> {
             };
             let job = Job { workspace: self.workspace.clone(), task: Arc::new(task), token };
             claimed = match attempt(&job, lease, handler(job.clone())).await {
-                Came::Result(result) => self.tell(&job, result).await,
-                Came::Lost(_) => {
+                AttemptOutcome::Result(result) => self.tell(&job, result).await,
+                AttemptOutcome::Lost(_) => {
                     self.worked.lost += 1;
                     None
                 }
@@ -377,7 +378,7 @@ async fn claim_of<C: Carrier>(
 /// Waits until it is time to stop.
 pub(crate) async fn stopped(stop: &mut watch::Receiver<bool>) {
     // Nobody is left who could say so: that is a reason, too.
-    let _ = stop.wait_for(|is_told| *is_told).await;
+    let _ = stop.wait_for(|stop_receiver| *stop_receiver).await;
 }
 
 /// Whether claiming again would be refused again.
@@ -393,20 +394,20 @@ async fn attempt<C: Carrier, R: Serialize + Send + 'static>(
     job: &Job<C>,
     lease: Duration,
     handler: impl Future<Output = Result<R, Setback>> + Send + 'static,
-) -> Came<C::Error> {
+) -> AttemptOutcome<C::Error> {
     let tasks = job.workspace.tasks();
     let mut handlers = JoinSet::new();
     handlers.spawn(handler);
     let beat = || async { tasks.heartbeat(job.id(), job.token).await.map(drop) };
     // A set that is dropped ends what is in it.
     tokio::select! {
-        ended = handlers.join_next() => Came::Result(match ended {
+        ended = handlers.join_next() => AttemptOutcome::Result(match ended {
             Some(Ok(Ok(result))) => serde_json::to_value(result).map_err(Setback::from),
             Some(Ok(Err(setback))) => Err(setback),
             Some(Err(error)) => Err(panicked(error)),
             None => Err(Setback::new("the handler is gone")),
         }),
-        lost = keep(lease, beat) => Came::Lost(lost),
+        lost = keep(lease, beat) => AttemptOutcome::Lost(lost),
     }
 }
 

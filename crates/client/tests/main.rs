@@ -5,25 +5,25 @@
 //! | file | promises |
 //! |---|---|
 //! | `calls` | what is sent, and what is made of the answers |
-//! | `reconnecting` | what becomes of calls when the connection breaks |
-//! | `watching` | every event once and in order, over as many connections as it takes |
-//! | `closing` | what was begun is finished, the rest ends |
+//! | `reconnects` | what becomes of calls when the connection breaks |
+//! | `watches` | every event once and in order, over as many connections as it takes |
+//! | `shutdown` | what was begun is finished, the rest ends |
 //! | `secure` | all of it goes over TLS, and nothing to a stranger |
-//! | `working` | every task once, nothing after the lease is lost |
+//! | `workers` | every task once, nothing after the lease is lost |
 //! | `model` | a model is told what it should know, and what it says becomes the result |
 //! | `server` | the real one: says what the embedded engine says, on a line that keeps breaking |
 //!
-//! What depends on time is told in the desk's own tests, where time is paused.
+//! What depends on time is told in the multiplexer's own tests, where time is paused.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed, and this says where")]
 
 mod calls;
-mod closing;
 mod model;
 mod peer;
-mod reconnecting;
+mod reconnects;
 mod secure;
 mod server;
-mod serving;
-mod watching;
-mod working;
+mod service;
+mod shutdown;
+mod watches;
+mod workers;

@@ -9,7 +9,7 @@ use baton::core::state::History;
 use baton::log::Log;
 use baton::log::faulty::{FaultyDisk, Operation};
 use baton::{Baton, Error, Item, Options};
-use baton_handle::{Caller, PutWishes};
+use baton_handle::{Caller, PutOptions};
 use serde_json::json;
 
 use crate::harness::{
@@ -156,7 +156,7 @@ async fn a_sweep_leaves_alone_what_is_about_to_be_recorded() {
         blobs(&log).len() == 1
     })
     .await;
-    let put = baton.record(&caller(&baton), stored, PutWishes::default()).await.unwrap();
+    let put = baton.record(&caller(&baton), stored, PutOptions::default()).await.unwrap();
     let read = ada.artifacts().read(put.artifact.artifact.as_str()).await.unwrap();
     assert_eq!(read.rest().await.unwrap(), b"slowly");
 }

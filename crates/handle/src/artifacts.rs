@@ -7,7 +7,7 @@ use baton_core::artifact::{Artifact, Command, List, Query, Reply as ArtifactRepl
 use baton_core::{ArtifactId, ContentName, MediaType, Reply};
 
 use crate::carrier::{Carrier, Failure};
-use crate::contents::{ContentCarrier, PutWishes, WasPut};
+use crate::contents::{ContentCarrier, PutOptions, StoredArtifact};
 use crate::{Prepared, Sent, Workspace};
 
 /// Artifacts of a workspace, as one agent sees them.
@@ -65,8 +65,8 @@ impl<C: ContentCarrier> Artifacts<C> {
     /// Puts all that a reader gives. What it is called, and how long it is kept while nobody names
     /// it, may follow before this is awaited.
     pub fn put(&self, bytes: impl Read + Send + 'static) -> Putting<C> {
-        let wishes = Ok(PutWishes::default());
-        Putting { workspace: self.workspace.clone(), wishes, bytes: Box::new(bytes) }
+        let options = Ok(PutOptions::default());
+        Putting { workspace: self.workspace.clone(), options, bytes: Box::new(bytes) }
     }
 
     /// Begins to read one.
@@ -112,57 +112,57 @@ impl<C: ContentCarrier> Reading<C> {
 #[must_use = "nothing is put before this is awaited"]
 pub struct Putting<C> {
     workspace: Workspace<C>,
-    wishes: Prepared<PutWishes>,
+    options: Prepared<PutOptions>,
     bytes: Box<dyn Read + Send>,
 }
 
 impl<C: ContentCarrier> Putting<C> {
-    fn with(mut self, change: impl FnOnce(&mut PutWishes) -> Prepared<()>) -> Self {
-        self.wishes = self.wishes.and_then(|mut wishes| change(&mut wishes).map(|()| wishes));
+    fn with(mut self, change: impl FnOnce(&mut PutOptions) -> Prepared<()>) -> Self {
+        self.options = self.options.and_then(|mut options| change(&mut options).map(|()| options));
         self
     }
 
     /// What people call it.
     pub fn name(self, name: &str) -> Self {
-        self.with(|wishes| {
-            wishes.name = Some(ContentName::parse(name)?);
+        self.with(|options| {
+            options.name = Some(ContentName::parse(name)?);
             Ok(())
         })
     }
 
     /// What kind of content it is, as HTTP says it.
     pub fn media_type(self, media_type: &str) -> Self {
-        self.with(|wishes| {
-            wishes.media_type = Some(MediaType::parse(media_type)?);
+        self.with(|options| {
+            options.media_type = Some(MediaType::parse(media_type)?);
             Ok(())
         })
     }
 
     /// How long it is kept while nobody names it.
     pub fn keep_ms(self, milliseconds: u64) -> Self {
-        self.with(|wishes| {
-            wishes.keep_ms = Some(milliseconds);
+        self.with(|options| {
+            options.keep_ms = Some(milliseconds);
             Ok(())
         })
     }
 
     /// What it must turn out to be: otherwise nothing is put.
     pub fn expected(self, artifact: &str) -> Self {
-        self.with(|wishes| {
-            wishes.expected = Some(ArtifactId::parse(artifact)?);
+        self.with(|options| {
+            options.expected = Some(ArtifactId::parse(artifact)?);
             Ok(())
         })
     }
 }
 
 impl<C: ContentCarrier> IntoFuture for Putting<C> {
-    type Output = Result<WasPut, C::Error>;
-    type IntoFuture = Sent<WasPut, C>;
+    type Output = Result<StoredArtifact, C::Error>;
+    type IntoFuture = Sent<StoredArtifact, C>;
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
             let Workspace { carrier, caller, .. } = &self.workspace;
-            carrier.put(caller, self.wishes?, self.bytes).await
+            carrier.put(caller, self.options?, self.bytes).await
         })
     }
 }

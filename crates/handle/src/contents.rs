@@ -13,7 +13,7 @@ use crate::carrier::{Caller, Carrier};
 
 /// What is said of bytes that are put.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PutWishes {
+pub struct PutOptions {
     /// What people call it.
     pub name: Option<ContentName>,
     /// What kind of content it is.
@@ -26,7 +26,7 @@ pub struct PutWishes {
 
 /// What is said of a secret that is handed in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SecretWishes {
+pub struct SecretOptions {
     /// What people call it.
     pub name: Option<ContentName>,
     /// How long it is kept.
@@ -35,7 +35,7 @@ pub struct SecretWishes {
 
 /// An artifact that was put.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WasPut {
+pub struct StoredArtifact {
     /// What is known of it.
     pub artifact: Artifact,
     /// Whether it was there before.
@@ -55,9 +55,9 @@ pub trait ContentCarrier: Carrier {
     fn put(
         &self,
         caller: &Caller,
-        wishes: PutWishes,
+        options: PutOptions,
         bytes: Box<dyn Read + Send>,
-    ) -> impl Future<Output = Result<WasPut, Self::Error>> + Send;
+    ) -> impl Future<Output = Result<StoredArtifact, Self::Error>> + Send;
 
     /// Begins to read an artifact, from this byte on.
     fn read(
@@ -76,7 +76,7 @@ pub trait ContentCarrier: Carrier {
     fn put_secret(
         &self,
         caller: &Caller,
-        wishes: SecretWishes,
+        options: SecretOptions,
         value: Vec<u8>,
     ) -> impl Future<Output = Result<Secret, Self::Error>> + Send;
 

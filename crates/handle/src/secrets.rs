@@ -6,7 +6,7 @@ use baton_core::secret::{Command, Query, Reply as SecretReply, Secret};
 use baton_core::{ContentName, Reply, SecretId};
 
 use crate::carrier::{Carrier, Failure};
-use crate::contents::{ContentCarrier, SecretWishes};
+use crate::contents::{ContentCarrier, SecretOptions};
 use crate::{Prepared, Sent, Workspace};
 
 /// Secrets of a workspace, as one agent sees them.
@@ -56,8 +56,8 @@ impl<C: ContentCarrier> Secrets<C> {
     /// Hands in a secret. What it is called and how long it is kept may follow before this is
     /// awaited; the reference in the answer stands for the value wherever it is named.
     pub fn put(&self, value: impl Into<Vec<u8>>) -> Hiding<C> {
-        let wishes = Ok(SecretWishes::default());
-        Hiding { workspace: self.workspace.clone(), wishes, value: value.into() }
+        let options = Ok(SecretOptions::default());
+        Hiding { workspace: self.workspace.clone(), options, value: value.into() }
     }
 
     /// The value of a secret; that it was handed out, and to whom, is written down first.
@@ -79,7 +79,7 @@ fn one<F: Failure>(reply: Reply) -> Result<Secret, F> {
 #[must_use = "nothing is handed in before this is awaited"]
 pub struct Hiding<C> {
     workspace: Workspace<C>,
-    wishes: Prepared<SecretWishes>,
+    options: Prepared<SecretOptions>,
     value: Vec<u8>,
 }
 
@@ -87,15 +87,15 @@ impl<C: ContentCarrier> Hiding<C> {
     /// What people call it.
     pub fn name(mut self, name: &str) -> Self {
         let name = ContentName::parse(name);
-        self.wishes =
-            self.wishes.and_then(|wishes| Ok(SecretWishes { name: Some(name?), ..wishes }));
+        self.options =
+            self.options.and_then(|options| Ok(SecretOptions { name: Some(name?), ..options }));
         self
     }
 
     /// How long it is kept; until it is deleted unless this is said.
     pub fn ttl_ms(mut self, milliseconds: u64) -> Self {
-        self.wishes =
-            self.wishes.map(|wishes| SecretWishes { ttl_ms: Some(milliseconds), ..wishes });
+        self.options =
+            self.options.map(|options| SecretOptions { ttl_ms: Some(milliseconds), ..options });
         self
     }
 }
@@ -107,7 +107,7 @@ impl<C: ContentCarrier> IntoFuture for Hiding<C> {
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
             let Workspace { carrier, caller, .. } = &self.workspace;
-            carrier.put_secret(caller, self.wishes?, self.value).await
+            carrier.put_secret(caller, self.options?, self.value).await
         })
     }
 }

@@ -9,7 +9,7 @@
 //!               │ resources, watch (SSE)         │ messagepack           │
 //!               └────────────┬───────────────────┴───────┬───────────────┘
 //!                            ▼                           ▼
-//!                    baton_core::wire: Frame ──▶ Call     turn: hand in all, wait once, answer all
+//!                    baton_core::wire: Frame ──▶ Call     in_flight: submit, wait once, answer all
 //!                            └───────────────▶ baton (the engine)
 //! ```
 //!
@@ -34,11 +34,11 @@
 //! or without.
 
 pub mod access;
-mod couriers;
+mod deadline_stream;
+mod fairness;
 mod guard;
 mod http;
-pub mod journal;
-mod line;
+mod in_flight;
 mod listener;
 pub mod metrics;
 mod openapi;
@@ -47,11 +47,11 @@ mod otel;
 mod problem;
 pub mod quota;
 mod refusal;
+pub mod server_log;
 pub mod settings;
 mod shared;
-mod shares;
-mod turn;
 mod webhooks;
+mod writers;
 pub mod ws;
 
 pub use baton_tls::{Identity, TlsError};

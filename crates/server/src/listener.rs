@@ -22,18 +22,18 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinHandle;
 
 use crate::access::{TokenError, Tokens};
-use crate::couriers::Couriers;
+use crate::deadline_stream::DeadlineStream;
 use crate::http;
-use crate::journal::{Level, Said};
-use crate::line::Line;
 #[cfg(feature = "otel")]
 use crate::otel::Exporter;
 use crate::problem::Refused;
-use crate::quota::Seat;
+use crate::quota::QuotaGuard;
 use crate::refusal::Refusal;
+use crate::server_log::{FieldValue, Level};
 use crate::settings::Settings;
 use crate::shared::Shared;
 use crate::webhooks;
+use crate::writers::Writers;
 
 /// How long to wait when no file descriptor was left for a connection.
 const BREATH: Duration = Duration::from_millis(50);
@@ -118,7 +118,7 @@ impl Server {
         let unreadable = |error: TokenError| ListenError::Tokens { reason: error.to_string() };
         let tokens = Tokens::of(&shared.baton).map_err(unreadable)?;
         for record in tokens.all().await.map_err(unreadable)? {
-            shared.access.learn(&record);
+            shared.access.load_token(&record);
         }
         Ok(Self { shared, listener, address })
     }
@@ -134,14 +134,14 @@ impl Server {
         let Self { shared, listener, .. } = self;
         let router = http::router(Arc::clone(&shared));
         // Every connection has a place; who waits for all places waits for all to end.
-        let places_max = u32::try_from(shared.settings.connections_max).unwrap_or(u32::MAX);
-        let places = Arc::new(Semaphore::new(places_max as usize));
-        let outside = Arc::new(Semaphore::new(TURNED_AWAY_MAX));
+        let slots_max = u32::try_from(shared.settings.connections_max).unwrap_or(u32::MAX);
+        let slots = Arc::new(Semaphore::new(slots_max as usize));
+        let rejections = Arc::new(Semaphore::new(TURNED_AWAY_MAX));
         let accepting = async {
             loop {
                 match listener.accept().await {
                     Ok((stream, from)) => {
-                        admit(&shared, &router, (&places, &outside), stream, from.ip());
+                        admit(&shared, &router, (&slots, &rejections), stream, from.ip());
                     }
                     // Out of descriptors, or the peer left already: others may be luckier.
                     Err(_) => tokio::time::sleep(BREATH).await,
@@ -157,12 +157,12 @@ impl Server {
                 None => std::future::pending().await,
             }
         };
-        let _crew = shared.couriers.hire(Couriers::wanted());
-        let answering = answering(&shared);
-        let mut conducting = pin!(shared.shares.conduct(&shared.baton));
+        let _pool = shared.writers.spawn(Writers::default_count());
+        let spawn_writers = spawn_writers(&shared);
+        let mut scheduling = pin!(shared.fairness.run(&shared.baton));
         tokio::select! {
-            () = &mut conducting => {}
-            () = shared.access.look_after() => {}
+            () = &mut scheduling => {}
+            () = shared.access.revoke_expired() => {}
             () = health(&shared) => {}
             () = accepting => {}
             () = calling => {}
@@ -174,53 +174,54 @@ impl Server {
             exporter.end().await;
             shared.closing.raise();
             shared.baton.clone().close().await;
-            let all_ended = places.acquire_many(places_max);
+            let all_ended = slots.acquire_many(slots_max);
             if tokio::time::timeout(shared.settings.farewell, all_ended).await.is_err() {
                 shared.leaving.raise();
                 // Nobody is waited for any more, only for the engine to be let go of by everyone.
-                let _ = places.acquire_many(places_max).await;
+                let _ = slots.acquire_many(slots_max).await;
             }
         };
         // Whoever stands in line when it ends shall have its turn still.
         tokio::select! {
-            () = conducting => {}
+            () = scheduling => {}
             () = ending => {}
         }
-        for task in answering {
+        for task in spawn_writers {
             task.abort();
             let _ = task.await;
         }
     }
 }
 
-/// Answers what connections hand in, in tasks of their own: see [`Couriers`].
-fn answering(shared: &Arc<Shared>) -> [JoinHandle<()>; 2] {
-    let (settling, attending) = (Arc::clone(shared), Arc::clone(shared));
+/// Answers what connections hand in, in tasks of their own: see [`Writers`].
+fn spawn_writers(shared: &Arc<Shared>) -> [JoinHandle<()>; 2] {
+    let (durability, draining) = (Arc::clone(shared), Arc::clone(shared));
     [
-        tokio::spawn(async move { settling.couriers.settle(&settling).await }),
-        tokio::spawn(async move { attending.couriers.attend().await }),
+        tokio::spawn(async move { durability.writers.watch_durability(&durability).await }),
+        tokio::spawn(async move { draining.writers.run().await }),
     ]
 }
 
 /// Writes down when the engine stops, and when the disk is nearly full and when it is well again.
 async fn health(shared: &Shared) {
-    let journal = &shared.settings.journal;
+    let server_log = &shared.settings.server_log;
     let (mut has_stopped, mut had_room) = (false, true);
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
         if let Some(stopped) = shared.baton.stopped().filter(|_| !has_stopped) {
             has_stopped = true;
             let why = stopped.to_string();
-            let fields = [("code", Said::Text(stopped.code())), ("why", Said::Text(&why))];
-            journal.note(Level::Error, "engine.stopped", &fields);
+            let fields =
+                [("code", FieldValue::Text(stopped.code())), ("why", FieldValue::Text(&why))];
+            server_log.write(Level::Error, "engine.stopped", &fields);
         }
         let room = shared.baton.check_disk_space();
         let has_room = room.is_ok();
         match room {
-            Ok(()) if !had_room => journal.note(Level::Info, "disk.well", &[]),
+            Ok(()) if !had_room => server_log.write(Level::Info, "disk.well", &[]),
             Err(low) if had_room => {
                 let why = low.to_string();
-                journal.note(Level::Warn, "disk.low", &[("why", Said::Text(&why))]);
+                server_log.write(Level::Warn, "disk.low", &[("why", FieldValue::Text(&why))]);
             }
             Ok(()) | Err(_) => {}
         }
@@ -231,17 +232,17 @@ async fn health(shared: &Shared) {
 fn admit(
     shared: &Arc<Shared>,
     router: &axum::Router,
-    (places, outside): (&Arc<Semaphore>, &Arc<Semaphore>),
+    (slots, rejections): (&Arc<Semaphore>, &Arc<Semaphore>),
     stream: TcpStream,
     from: IpAddr,
 ) {
     // Answers are written whole; waiting to fill a packet would only delay them.
     let _ = stream.set_nodelay(true);
-    let Ok(permit) = Arc::clone(places).try_acquire_owned() else {
+    let Ok(permit) = Arc::clone(slots).try_acquire_owned() else {
         shared.metrics.refused.add(1);
-        let max = [("max", Said::Number(shared.settings.connections_max as u64))];
-        shared.settings.journal.note_again(Level::Warn, "connection.turned_away", &max);
-        if let Ok(permit) = Arc::clone(outside).try_acquire_owned() {
+        let max = [("max", FieldValue::Number(shared.settings.connections_max as u64))];
+        shared.settings.server_log.write_throttled(Level::Warn, "connection.turned_away", &max);
+        if let Ok(permit) = Arc::clone(rejections).try_acquire_owned() {
             let shared = Arc::clone(shared);
             tokio::spawn(async move {
                 let max = shared.settings.connections_max;
@@ -256,12 +257,12 @@ fn admit(
     };
     let _ = shared.metrics.connections.enter(usize::MAX);
     let number = 1 + shared.begun.fetch_add(1, Ordering::Relaxed);
-    let (seat, shared_too) = (Mutex::default(), Arc::clone(shared));
-    let place = Place { number, shared: shared_too, from, seat, _permit: permit };
-    shared.settings.journal.note(Level::Debug, "connection.opened", &place.told());
-    let place = Arc::new(place);
-    let work = Box::pin(serve(Arc::clone(shared), router.clone(), stream, Arc::clone(&place)));
-    tokio::spawn(place.occupied(work));
+    let (quota_guard, shared_too) = (Mutex::default(), Arc::clone(shared));
+    let slot = ConnectionSlot { number, shared: shared_too, from, quota_guard, _permit: permit };
+    shared.settings.server_log.write(Level::Debug, "connection.opened", &slot.log_fields());
+    let slot = Arc::new(slot);
+    let work = Box::pin(serve(Arc::clone(shared), router.clone(), stream, Arc::clone(&slot)));
+    tokio::spawn(slot.run(work));
 }
 
 /// The connection as it is spoken over, once hands were shaken if that is demanded. It is for the
@@ -283,26 +284,26 @@ async fn greeted(shared: &Shared, stream: TcpStream) -> Option<Stream> {
 
 /// A place among the connections, kept by whoever the connection is handed on to. It is the last
 /// thing that a connection lets go of, so that who has all places back has the engine for itself.
-pub(crate) struct Place {
+pub(crate) struct ConnectionSlot {
     /// Which connection it is.
     pub(crate) number: u64,
     shared: Arc<Shared>,
     /// Where the connection comes from.
     pub(crate) from: IpAddr,
     /// Its place among the connections of whoever spoke last, if those are limited.
-    pub(crate) seat: Mutex<Option<Seat>>,
+    pub(crate) quota_guard: Mutex<Option<QuotaGuard>>,
     _permit: OwnedSemaphorePermit,
 }
 
-impl Place {
-    fn told(&self) -> [(&'static str, Said<'static>); 1] {
-        [("connection", Said::Number(self.number))]
+impl ConnectionSlot {
+    fn log_fields(&self) -> [(&'static str, FieldValue<'static>); 1] {
+        [("connection", FieldValue::Number(self.number))]
     }
 
     /// Does the work of a connection, until it is done or nobody waits for it any more.
     ///
     /// The work comes in a box because it would lie in this future twice otherwise.
-    pub(crate) async fn occupied(self: Arc<Self>, work: Pin<Box<impl Future<Output = ()>>>) {
+    pub(crate) async fn run(self: Arc<Self>, work: Pin<Box<impl Future<Output = ()>>>) {
         tokio::select! {
             biased;
             () = self.shared.leaving.raised() => {}
@@ -311,28 +312,38 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         self.shared.metrics.connections.leave();
-        self.shared.settings.journal.note(Level::Debug, "connection.closed", &self.told());
+        self.shared.settings.server_log.write(
+            Level::Debug,
+            "connection.closed",
+            &self.log_fields(),
+        );
     }
 }
 
-async fn serve(shared: Arc<Shared>, router: axum::Router, stream: TcpStream, place: Arc<Place>) {
+async fn serve(
+    shared: Arc<Shared>,
+    router: axum::Router,
+    stream: TcpStream,
+    slot: Arc<ConnectionSlot>,
+) {
     let Some(stream) = greeted(&shared, stream).await else { return };
     let guarded = Arc::clone(&shared);
-    let (router, place) = (&router, &place);
+    let (router, slot) = (&router, &slot);
     let service = service_fn(move |request: Request<Incoming>| {
         let shared = Arc::clone(&guarded);
-        async move { Ok::<_, Infallible>(http::answer(&shared, router, place, request).await) }
+        async move { Ok::<_, Infallible>(http::answer(&shared, router, slot, request).await) }
     });
     let settings = &shared.settings;
     let mut builder = hyper::server::conn::http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(settings.head_deadline);
     builder.max_buf_size(settings.head_bytes_max).max_headers(64).half_close(false);
-    let line = Line::new(stream, settings.write_deadline).with_couriers(&shared, place.number);
-    let line = TokioIo::new(line);
-    let connection = builder.serve_connection(line, service).with_upgrades();
+    let stream =
+        DeadlineStream::new(stream, settings.write_deadline).with_writers(&shared, slot.number);
+    let stream = TokioIo::new(stream);
+    let connection = builder.serve_connection(stream, service).with_upgrades();
     let mut connection = std::pin::pin!(connection);
     // What goes wrong on the way is the peer's affair: there is nobody else to tell.
     tokio::select! {
@@ -348,19 +359,19 @@ async fn turn_away(refusal: Refusal, stream: Stream) {
     let refused = Refused::from(refusal).into_response();
     let status = refused.status();
     let Ok(body) = axum::body::to_bytes(refused.into_body(), usize::MAX).await else { return };
-    let mut told = format!(
+    let mut response = format!(
         "HTTP/1.1 {status}\r\ncontent-type: application/problem+json\r\ncontent-length: {}\r\n\
          retry-after: 1\r\nconnection: close\r\n\r\n",
         body.len()
     )
     .into_bytes();
     // Not in pieces: there are clients that take what comes with the head for the whole.
-    told.extend_from_slice(&body);
-    let mut line = Line::new(stream, TURN_AWAY);
+    response.extend_from_slice(&body);
+    let mut stream = DeadlineStream::new(stream, TURN_AWAY);
     let answer = async {
-        line.write_all(&told).await?;
-        line.flush().await?;
-        line.shutdown().await
+        stream.write_all(&response).await?;
+        stream.flush().await?;
+        stream.shutdown().await
     };
     let _ = tokio::time::timeout(TURN_AWAY, answer).await;
 }

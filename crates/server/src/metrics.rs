@@ -87,9 +87,9 @@ impl Gauge {
     }
 }
 
-/// Which door a request came through.
+/// By which protocol a request came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Door {
+pub enum Transport {
     /// HTTP.
     Http,
     /// The WebSocket.
@@ -126,21 +126,21 @@ struct Outcomes([Counter; KINDS.len()]);
 
 impl Metrics {
     /// A request was answered, well or not.
-    pub fn answered(&self, door: Door, outcome: Option<Kind>) {
-        let outcomes = match door {
-            Door::Http => &self.http,
-            Door::WebSocket => &self.websocket,
+    pub fn answered(&self, transport: Transport, outcome: Option<Kind>) {
+        let outcomes = match transport {
+            Transport::Http => &self.http,
+            Transport::WebSocket => &self.websocket,
         };
-        let place = KINDS.iter().position(|(_, kind)| *kind == outcome);
-        outcomes.0[place.expect("every kind is in the list")].add(1);
+        let index = KINDS.iter().position(|(_, kind)| *kind == outcome);
+        outcomes.0[index.expect("every kind is in the list")].add(1);
     }
 
     /// A request was refused, with this code: offers and quotas are counted each by itself.
     pub fn refused_with(&self, code: &str) {
         if code == OFFER_REFUSED {
             self.offers_refused.add(1);
-        } else if let Some(place) = QUOTAS.iter().position(|quota| *quota == code) {
-            self.quotas[place].add(1);
+        } else if let Some(index) = QUOTAS.iter().position(|quota| *quota == code) {
+            self.quotas[index].add(1);
         }
     }
 
@@ -148,9 +148,9 @@ impl Metrics {
     pub fn text(&self, counted: &MetricsSnapshot, denied: &[(&str, u64)]) -> String {
         let mut page = Page::default();
         let mut requests = Vec::new();
-        for (door, outcomes) in [("http", &self.http), ("websocket", &self.websocket)] {
+        for (transport, outcomes) in [("http", &self.http), ("websocket", &self.websocket)] {
             for ((outcome, _), counter) in KINDS.iter().zip(&outcomes.0) {
-                let labels = format!("{{door=\"{door}\",outcome=\"{outcome}\"}}");
+                let labels = format!("{{door=\"{transport}\",outcome=\"{outcome}\"}}");
                 requests.push((labels, counter.count()));
             }
         }
@@ -198,11 +198,11 @@ impl Metrics {
         page.syncs(counted);
         for lines in counted.lines.chunk_by(|one, next| one.family.name == next.family.name) {
             let family = lines[0].family;
-            let told = lines.iter().map(|line| {
+            let samples = lines.iter().map(|line| {
                 let label = family.label.map(|name| format!("{{{name}=\"{}\"}}", line.label));
                 (label.unwrap_or_default(), line.value)
             });
-            page.family(family.name, "gauge", family.help, &told.collect::<Vec<_>>());
+            page.family(family.name, "gauge", family.help, &samples.collect::<Vec<_>>());
         }
         page.0
     }
@@ -266,9 +266,9 @@ mod tests {
     #[test]
     fn every_number_is_told_with_its_name_and_kind() {
         let metrics = Metrics::default();
-        metrics.answered(Door::Http, None);
-        metrics.answered(Door::WebSocket, Some(Kind::TooLarge));
-        metrics.answered(Door::WebSocket, Some(Kind::TooLarge));
+        metrics.answered(Transport::Http, None);
+        metrics.answered(Transport::WebSocket, Some(Kind::TooLarge));
+        metrics.answered(Transport::WebSocket, Some(Kind::TooLarge));
         metrics.pushed.add(5);
         assert!(metrics.connections.enter(1));
         let mut syncs = vec![0; SYNC_BOUNDS_US.len() + 1];
@@ -296,7 +296,7 @@ mod tests {
             "baton_sync_seconds_sum 1.000200",
             "baton_sync_seconds_count 4",
         ] {
-            assert!(text.lines().any(|told| told == line), "{line} is not in {text}");
+            assert!(text.lines().any(|found| found == line), "{line} is not in {text}");
         }
         let helps = text.lines().filter(|line| line.starts_with("# HELP ")).count();
         let types = text.lines().filter(|line| line.starts_with("# TYPE ")).count();

@@ -96,9 +96,9 @@ fn retry_after_s(problem: &Problem) -> Option<u64> {
     if NO_USE_WAITING.contains(&problem.code.as_str()) {
         return None;
     }
-    let told_ms: Option<u64> = problem.fact("retry_after_ms").and_then(|fact| fact.to().ok());
+    let given_ms: Option<u64> = problem.fact("retry_after_ms").and_then(|fact| fact.to().ok());
     let may_pass = matches!(problem.kind, Kind::Exhausted | Kind::Unavailable);
-    may_pass.then(|| told_ms.map_or(1, |told_ms| told_ms.div_ceil(1_000)))
+    may_pass.then(|| given_ms.map_or(1, |given_ms| given_ms.div_ceil(1_000)))
 }
 
 /// The kind of a refusal and its code, for whoever counts and writes down.

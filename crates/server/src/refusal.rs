@@ -93,7 +93,7 @@ pub(crate) enum Refusal {
     },
     /// More whom an issuer vouches for than can be known.
     #[error("too many JWT identities (limit {max})")]
-    TooManyVouched {
+    TooManyJwtIdentities {
         /// The limit.
         max: usize,
     },
@@ -142,7 +142,7 @@ impl Refusal {
             Self::TooManyWatches { .. }
             | Self::TooManyWaits { .. }
             | Self::TooManyUploads { .. }
-            | Self::TooManyVouched { .. }
+            | Self::TooManyJwtIdentities { .. }
             | Self::TooMuchReceived { .. } => "request.too_many",
             Self::BadRange { .. } => "request.bad_range",
             Self::DeniedHost { .. } => "request.denied_host",
@@ -176,7 +176,7 @@ impl Refusal {
             Self::TooManyWatches { .. }
             | Self::TooManyWaits { .. }
             | Self::TooManyUploads { .. }
-            | Self::TooManyVouched { .. }
+            | Self::TooManyJwtIdentities { .. }
             | Self::TooMuchReceived { .. }
             | Self::TooManyConnections { .. }
             | Self::OverQuota { .. } => Kind::Exhausted,
@@ -209,7 +209,7 @@ impl Refusal {
             Self::TooManyWaits { .. } => "wait for fewer things, or use another connection",
             Self::TooMuchReceived { .. }
             | Self::TooManyUploads { .. }
-            | Self::TooManyVouched { .. } => "try again later",
+            | Self::TooManyJwtIdentities { .. } => "try again later",
             Self::BadRange { .. } => "request a range within the content, or all of it",
             Self::DeniedHost { .. } => {
                 "use the address that the server prints at start, or add the host with --host"

@@ -6,10 +6,10 @@ use std::time::Duration;
 use baton_tls::Identity;
 
 use crate::access::Issuer;
-use crate::journal::Journal;
 #[cfg(feature = "otel")]
 use crate::otel::Otel;
 use crate::quota::Quotas;
+use crate::server_log::ServerLog;
 use crate::webhooks::Webhooks;
 
 /// Where to listen, and how much to take.
@@ -65,7 +65,7 @@ pub struct Settings {
     /// A silent stream of events gets a comment after this, so that whoever is between keeps it.
     pub comment_every: Duration,
     /// Where what happens is written down.
-    pub journal: Journal,
+    pub server_log: ServerLog,
     /// What takes longer than this is written down as slow: a disk that hesitates, or a question
     /// that looks at too much. Calls that ask to wait are not.
     pub slow: Duration,
@@ -106,7 +106,7 @@ impl Default for Settings {
             write_deadline: Duration::from_secs(30),
             ping_every: Duration::from_secs(30),
             comment_every: Duration::from_secs(15),
-            journal: Journal::default(),
+            server_log: ServerLog::default(),
             slow: Duration::from_millis(500),
             farewell: Duration::from_secs(10),
             webhooks: None,

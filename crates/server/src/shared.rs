@@ -10,14 +10,14 @@ use baton_core::WorkspaceName;
 use tokio::sync::{Notify, Semaphore};
 
 use crate::access::{Access, Authority};
-use crate::couriers::Couriers;
+use crate::fairness::Fairness;
 use crate::guard::Hosts;
-use crate::journal::{Level, Said};
 use crate::metrics::Metrics;
-use crate::quota::Seat;
+use crate::quota::QuotaGuard;
 use crate::refusal::Refusal;
+use crate::server_log::{FieldValue, Level};
 use crate::settings::Settings;
-use crate::shares::Shares;
+use crate::writers::Writers;
 
 /// The engine, the numbers, and whether it is time to go.
 pub(crate) struct Shared {
@@ -26,10 +26,10 @@ pub(crate) struct Shared {
     pub(crate) metrics: Metrics,
     pub(crate) hosts: Hosts,
     pub(crate) access: Access,
-    /// How much of the thread each workspace has.
-    pub(crate) shares: Shares,
-    /// Who helps to send.
-    pub(crate) couriers: Arc<Couriers>,
+    /// Divides the thread among workspaces.
+    pub(crate) fairness: Fairness,
+    /// Threads that write to sockets.
+    pub(crate) writers: Arc<Writers>,
     /// Places for questions about the past, each of which takes a thread for a while.
     pub(crate) past: Semaphore,
     /// Places for uploads, each of which takes a thread for as long as it lasts.
@@ -55,8 +55,8 @@ impl Shared {
             metrics: Metrics::default(),
             hosts,
             access,
-            shares: Shares::default(),
-            couriers: Arc::default(),
+            fairness: Fairness::default(),
+            writers: Arc::default(),
             past,
             uploads,
             closing: Signal::default(),
@@ -71,12 +71,13 @@ impl Shared {
     /// Somebody was refused something: it is counted and written down.
     pub(crate) fn refused(&self, connection: u64, code: &str) {
         self.metrics.refused_with(code);
-        let journal = &self.settings.journal;
-        let fields = [("connection", Said::Number(connection)), ("code", Said::Text(code))];
+        let server_log = &self.settings.server_log;
+        let fields =
+            [("connection", FieldValue::Number(connection)), ("code", FieldValue::Text(code))];
         match code.split_once('.').map_or(code, |(family, _)| family) {
-            "quota" => journal.note_again(Level::Info, "quota.reached", &fields),
-            "access" => journal.note_again(Level::Info, "access.refused", &fields),
-            _ => journal.note(Level::Debug, "operation.refused", &fields),
+            "quota" => server_log.write_throttled(Level::Info, "quota.reached", &fields),
+            "access" => server_log.write_throttled(Level::Info, "access.refused", &fields),
+            _ => server_log.write(Level::Debug, "operation.refused", &fields),
         }
     }
 }
@@ -120,25 +121,25 @@ impl Signal {
     }
 }
 
-/// A place among the watches, let go of when it is dropped.
-pub(crate) struct Watching {
+/// A slot among the watches, released when it is dropped.
+pub(crate) struct WatchSlot {
     shared: Arc<Shared>,
     pub(crate) workspace: WorkspaceName,
     // Empty, and so without an allocation, where nothing is limited.
-    _seats: Vec<Seat>,
+    _quota_guards: Vec<QuotaGuard>,
 }
 
-impl Watching {
+impl WatchSlot {
     pub(crate) fn enter(
         shared: &Arc<Shared>,
         authority: &Authority,
         workspace: &WorkspaceName,
     ) -> Result<Self, Refusal> {
-        let seats = authority.watches(workspace)?;
+        let quota_guards = authority.watch_guards(workspace)?;
         let max = shared.settings.watches_max;
         if shared.metrics.watches.enter(max) {
             let (shared, workspace) = (Arc::clone(shared), workspace.clone());
-            return Ok(Self { shared, workspace, _seats: seats });
+            return Ok(Self { shared, workspace, _quota_guards: quota_guards });
         }
         Err(Refusal::TooManyWatches { whose: "on this server", max })
     }
@@ -148,7 +149,7 @@ impl Watching {
     }
 }
 
-impl Drop for Watching {
+impl Drop for WatchSlot {
     fn drop(&mut self) {
         self.shared.metrics.watches.leave();
     }
@@ -159,12 +160,12 @@ impl Drop for Watching {
 const UNCOUNTED_BYTES: usize = 16 << 10;
 
 /// The bytes of one request that is being received, counted against what may be received in all.
-pub(crate) struct Receiving {
+pub(crate) struct InboundBytes {
     shared: Arc<Shared>,
     bytes: usize,
 }
 
-impl Receiving {
+impl InboundBytes {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
         Self { shared, bytes: 0 }
     }
@@ -189,7 +190,7 @@ impl Receiving {
     }
 }
 
-impl Drop for Receiving {
+impl Drop for InboundBytes {
     fn drop(&mut self) {
         self.hold(0);
     }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::callers::http::Http;
 use crate::callers::socket::Socket;
-use crate::stage::{Stage, in_memory, settings};
+use crate::harness::{Harness, in_memory, settings};
 
 /// What nobody below an operator may.
 const SET_UP: [&str; 12] = [
@@ -48,13 +48,13 @@ async fn token(baton: &Baton, grant: Grant) -> String {
 }
 
 /// A server that demands tokens, and one for each of these.
-pub(crate) async fn guarded(grants: Vec<Grant>) -> (Stage, Vec<String>) {
+pub(crate) async fn guarded(grants: Vec<Grant>) -> (Harness, Vec<String>) {
     let baton = in_memory(Options::default());
     let mut tokens = Vec::new();
     for grant in grants {
         tokens.push(format!("Bearer {}", token(&baton, grant).await));
     }
-    (Stage::on(baton, Settings { tokens: true, ..settings() }).await, tokens)
+    (Harness::on(baton, Settings { tokens: true, ..settings() }).await, tokens)
 }
 
 pub(crate) async fn ask(
@@ -64,13 +64,14 @@ pub(crate) async fn ask(
     command: &Value,
 ) -> (u16, Value) {
     let headers = [("authorization", bearer), ("content-type", "application/json")];
-    let told = http.request("POST", path, &headers, &command.to_string()).await;
-    (told.status, told.json())
+    let response = http.request("POST", path, &headers, &command.to_string()).await;
+    (response.status, response.json())
 }
 
-pub(crate) async fn socket(stage: &Stage, bearer: &str) -> Socket {
-    let (told, socket) = Socket::shake_hands(stage.address, &[("authorization", bearer)]).await;
-    assert_eq!(told.status, 101, "{}", told.head);
+pub(crate) async fn socket(harness: &Harness, bearer: &str) -> Socket {
+    let (response, socket) =
+        Socket::shake_hands(harness.address, &[("authorization", bearer)]).await;
+    assert_eq!(response.status, 101, "{}", response.head);
     socket
 }
 
@@ -103,12 +104,12 @@ fn least(name: &str) -> Role {
 
 #[tokio::test]
 async fn every_operation_has_its_role_at_every_door() {
-    let (stage, bearers) = guarded(Role::ALL.map(grant).to_vec()).await;
+    let (harness, bearers) = guarded(Role::ALL.map(grant).to_vec()).await;
     let examples = examples();
     assert_eq!(examples.len(), OPERATIONS.len(), "there is an example of every operation");
     for (role, bearer) in Role::ALL.into_iter().zip(&bearers) {
-        let mut http = stage.http().await;
-        let mut socket = socket(&stage, bearer).await;
+        let mut http = harness.http().await;
+        let mut socket = socket(&harness, bearer).await;
         for (name, example) in &examples {
             let is_refused = |answer: &Value| answer["code"] == "access.role";
             let expected = role < least(name);
@@ -123,20 +124,20 @@ async fn every_operation_has_its_role_at_every_door() {
             assert_eq!(is_refused(&answer["error"]), expected, "{name} as {role:?}: {answer}");
         }
     }
-    stage.end().await;
+    harness.end().await;
 }
 
 #[tokio::test]
 async fn nobody_comes_in_without_a_token_but_those_who_watch_over_processes() {
-    let (stage, _) = guarded(vec![grant(Role::Admin)]).await;
-    let mut http = stage.http().await;
+    let (harness, _) = guarded(vec![grant(Role::Admin)]).await;
+    let mut http = harness.http().await;
     for path in ["/healthz", "/readyz"] {
         assert_eq!(http.get(path).await.status, 200, "{path}");
     }
     for path in ["/metrics", "/openapi.json", "/v1/w/state", "/v1/access/tokens", "/nothing"] {
-        let told = http.get(path).await;
-        assert_eq!(told.header("www-authenticate"), Some("Bearer"), "{path}");
-        assert_eq!(told.problem(), (401, "access.no_token".to_owned()), "{path}");
+        let response = http.get(path).await;
+        assert_eq!(response.header("www-authenticate"), Some("Bearer"), "{path}");
+        assert_eq!(response.problem(), (401, "access.no_token".to_owned()), "{path}");
     }
     let wrong = [
         "Bearer",
@@ -147,33 +148,33 @@ async fn nobody_comes_in_without_a_token_but_those_who_watch_over_processes() {
         "baton_",
     ];
     for bearer in wrong {
-        let told = http.request("GET", "/v1/w/state", &[("authorization", bearer)], "").await;
-        assert_eq!(told.problem(), (401, "access.bad_token".to_owned()), "{bearer}");
+        let response = http.request("GET", "/v1/w/state", &[("authorization", bearer)], "").await;
+        assert_eq!(response.problem(), (401, "access.bad_token".to_owned()), "{bearer}");
     }
-    let (told, _) = Socket::shake_hands(stage.address, &[]).await;
-    assert_eq!(told.status, 401);
-    stage.end().await;
+    let (response, _) = Socket::shake_hands(harness.address, &[]).await;
+    assert_eq!(response.status, 401);
+    harness.end().await;
 }
 
 #[tokio::test]
 async fn a_token_in_an_address_is_refused_even_if_it_is_good() {
-    let (stage, bearers) = guarded(vec![grant(Role::Admin)]).await;
-    let mut http = stage.http().await;
+    let (harness, bearers) = guarded(vec![grant(Role::Admin)]).await;
+    let mut http = harness.http().await;
     let bearer = &bearers[0];
     let path = format!("/v1/w/state?access_token={}", &bearer["Bearer ".len()..]);
-    let told = http.request("GET", &path, &[("authorization", bearer)], "").await;
-    assert_eq!(told.problem(), (400, "access.token_in_url".to_owned()));
-    stage.end().await;
+    let response = http.request("GET", &path, &[("authorization", bearer)], "").await;
+    assert_eq!(response.problem(), (400, "access.token_in_url".to_owned()));
+    harness.end().await;
 }
 
 #[tokio::test]
 async fn a_revoked_token_is_worth_nothing_and_its_connections_end() {
-    let (stage, bearers) = guarded(vec![grant(Role::Admin), grant(Role::Worker)]).await;
-    let mut http = stage.http().await;
-    let mut socket = socket(&stage, &bearers[1]).await;
+    let (harness, bearers) = guarded(vec![grant(Role::Admin), grant(Role::Worker)]).await;
+    let mut http = harness.http().await;
+    let mut socket = socket(&harness, &bearers[1]).await;
     let ping = json!({"id": 1, "command": "ping"});
     assert!(socket.ask(ping).await["error"].is_null());
-    let mut watching = stage.http().await;
+    let mut watching = harness.http().await;
     let head = format!(
         "GET /v1/w/watch HTTP/1.1\r\nhost: localhost\r\nauthorization: {}\r\n\r\n",
         bearers[1]
@@ -189,68 +190,69 @@ async fn a_revoked_token_is_worth_nothing_and_its_connections_end() {
     assert_eq!(http.request("DELETE", &path, &admin, "").await.status, 200);
     assert_eq!(socket.closed_with().await, Some(1008));
     while watching.chunk().await.is_some() {}
-    let told = http.request("GET", "/v1/w/state", &[("authorization", &bearers[1])], "").await;
-    assert_eq!(told.problem(), (401, "access.bad_token".to_owned()));
+    let response = http.request("GET", "/v1/w/state", &[("authorization", &bearers[1])], "").await;
+    assert_eq!(response.problem(), (401, "access.bad_token".to_owned()));
     // Again is as good as once, and an unknown one is not there.
     assert_eq!(http.request("DELETE", &path, &admin, "").await.status, 200);
-    let told = http.request("DELETE", "/v1/access/tokens/none", &admin, "").await;
-    assert_eq!(told.problem(), (404, "access.unknown_token".to_owned()));
-    stage.end().await;
+    let response = http.request("DELETE", "/v1/access/tokens/none", &admin, "").await;
+    assert_eq!(response.problem(), (404, "access.unknown_token".to_owned()));
+    harness.end().await;
 }
 
 #[tokio::test]
 async fn only_an_admin_of_everything_makes_tokens_and_backups() {
     let limited = Grant { workspaces: patterns(&["w"]), ..grant(Role::Admin) };
     let roles = [Role::Reader, Role::Worker, Role::Operator].map(grant);
-    let (stage, bearers) = guarded(roles.into_iter().chain([limited]).collect()).await;
-    let mut http = stage.http().await;
+    let (harness, bearers) = guarded(roles.into_iter().chain([limited]).collect()).await;
+    let mut http = harness.http().await;
     let wanted = json!({"name": "mine", "grant": {"role": "admin"}});
     for bearer in &bearers {
-        let (status, told) = ask(&mut http, bearer, "/v1/access/tokens", &wanted).await;
-        assert_eq!(status, 403, "{told}");
-        let told = http.request("GET", "/v1/access/backup", &[("authorization", bearer)], "").await;
-        assert_eq!(told.status, 403);
+        let (status, response) = ask(&mut http, bearer, "/v1/access/tokens", &wanted).await;
+        assert_eq!(status, 403, "{response}");
+        let response =
+            http.request("GET", "/v1/access/backup", &[("authorization", bearer)], "").await;
+        assert_eq!(response.status, 403);
     }
-    let told = http.request("GET", "/v1/access/backup", &[], "").await;
-    assert_eq!(told.status, 401);
-    stage.end().await;
+    let response = http.request("GET", "/v1/access/backup", &[], "").await;
+    assert_eq!(response.status, 401);
+    harness.end().await;
 }
 
 #[tokio::test]
 async fn a_backup_over_http_is_whole_and_has_the_tokens() {
-    let (stage, bearers) = guarded(vec![grant(Role::Admin)]).await;
-    let mut http = stage.http().await;
+    let (harness, bearers) = guarded(vec![grant(Role::Admin)]).await;
+    let mut http = harness.http().await;
     let admin = [("authorization", bearers[0].as_str())];
-    let told = http.request("GET", "/v1/access/backup", &admin, "").await;
-    assert_eq!((told.status, told.header("cache-control")), (200, Some("no-store")));
+    let response = http.request("GET", "/v1/access/backup", &admin, "").await;
+    assert_eq!((response.status, response.header("cache-control")), (200, Some("no-store")));
     let log = baton_log::MemoryLog::default();
-    let summary = baton::backup::restore(&told.body[..], log.clone()).unwrap();
+    let summary = baton::backup::restore(&response.body[..], log.clone()).unwrap();
     assert_eq!(summary.workspaces.len(), 1, "{summary:?}");
     let clock = baton::clock::SystemClock::default();
     let restored = Baton::on(log, clock, Options::default()).unwrap();
-    let restored = Stage::on(restored, Settings { tokens: true, ..settings() }).await;
-    let told = restored.http().await.request("GET", "/v1/access/tokens", &admin, "").await;
-    assert_eq!(told.status, 200, "the token is known there, too");
+    let restored = Harness::on(restored, Settings { tokens: true, ..settings() }).await;
+    let response = restored.http().await.request("GET", "/v1/access/tokens", &admin, "").await;
+    assert_eq!(response.status, 200, "the token is known there, too");
     restored.end().await;
-    stage.end().await;
+    harness.end().await;
 }
 
 #[tokio::test]
 async fn a_token_that_was_made_over_http_works_and_is_shown_once() {
-    let (stage, bearers) = guarded(vec![grant(Role::Admin)]).await;
-    let mut http = stage.http().await;
+    let (harness, bearers) = guarded(vec![grant(Role::Admin)]).await;
+    let mut http = harness.http().await;
     let wanted = json!({"name": "ci", "grant": {"role": "worker", "agent": "ci"}});
     let (status, made) = ask(&mut http, &bearers[0], "/v1/access/tokens", &wanted).await;
     assert_eq!(status, 201, "{made}");
     let bearer = format!("Bearer {}", made["token"].as_str().unwrap());
     let set = json!({"command": "state.set", "namespace": "shared", "key": "k", "value": 1});
-    let (status, told) = ask(&mut http, &bearer, "/v1/w/commands", &set).await;
-    assert_eq!((status, &told["result"]["updated_by"]), (200, &json!("ci")), "{told}");
+    let (status, response) = ask(&mut http, &bearer, "/v1/w/commands", &set).await;
+    assert_eq!((status, &response["result"]["updated_by"]), (200, &json!("ci")), "{response}");
     // The author is whom the token speaks for, whatever a request says.
     let mut named = set.clone();
     named["agent"] = "ada".into();
-    let (status, told) = ask(&mut http, &bearer, "/v1/w/commands", &named).await;
-    assert_eq!((status, &told["code"]), (403, &json!("access.agent")), "{told}");
+    let (status, response) = ask(&mut http, &bearer, "/v1/w/commands", &named).await;
+    assert_eq!((status, &response["code"]), (403, &json!("access.agent")), "{response}");
     for (wanted, code) in [
         (json!({"name": " ", "grant": {"role": "reader"}}), "access.bad_name"),
         (json!({"name": "a\u{1b}[31m", "grant": {"role": "reader"}}), "access.bad_name"),
@@ -263,21 +265,21 @@ async fn a_token_that_was_made_over_http_works_and_is_shown_once() {
             "request.malformed",
         ),
     ] {
-        let (_, told) = ask(&mut http, &bearers[0], "/v1/access/tokens", &wanted).await;
-        assert_eq!(told["code"], code, "{wanted}: {told}");
+        let (_, response) = ask(&mut http, &bearers[0], "/v1/access/tokens", &wanted).await;
+        assert_eq!(response["code"], code, "{wanted}: {response}");
     }
     let admin = [("authorization", bearers[0].as_str())];
-    let told = http.request("POST", "/v1/access/tokens", &admin, &" ".repeat(70_000)).await;
-    assert_eq!(told.problem(), (413, "request.too_large".to_owned()));
-    let mut http = stage.http().await;
+    let response = http.request("POST", "/v1/access/tokens", &admin, &" ".repeat(70_000)).await;
+    assert_eq!(response.problem(), (413, "request.too_large".to_owned()));
+    let mut http = harness.http().await;
     for page in ["before=0", "limit=0", "limit=1001", "limit", "before=x", "after=1"] {
         let path = format!("/v1/access/refusals?{page}");
-        let told = http.request("GET", &path, &admin, "").await;
-        assert_eq!(told.problem(), (400, "request.bad_field".to_owned()), "{page}");
+        let response = http.request("GET", &path, &admin, "").await;
+        assert_eq!(response.problem(), (400, "request.bad_field".to_owned()), "{page}");
     }
     let listed = http.request("GET", "/v1/access/tokens", &admin, "").await.json().to_string();
     assert!(!listed.contains(made["token"].as_str().unwrap()), "it is shown once");
-    stage.end().await;
+    harness.end().await;
 }
 
 /// Puts a canary into every place that the grant does not reach, and asks everything there is: it
@@ -289,23 +291,23 @@ async fn nothing_of_elsewhere_comes_out() {
         namespaces: patterns(&["shared"]),
         ..grant(Role::Operator)
     };
-    let (stage, bearers) = guarded(vec![grant(Role::Admin), mine]).await;
-    let mut http = stage.http().await;
+    let (harness, bearers) = guarded(vec![grant(Role::Admin), mine]).await;
+    let mut http = harness.http().await;
     for (workspace, namespace) in [("other", "shared"), ("mine", "hidden")] {
         let path = format!("/v1/{workspace}/commands");
         let create = json!({"command": "namespace.create", "name": namespace});
         ask(&mut http, &bearers[0], &path, &create).await;
         let set = json!({"command": "state.set", "namespace": namespace, "key": CANARY,
                          "value": {"secret": CANARY}});
-        let (status, told) = ask(&mut http, &bearers[0], &path, &set).await;
-        assert_eq!(status, 200, "{told}");
+        let (status, response) = ask(&mut http, &bearers[0], &path, &set).await;
+        assert_eq!(status, 200, "{response}");
     }
-    let mut socket = socket(&stage, &bearers[1]).await;
+    let mut socket = socket(&harness, &bearers[1]).await;
     for (name, example) in examples() {
         for workspace in ["mine", "other", "baton.access"] {
             let path = format!("/v1/{workspace}/commands");
-            let (_, told) = ask(&mut http, &bearers[1], &path, &example).await;
-            assert!(!told.to_string().contains(CANARY), "{name} in {workspace}: {told}");
+            let (_, response) = ask(&mut http, &bearers[1], &path, &example).await;
+            assert!(!response.to_string().contains(CANARY), "{name} in {workspace}: {response}");
             let mut frame = example.clone();
             frame["workspace"] = workspace.into();
             let answer = socket.ask(frame).await;
@@ -314,26 +316,26 @@ async fn nothing_of_elsewhere_comes_out() {
     }
     for query in ["pattern=**", "pattern=state/hidden/**", "pattern=*/hidden/*&snapshot=true", ""] {
         let path = format!("/v1/mine/watch?{query}&from=1");
-        let told = http.request("GET", &path, &[("authorization", &bearers[1])], "").await;
-        assert_eq!(told.problem(), (403, "access.namespace".to_owned()), "{query}");
+        let response = http.request("GET", &path, &[("authorization", &bearers[1])], "").await;
+        assert_eq!(response.problem(), (403, "access.namespace".to_owned()), "{query}");
     }
-    stage.end().await;
+    harness.end().await;
 }
 
 #[tokio::test]
 async fn the_workspace_of_the_tokens_is_closed_to_everyone() {
-    let (stage, bearers) = guarded(vec![grant(Role::Admin)]).await;
-    let mut http = stage.http().await;
+    let (harness, bearers) = guarded(vec![grant(Role::Admin)]).await;
+    let mut http = harness.http().await;
     let headers = [("authorization", bearers[0].as_str())];
     for path in ["/v1/baton.access/state", "/v1/baton.access/history", "/v1/baton.access/watch"] {
-        let told = http.request("GET", path, &headers, "").await;
-        assert_eq!(told.problem(), (403, "access.workspace".to_owned()), "{path}");
+        let response = http.request("GET", path, &headers, "").await;
+        assert_eq!(response.problem(), (403, "access.workspace".to_owned()), "{path}");
     }
-    let open = Stage::new().await;
-    let told = open.http().await.get("/v1/baton.access/state").await;
-    assert_eq!(told.problem(), (403, "access.workspace".to_owned()));
+    let open = Harness::new().await;
+    let response = open.http().await.get("/v1/baton.access/state").await;
+    assert_eq!(response.problem(), (403, "access.workspace".to_owned()));
     open.end().await;
-    stage.end().await;
+    harness.end().await;
 }
 
 #[tokio::test]
@@ -345,12 +347,12 @@ async fn a_token_lasts_as_long_as_it_was_made_for() {
     let wanted = Wanted { name: "short".to_owned(), grant, ttl_ms: Some(1), quota };
     let made = Tokens::of(&baton).unwrap().create(wanted).await.unwrap();
     let bearer = format!("Bearer {}", made.token);
-    let stage = Stage::on(baton, settings()).await;
-    crate::stage::eventually("its time is over", async || {
-        let mut http = stage.http().await;
-        let told = http.request("GET", "/v1/w/state", &[("authorization", &bearer)], "").await;
-        told.status == 401
+    let harness = Harness::on(baton, settings()).await;
+    crate::harness::eventually("its time is over", async || {
+        let mut http = harness.http().await;
+        let response = http.request("GET", "/v1/w/state", &[("authorization", &bearer)], "").await;
+        response.status == 401
     })
     .await;
-    stage.end().await;
+    harness.end().await;
 }

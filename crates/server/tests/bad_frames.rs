@@ -5,7 +5,7 @@ use baton_server::Settings;
 use serde_json::{Value, json};
 
 use crate::callers::socket::{BINARY, CLOSE, PING, Socket, TEXT, frame};
-use crate::stage::{Stage, settings};
+use crate::harness::{Harness, settings};
 
 fn set(id: u64, value: impl Into<Value>) -> Value {
     json!({"id": id, "workspace": "w", "command": "state.set", "namespace": "shared", "key": "k",
@@ -14,8 +14,8 @@ fn set(id: u64, value: impl Into<Value>) -> Value {
 
 #[tokio::test]
 async fn a_frame_that_cannot_be_understood_is_answered_and_the_connection_goes_on() {
-    let stage = Stage::new().await;
-    let mut socket = stage.socket().await;
+    let harness = Harness::new().await;
+    let mut socket = harness.socket().await;
     for (text, id, code) in [
         ("", None, "request.bad_json"),
         ("7", None, "request.malformed"),
@@ -79,8 +79,8 @@ async fn a_frame_that_cannot_be_understood_is_answered_and_the_connection_goes_o
 
 #[tokio::test]
 async fn malformed_message_pack_is_answered_and_the_connection_goes_on() {
-    let stage = Stage::new().await;
-    let mut socket = Socket::connect(stage.address, Some("baton.v1.msgpack")).await;
+    let harness = Harness::new().await;
+    let mut socket = Socket::connect(harness.address, Some("baton.v1.msgpack")).await;
     let deep = [vec![0x91; 100], vec![0xC0]].concat();
     for bytes in [
         &b""[..],
@@ -111,8 +111,8 @@ async fn malformed_message_pack_is_answered_and_the_connection_goes_on() {
 #[tokio::test]
 async fn what_breaks_the_protocol_ends_the_connection_with_its_code() {
     let few = Settings { message_bytes_max: 1_000, ..settings() };
-    let stage = Stage::with(few).await;
-    let mut bystander = stage.socket().await;
+    let harness = Harness::with(few).await;
+    let mut bystander = harness.socket().await;
     let mut unmasked = frame(TEXT, b"{}");
     unmasked[1] &= 0x7F;
     let text = |first: u8| frame(first, b"{}");
@@ -143,20 +143,20 @@ async fn what_breaks_the_protocol_ends_the_connection_with_its_code() {
         ("a close", frame(CLOSE, &[3, 232, b'b']), 1000),
         ("a close without a code", frame(CLOSE, b""), 1000),
     ] {
-        let mut socket = stage.socket().await;
+        let mut socket = harness.socket().await;
         socket.send_bytes(&bytes).await;
         assert_eq!(socket.closed_with().await, Some(code), "{what}");
         assert_eq!(bystander.ask(json!({"command": "ping"})).await["result"], json!({}));
     }
     drop(bystander);
-    stage.settles().await;
+    harness.becomes_idle().await;
 }
 
 #[tokio::test]
 async fn what_was_sent_before_the_protocol_broke_is_answered() {
-    let stage = Stage::new().await;
+    let harness = Harness::new().await;
     for (last, code) in [(frame(0xC1, b""), 1002), (frame(CLOSE, &[3, 233]), 1001)] {
-        let mut socket = stage.socket().await;
+        let mut socket = harness.socket().await;
         let mut bytes: Vec<u8> = (1..=20).flat_map(|id| socket.framed(&set(id, id))).collect();
         bytes.extend(last);
         // More follows, which nobody reads any more.
@@ -166,26 +166,26 @@ async fn what_was_sent_before_the_protocol_broke_is_answered() {
             assert_eq!(socket.answer(id).await["result"]["value"], id);
         }
         assert_eq!(socket.closed_with().await, Some(code));
-        assert_eq!(stage.http().await.get("/v1/w/state/shared/k").await.json()["value"], 20);
+        assert_eq!(harness.http().await.get("/v1/w/state/shared/k").await.json()["value"], 20);
     }
-    stage.settles().await;
+    harness.becomes_idle().await;
 }
 
 #[tokio::test]
 async fn peers_that_vanish_leave_nothing_behind() {
-    let stage = Stage::new().await;
-    let whole = stage.socket().await.framed(&set(1, "x".repeat(50_000)));
+    let harness = Harness::new().await;
+    let whole = harness.socket().await.framed(&set(1, "x".repeat(50_000)));
     let watch = json!({"id": 1, "workspace": "w", "command": "watch", "pattern": "**"});
     for cut in [0, 1, 2, 5, 20_000, whole.len() - 1, whole.len()] {
-        let mut socket = stage.socket().await;
+        let mut socket = harness.socket().await;
         socket.send(&watch).await;
         socket.answer(1).await;
         socket.send_bytes(&whole[..cut]).await;
     }
-    let mut half = stage.socket().await;
+    let mut half = harness.socket().await;
     half.send(&watch).await;
     half.answer(1).await;
     tokio::io::AsyncWriteExt::shutdown(&mut half.stream).await.unwrap();
     assert!(half.frame().await.is_none(), "who says no more is not served any more");
-    stage.settles().await;
+    harness.becomes_idle().await;
 }

@@ -3,37 +3,37 @@
 use baton_server::Settings;
 use serde_json::json;
 
-use crate::callers::http::{Http, Told};
-use crate::stage::{Stage, settings};
+use crate::callers::http::{Http, Response};
+use crate::harness::{Harness, settings};
 
 const COMMANDS: &str = "/v1/w/commands";
 
-async fn posted(http: &mut Http, body: impl AsRef<[u8]>) -> Told {
+async fn posted(http: &mut Http, body: impl AsRef<[u8]>) -> Response {
     http.request("POST", COMMANDS, &[], body).await
 }
 
 #[tokio::test]
 async fn a_command_cut_anywhere_is_refused_and_the_connection_goes_on() {
-    let stage = Stage::new().await;
-    let mut http = stage.http().await;
+    let harness = Harness::new().await;
+    let mut http = harness.http().await;
     let whole =
         r#"{"command":"state.set","namespace":"shared","key":"k\n","value":[1,{"a":-1.5e3}]}"#;
     for cut in 1..whole.len() {
-        let told = posted(&mut http, &whole[..cut]).await;
-        assert_eq!(told.problem(), (400, "request.bad_json".to_owned()), "{}", &whole[..cut]);
+        let response = posted(&mut http, &whole[..cut]).await;
+        assert_eq!(response.problem(), (400, "request.bad_json".to_owned()), "{}", &whole[..cut]);
     }
     for cut in 1..whole.len() {
         let list = format!("[{}", &whole[..cut]);
         assert_eq!(posted(&mut http, &list).await.status, 400, "{list}");
     }
-    let told = posted(&mut http, &whole.replace("\\n", "")).await;
-    assert_eq!(told.json()["result"]["version"], 1, "nothing of it was done before");
+    let response = posted(&mut http, &whole.replace("\\n", "")).await;
+    assert_eq!(response.json()["result"]["version"], 1, "nothing of it was done before");
 }
 
 #[tokio::test]
 async fn every_malformed_command_has_its_answer() {
-    let stage = Stage::new().await;
-    let mut http = stage.http().await;
+    let harness = Harness::new().await;
+    let mut http = harness.http().await;
     let deep = format!(
         r#"{{"command":"state.set","namespace":"n","key":"k","value":{}{}}}"#,
         "[".repeat(65),
@@ -78,9 +78,9 @@ async fn every_malformed_command_has_its_answer() {
             "request.bad_field",
         ),
     ] {
-        let told = posted(&mut http, &body).await;
-        let (status, given) = told.problem();
-        assert_eq!(given, code, "{body}: {}", told.json());
+        let response = posted(&mut http, &body).await;
+        let (status, given) = response.problem();
+        assert_eq!(given, code, "{body}: {}", response.json());
         assert_eq!(status, if code == "request.too_large" { 413 } else { 400 }, "{body}");
     }
     assert_eq!(http.get("/v1/w").await.json()["entries"], 0, "nothing was done");
@@ -88,12 +88,12 @@ async fn every_malformed_command_has_its_answer() {
 
 #[tokio::test]
 async fn what_is_not_utf8_is_refused_wherever_it_stands() {
-    let stage = Stage::new().await;
-    let mut http = stage.http().await;
+    let harness = Harness::new().await;
+    let mut http = harness.http().await;
     let malformed = (400, "request.malformed".to_owned());
     assert_eq!(posted(&mut http, b"{\"command\":\"\xFF\"}").await.problem(), malformed);
-    let told = http.request("PUT", "/v1/w/state/shared/k", &[], b"\"\xC3\"").await;
-    assert_eq!(told.problem(), (400, "request.bad_json".to_owned()));
+    let response = http.request("PUT", "/v1/w/state/shared/k", &[], b"\"\xC3\"").await;
+    assert_eq!(response.problem(), (400, "request.bad_json".to_owned()));
     assert_eq!(http.get("/v1/w/state/shared/%FF").await.problem(), malformed);
     assert_eq!(http.get("/v1/%FF").await.problem(), malformed);
     assert_eq!(http.get("/v1/w/state/shared?prefix=%FF").await.problem(), malformed);
@@ -104,20 +104,20 @@ async fn what_is_not_utf8_is_refused_wherever_it_stands() {
             .into_bytes();
         bytes.extend(b"\xC3\xA4\r\ncontent-length: 1\r\n\r\n7");
         http.send(bytes).await;
-        assert_eq!(http.told().await.problem(), bad_field, "{name}");
+        assert_eq!(http.response().await.problem(), bad_field, "{name}");
     }
-    let mut raw = stage.http().await;
+    let mut raw = harness.http().await;
     raw.send(b"GET /v1/\xFF\xFE HTTP/1.1\r\nhost: localhost\r\n\r\n").await;
     let (status, _) = raw.head().await;
     assert!(status == 400 || status == 404, "{status}");
     drop(raw);
-    stage.settles_but(1).await;
+    harness.becomes_idle_but(1).await;
 }
 
 #[tokio::test]
 async fn paths_methods_and_parameters_that_there_are_not() {
-    let stage = Stage::new().await;
-    let mut http = stage.http().await;
+    let harness = Harness::new().await;
+    let mut http = harness.http().await;
     for path in
         ["/", "/v1", "/v1/", "/v2/w", "/v1/w/", "/v1/w/colours", "/v1/w/state/shared/", "//"]
     {
@@ -132,13 +132,13 @@ async fn paths_methods_and_parameters_that_there_are_not() {
         ("OPTIONS", "/v1/w/watch"),
         ("BREW", "/v1/w/state"),
     ] {
-        let told = http.request(method, path, &[], "").await;
+        let response = http.request(method, path, &[], "").await;
         assert_eq!(
-            told.problem(),
+            response.problem(),
             (405, "request.method_not_allowed".to_owned()),
             "{method} {path}"
         );
-        assert!(told.header("allow").is_some(), "{method} {path} says what it takes");
+        assert!(response.header("allow").is_some(), "{method} {path} says what it takes");
     }
     for (path, code) in [
         ("/v1/w/state?colour=red", "request.unknown_field"),
@@ -153,17 +153,18 @@ async fn paths_methods_and_parameters_that_there_are_not() {
         ("/v1/w?x", "request.unknown_field"),
         ("/v1/w/agents/no%20spaces", "request.bad_field"),
     ] {
-        let told = http.get(path).await;
-        assert_eq!(told.problem(), (400, code.to_owned()), "{path}: {}", told.json());
+        let response = http.get(path).await;
+        assert_eq!(response.problem(), (400, code.to_owned()), "{path}: {}", response.json());
     }
-    let told = http.post("/v1/w/commands?agent=ada", &json!({"command": "workspace.get"})).await;
-    assert_eq!(told.problem(), (400, "request.unknown_field".to_owned()));
+    let response =
+        http.post("/v1/w/commands?agent=ada", &json!({"command": "workspace.get"})).await;
+    assert_eq!(response.problem(), (400, "request.unknown_field".to_owned()));
 }
 
 #[tokio::test]
 async fn headers_that_make_no_sense() {
-    let stage = Stage::new().await;
-    let mut http = stage.http().await;
+    let harness = Harness::new().await;
+    let mut http = harness.http().await;
     let path = "/v1/w/state/shared/k";
     for (headers, status, code) in [
         (vec![("baton-agent", "a"), ("baton-agent", "b")], 400, "request.duplicate_field"),
@@ -182,22 +183,26 @@ async fn headers_that_make_no_sense() {
             "request.duplicate_field",
         ),
     ] {
-        let told = http.request("PUT", path, &headers, "1").await;
-        assert_eq!(told.problem(), (status, code.to_owned()), "{headers:?}");
+        let response = http.request("PUT", path, &headers, "1").await;
+        assert_eq!(response.problem(), (status, code.to_owned()), "{headers:?}");
     }
     for kind in ["text/plain", "application/merge-patch+json"] {
-        let told = http.request("POST", COMMANDS, &[("content-type", kind)], "{}").await;
-        assert_eq!(told.problem(), (415, "request.unsupported_media_type".to_owned()), "{kind}");
+        let response = http.request("POST", COMMANDS, &[("content-type", kind)], "{}").await;
+        assert_eq!(
+            response.problem(),
+            (415, "request.unsupported_media_type".to_owned()),
+            "{kind}"
+        );
     }
-    let told = http.request("PATCH", path, &[("content-type", "text/html")], "{}").await;
-    assert_eq!(told.problem(), (415, "request.unsupported_media_type".to_owned()));
+    let response = http.request("PATCH", path, &[("content-type", "text/html")], "{}").await;
+    assert_eq!(response.problem(), (415, "request.unsupported_media_type".to_owned()));
     assert_eq!(http.get(path).await.status, 404, "nothing was written");
 }
 
 #[tokio::test]
 async fn bodies_where_none_is_looked_at_and_none_where_one_is() {
-    let stage = Stage::new().await;
-    let mut http = stage.http().await;
+    let harness = Harness::new().await;
+    let mut http = harness.http().await;
     http.put("/v1/w/state/shared/k", &json!(1)).await;
     for (method, path) in [
         ("GET", "/v1/w"),
@@ -206,50 +211,50 @@ async fn bodies_where_none_is_looked_at_and_none_where_one_is() {
         ("DELETE", "/v1/w/agents/ada"),
         ("GET", "/v1/w/watch"),
     ] {
-        let told = http.request(method, path, &[], r#"{"expected_version":9}"#).await;
-        assert_eq!(told.problem(), (400, "request.malformed".to_owned()), "{method} {path}");
+        let response = http.request(method, path, &[], r#"{"expected_version":9}"#).await;
+        assert_eq!(response.problem(), (400, "request.malformed".to_owned()), "{method} {path}");
     }
     assert_eq!(http.get("/v1/w/state/shared/k").await.status, 200, "it was not deleted");
     for (method, path) in
         [("POST", COMMANDS), ("POST", "/v1/w/transactions"), ("PUT", "/v1/w/state/shared/k")]
     {
-        let told = http.request(method, path, &[], "").await;
-        assert_eq!(told.problem(), (400, "request.bad_json".to_owned()), "{method} {path}");
+        let response = http.request(method, path, &[], "").await;
+        assert_eq!(response.problem(), (400, "request.bad_json".to_owned()), "{method} {path}");
     }
 }
 
 #[tokio::test]
 async fn a_body_that_is_too_large_is_refused_announced_or_not() {
-    let stage = Stage::with(Settings { body_bytes_max: 1_000, ..settings() }).await;
+    let harness = Harness::with(Settings { body_bytes_max: 1_000, ..settings() }).await;
     let too_large = (413, "request.too_large".to_owned());
-    let mut http = stage.http().await;
+    let mut http = harness.http().await;
     let head = format!("POST {COMMANDS} HTTP/1.1\r\nhost: localhost\r\n");
     http.send(format!("{head}content-length: 1001\r\n\r\n")).await;
-    assert_eq!(http.told().await.problem(), too_large, "before anything of it was sent");
+    assert_eq!(http.response().await.problem(), too_large, "before anything of it was sent");
     // A caller that goes on sending gets to read the answer all the same.
-    let mut http = stage.http().await;
+    let mut http = harness.http().await;
     http.send(format!("{head}content-length: 4000000\r\n\r\n")).await;
     http.send(vec![b' '; 4_000_000]).await;
-    assert_eq!(http.told().await.problem(), too_large);
-    let mut http = stage.http().await;
+    assert_eq!(http.response().await.problem(), too_large);
+    let mut http = harness.http().await;
     http.send(format!("{head}transfer-encoding: chunked\r\n\r\n")).await;
     for _ in 0..3 {
         http.send(format!("190\r\n{}\r\n", " ".repeat(0x190))).await;
     }
-    assert_eq!(http.told().await.problem(), too_large);
-    let mut http = stage.http().await;
+    assert_eq!(http.response().await.problem(), too_large);
+    let mut http = harness.http().await;
     http.send(format!("{head}content-length: 18446744073709551615\r\n\r\n")).await;
     assert!((400..500).contains(&http.head().await.0));
-    let mut http = stage.http().await;
+    let mut http = harness.http().await;
     let fits = format!("{:<1000}", r#"{"command":"workspace.get"}"#);
     assert_eq!(posted(&mut http, &fits).await.status, 200);
     drop(http);
-    stage.settles().await;
+    harness.becomes_idle().await;
 }
 
 #[tokio::test]
 async fn heads_that_are_no_heads() {
-    let stage = Stage::new().await;
+    let harness = Harness::new().await;
     let many = "x-many: 1\r\n".repeat(100);
     let long = format!("x: {}\r\n", "y".repeat(40_000));
     for (bytes, statuses) in [
@@ -275,29 +280,29 @@ async fn heads_that_are_no_heads() {
             vec![400],
         ),
     ] {
-        let mut http = stage.http().await;
+        let mut http = harness.http().await;
         http.send(&bytes).await;
         let (status, _) = http.head().await;
         assert!(statuses.contains(&status), "{status} for {:?}", &bytes[..bytes.len().min(80)]);
         http.ends().await;
     }
-    let mut http = stage.http().await;
+    let mut http = harness.http().await;
     http.send(format!(
         "POST {COMMANDS} HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n"
     ))
     .await;
-    assert_eq!(http.told().await.problem(), (400, "request.malformed".to_owned()));
+    assert_eq!(http.response().await.problem(), (400, "request.malformed".to_owned()));
     drop(http);
-    stage.settles().await;
+    harness.becomes_idle().await;
 }
 
 #[tokio::test]
 async fn more_commands_than_one_list_may_have() {
-    let stage = Stage::with(Settings { commands_max: 3, ..settings() }).await;
-    let mut http = stage.http().await;
+    let harness = Harness::with(Settings { commands_max: 3, ..settings() }).await;
+    let mut http = harness.http().await;
     let set = json!({"command": "state.set", "namespace": "shared", "key": "k", "value": 1});
     assert_eq!(http.post(COMMANDS, &json!([set, set, set])).await.status, 200);
-    let told = http.post(COMMANDS, &json!([set, set, set, set])).await;
-    assert_eq!(told.problem(), (413, "request.too_large".to_owned()));
+    let response = http.post(COMMANDS, &json!([set, set, set, set])).await;
+    assert_eq!(response.problem(), (413, "request.too_large".to_owned()));
     assert_eq!(http.get("/v1/w/state/shared/k").await.header("etag"), Some("\"3\""));
 }

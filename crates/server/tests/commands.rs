@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::callers::http::Http;
-use crate::stage::Stage;
+use crate::harness::Harness;
 
 fn set(key: &str, value: impl Into<Value>) -> Value {
     json!({"command": "state.set", "namespace": "shared", "key": key, "value": value.into()})
@@ -262,20 +262,20 @@ fn of_handoffs(last: u64) -> Steps {
 
 #[tokio::test]
 async fn every_operation_works_by_name() {
-    let stage = Stage::new().await;
-    let mut http = stage.http().await;
+    let harness = Harness::new().await;
+    let mut http = harness.http().await;
     let known: Vec<&str> =
         baton_core::wire::OPERATIONS.iter().map(|operation| operation.name).collect();
     let mut used = Vec::new();
     for (command, shown) in vocabulary() {
-        let told = http.command(&command).await;
-        assert_eq!(told.status, 200, "{command}: {}", told.json());
-        let body = told.json();
+        let response = http.command(&command).await;
+        assert_eq!(response.status, 200, "{command}: {}", response.json());
+        let body = response.json();
         assert!(body["revision"].is_u64(), "{command}: {body}");
         assert!(body["result"].pointer(shown).is_some(), "{command}: {body}");
         used.push(command["command"].as_str().unwrap().to_owned());
     }
-    used.extend(crate::talking::TRIED.map(str::to_owned));
+    used.extend(crate::messages::TRIED.map(str::to_owned));
     // These need bytes, which come in by another way: `contents` has them.
     let others = ["artifact.get", "artifact.delete", "secret.get", "secret.delete"];
     for name in known.into_iter().filter(|name| !others.contains(name)) {
@@ -285,12 +285,12 @@ async fn every_operation_works_by_name() {
 
 #[tokio::test]
 async fn a_list_is_answered_in_order_each_by_itself() {
-    let stage = Stage::new().await;
-    let mut http = stage.http().await;
+    let harness = Harness::new().await;
+    let mut http = harness.http().await;
     let commands: Vec<Value> = vocabulary().into_iter().map(|(command, _)| command).collect();
-    let told = http.post("/v1/w/commands", &json!(commands)).await;
-    assert_eq!(told.status, 200);
-    for (answer, (command, shown)) in told.json().as_array().unwrap().iter().zip(vocabulary()) {
+    let response = http.post("/v1/w/commands", &json!(commands)).await;
+    assert_eq!(response.status, 200);
+    for (answer, (command, shown)) in response.json().as_array().unwrap().iter().zip(vocabulary()) {
         assert!(answer["result"].pointer(shown).is_some(), "{command}: {answer}");
     }
     let mixed = json!([
@@ -302,9 +302,9 @@ async fn a_list_is_answered_in_order_each_by_itself() {
         {"command": "state.get", "namespace": "shared", "key": "a"},
         {"command": "transaction", "commands": [set("b", 1), set("c", 1)]},
     ]);
-    let told = http.post("/v1/w/commands", &mixed).await;
-    let answers = told.json();
-    assert_eq!(told.status, 200, "{answers}");
+    let response = http.post("/v1/w/commands", &mixed).await;
+    let answers = response.json();
+    assert_eq!(response.status, 200, "{answers}");
     assert_eq!(answers[0]["result"]["version"], 1);
     let code = |place: usize| answers[place]["error"]["code"].as_str().unwrap().to_owned();
     assert_eq!(code(1), "state.not_found");
@@ -314,20 +314,20 @@ async fn a_list_is_answered_in_order_each_by_itself() {
     assert_eq!(answers[5]["result"]["value"], 1);
     assert_eq!(answers[6]["results"][1]["key"], "c");
     assert_eq!(answers.as_array().unwrap().len(), 7);
-    let told = http.post("/v1/w/commands", &json!([])).await;
-    assert_eq!((told.status, told.json()), (200, json!([])));
+    let response = http.post("/v1/w/commands", &json!([])).await;
+    assert_eq!((response.status, response.json()), (200, json!([])));
 }
 
 #[tokio::test]
 async fn a_refused_command_is_a_problem_with_its_facts() {
-    let stage = Stage::new().await;
-    let mut http = stage.http().await;
+    let harness = Harness::new().await;
+    let mut http = harness.http().await;
     http.command(&set("plan", "first")).await;
     let mut second = set("plan", "second");
     second["expected_version"] = json!(7);
-    let told = http.command(&second).await;
-    assert_eq!(told.problem(), (409, "state.version_conflict".to_owned()));
-    let problem = told.json();
+    let response = http.command(&second).await;
+    assert_eq!(response.problem(), (409, "state.version_conflict".to_owned()));
+    let problem = response.json();
     assert_eq!(problem["entry"]["value"], "first", "{problem}");
     assert_eq!(problem["kind"], "conflict");
     assert_eq!(problem["type"], "/docs/errors#state.version_conflict");
@@ -335,20 +335,20 @@ async fn a_refused_command_is_a_problem_with_its_facts() {
 
 #[tokio::test]
 async fn a_transaction_happens_as_a_whole_or_not_at_all() {
-    let stage = Stage::new().await;
-    let mut http = stage.http().await;
+    let harness = Harness::new().await;
+    let mut http = harness.http().await;
     let both = json!({"commands": [set("a", 1), set("b", 2)]});
-    let told = http.post("/v1/w/transactions", &both).await.json();
-    assert_eq!((&told["revision"], &told["results"][1]["value"]), (&json!(1), &json!(2)));
+    let response = http.post("/v1/w/transactions", &both).await.json();
+    assert_eq!((&response["revision"], &response["results"][1]["value"]), (&json!(1), &json!(2)));
     let entry = json!({"entry": {"namespace": "shared", "key": "a", "version": 1}});
     let guarded = json!({"require": [entry], "commands": [set("a", 3)]});
     assert_eq!(http.post("/v1/w/transactions", &guarded).await.status, 200);
-    let told = http.post("/v1/w/transactions", &guarded).await;
-    assert_eq!(told.status, 409, "{}", told.json());
+    let response = http.post("/v1/w/transactions", &guarded).await;
+    assert_eq!(response.status, 409, "{}", response.json());
     let delete = json!({"command": "state.delete", "namespace": "shared", "key": "none"});
     let half = json!({"commands": [set("x", 1), delete]});
-    let told = http.post("/v1/w/transactions", &half).await;
-    assert!(told.status >= 400, "{}", told.json());
+    let response = http.post("/v1/w/transactions", &half).await;
+    assert!(response.status >= 400, "{}", response.json());
     assert_eq!(http.get("/v1/w/state/shared/x").await.status, 404);
     for (body, code) in [
         (json!({}), "request.missing_field"),
@@ -365,21 +365,21 @@ async fn a_transaction_happens_as_a_whole_or_not_at_all() {
         ),
         (json!([]), "request.malformed"),
     ] {
-        let told = http.post("/v1/w/transactions", &body).await;
-        assert_eq!(told.problem(), (400, code.to_owned()), "{body}");
+        let response = http.post("/v1/w/transactions", &body).await;
+        assert_eq!(response.problem(), (400, code.to_owned()), "{body}");
     }
 }
 
 async fn written_by(http: &mut Http, headers: &[(&str, &str)], command: &Value) -> Value {
-    let told = http.request("POST", "/v1/w/commands", headers, command.to_string()).await;
-    assert_eq!(told.status, 200, "{}", told.json());
-    told.json()["result"]["updated_by"].clone()
+    let response = http.request("POST", "/v1/w/commands", headers, command.to_string()).await;
+    assert_eq!(response.status, 200, "{}", response.json());
+    response.json()["result"]["updated_by"].clone()
 }
 
 #[tokio::test]
 async fn who_acts_stands_in_the_header_or_in_the_object() {
-    let stage = Stage::new().await;
-    let mut http = stage.http().await;
+    let harness = Harness::new().await;
+    let mut http = harness.http().await;
     let header = [("Baton-Agent", "ada")];
     assert_eq!(written_by(&mut http, &[], &set("a", 1)).await, "anonymous");
     assert_eq!(written_by(&mut http, &header, &set("a", 2)).await, "ada");
@@ -387,23 +387,23 @@ async fn who_acts_stands_in_the_header_or_in_the_object() {
     command["agent"] = json!("bob");
     assert_eq!(written_by(&mut http, &[], &command).await, "bob");
     command["agent"] = json!("no good");
-    let told = http.request("POST", "/v1/w/commands", &header, command.to_string()).await;
-    assert_eq!(told.problem(), (400, "request.bad_field".to_owned()));
-    let told = http.request("PUT", "/v1/w/state/shared/a", &header, "4").await;
-    assert_eq!(told.json()["updated_by"], "ada");
+    let response = http.request("POST", "/v1/w/commands", &header, command.to_string()).await;
+    assert_eq!(response.problem(), (400, "request.bad_field".to_owned()));
+    let response = http.request("PUT", "/v1/w/state/shared/a", &header, "4").await;
+    assert_eq!(response.json()["updated_by"], "ada");
 }
 
 #[tokio::test]
 async fn a_repeated_key_is_answered_as_before_and_done_once() {
-    let stage = Stage::new().await;
-    let mut http = stage.http().await;
+    let harness = Harness::new().await;
+    let mut http = harness.http().await;
     let key = [("Idempotency-Key", "once")];
     let increment =
         json!({"command": "state.patch", "namespace": "shared", "key": "n", "increment": 1});
     http.command(&set("n", 0)).await;
     for _ in 0..3 {
-        let told = http.request("POST", "/v1/w/commands", &key, increment.to_string()).await;
-        assert_eq!(told.json()["result"]["value"], 1);
+        let response = http.request("POST", "/v1/w/commands", &key, increment.to_string()).await;
+        assert_eq!(response.json()["result"]["value"], 1);
     }
     let mut inside = increment.clone();
     inside["idempotency_key"] = json!("twice");
@@ -411,14 +411,14 @@ async fn a_repeated_key_is_answered_as_before_and_done_once() {
         assert_eq!(http.command(&inside).await.json()["result"]["value"], 2);
     }
     let list = json!([increment, increment]).to_string();
-    let told = http.request("POST", "/v1/w/commands", &key, &list).await;
-    assert_eq!(told.problem(), (400, "request.bad_field".to_owned()));
+    let response = http.request("POST", "/v1/w/commands", &key, &list).await;
+    assert_eq!(response.problem(), (400, "request.bad_field".to_owned()));
 }
 
 #[tokio::test]
 async fn a_request_that_is_a_part_of_a_trace_makes_parts_of_it() {
-    let stage = Stage::new().await;
-    let mut http = stage.http().await;
+    let harness = Harness::new().await;
+    let mut http = harness.http().await;
     let given = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
     let own = "00-5bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
     let create = json!({"command": "task.create", "type": "write"});
@@ -426,9 +426,9 @@ async fn a_request_that_is_a_part_of_a_trace_makes_parts_of_it() {
     said["traceparent"] = own.into();
     let post = async |http: &mut Http, path: &str, traceparent: &str, body: Value| {
         let headers = [("traceparent", traceparent)];
-        let told = http.request("POST", path, &headers, body.to_string()).await;
-        assert_eq!(told.status, 200, "{told:?}");
-        told.json()
+        let response = http.request("POST", path, &headers, body.to_string()).await;
+        assert_eq!(response.status, 200, "{response:?}");
+        response.json()
     };
     let path = "/v1/w/commands";
     let one = post(&mut http, path, given, create.clone()).await;
@@ -445,8 +445,8 @@ async fn a_request_that_is_a_part_of_a_trace_makes_parts_of_it() {
     }
     // Nobody wrote the header for us, so that nobody is refused because of it.
     for odd in ["whatever", "ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"] {
-        let told = post(&mut http, path, odd, create.clone()).await;
-        assert_eq!(told["result"]["traceparent"], Value::Null);
+        let response = post(&mut http, path, odd, create.clone()).await;
+        assert_eq!(response["result"]["traceparent"], Value::Null);
     }
-    stage.end().await;
+    harness.end().await;
 }

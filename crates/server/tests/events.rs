@@ -4,7 +4,7 @@ use baton::Options;
 use serde_json::{Value, json};
 
 use crate::callers::http::{Http, lines};
-use crate::stage::{SHORT, Stage, in_memory, settings};
+use crate::harness::{Harness, SHORT, in_memory, settings};
 
 /// A stream of events, as a browser reads one.
 struct Events {
@@ -16,8 +16,8 @@ struct Events {
 type Event = (String, Option<u64>, Value);
 
 impl Events {
-    async fn open(stage: &Stage, query: &str, headers: &[(&str, &str)]) -> Self {
-        let mut http = stage.http().await;
+    async fn open(harness: &Harness, query: &str, headers: &[(&str, &str)]) -> Self {
+        let mut http = harness.http().await;
         let lines = lines(headers);
         let head = format!("GET /v1/w/watch{query} HTTP/1.1\r\nhost: localhost\r\n{lines}\r\n");
         http.send(head).await;
@@ -72,9 +72,9 @@ fn set(key: &str, value: impl Into<Value>) -> Value {
 
 #[tokio::test]
 async fn events_come_as_they_happen_and_only_the_last_of_a_commit_has_a_number() {
-    let stage = Stage::new().await;
-    let mut http = stage.http().await;
-    let mut events = Events::open(&stage, "?pattern=state/**", &[]).await;
+    let harness = Harness::new().await;
+    let mut http = harness.http().await;
+    let mut events = Events::open(&harness, "?pattern=state/**", &[]).await;
     http.command(&set("a", "on\ntwo lines")).await;
     let both = json!({"commands": [set("b", 2), set("c", 3)]});
     http.post("/v1/w/transactions", &both).await;
@@ -87,12 +87,12 @@ async fn events_come_as_they_happen_and_only_the_last_of_a_commit_has_a_number()
 
 #[tokio::test]
 async fn a_value_on_several_lines_arrives_whole() {
-    let stage = Stage::new().await;
-    let mut http = stage.http().await;
-    let mut events = Events::open(&stage, "", &[]).await;
+    let harness = Harness::new().await;
+    let mut http = harness.http().await;
+    let mut events = Events::open(&harness, "", &[]).await;
     for body in ["{\"a\":\n1,\r\n\"b\":\r2}", "[\n\n]"] {
-        let told = http.request("PUT", "/v1/w/state/shared/lines", &[], body).await;
-        assert_eq!(told.status, 200, "{}", told.json());
+        let response = http.request("PUT", "/v1/w/state/shared/lines", &[], body).await;
+        assert_eq!(response.status, 200, "{}", response.json());
         let (_, _, data) = events.next().await.unwrap();
         assert_eq!(data["value"], serde_json::from_str::<Value>(body).unwrap());
     }
@@ -100,20 +100,20 @@ async fn a_value_on_several_lines_arrives_whole() {
 
 #[tokio::test]
 async fn a_stream_resumes_without_gap_or_duplicate() {
-    let stage = Stage::new().await;
-    let mut http = stage.http().await;
+    let harness = Harness::new().await;
+    let mut http = harness.http().await;
     for number in 1..=6 {
         http.command(&set(&format!("k{number}"), number)).await;
     }
-    let mut from = Events::open(&stage, "?pattern=state/**&from=4", &[]).await;
+    let mut from = Events::open(&harness, "?pattern=state/**&from=4", &[]).await;
     assert_eq!(from.keys(3).await, ["state/shared/k4", "state/shared/k5", "state/shared/k6"]);
     // What the browser sends by itself counts more than what the address says.
     let seen = [("Last-Event-ID", "5")];
-    let mut resumed = Events::open(&stage, "?from=1&pattern=state/**&snapshot=true", &seen).await;
+    let mut resumed = Events::open(&harness, "?from=1&pattern=state/**&snapshot=true", &seen).await;
     assert_eq!(resumed.keys(1).await, ["state/shared/k6"]);
     http.command(&set("k7", 7)).await;
     assert_eq!(resumed.keys(1).await, ["state/shared/k7"]);
-    let future = Events::open(&stage, "?from=9", &[]).await;
+    let future = Events::open(&harness, "?from=9", &[]).await;
     let mut future = future;
     http.command(&set("k8", 8)).await;
     http.command(&set("k9", 9)).await;
@@ -122,11 +122,11 @@ async fn a_stream_resumes_without_gap_or_duplicate() {
 
 #[tokio::test]
 async fn a_stream_may_begin_with_a_snapshot_and_name_types() {
-    let stage = Stage::new().await;
-    let mut http = stage.http().await;
+    let harness = Harness::new().await;
+    let mut http = harness.http().await;
     http.command(&set("a", 1)).await;
     let query = "?pattern=state/shared/*&snapshot=true&types=state.deleted,state.set";
-    let mut events = Events::open(&stage, query, &[]).await;
+    let mut events = Events::open(&harness, query, &[]).await;
     let (kind, id, data) = events.next().await.unwrap();
     assert_eq!((kind.as_str(), id), ("snapshot", Some(1)));
     assert_eq!(data["entries"][0]["key"], "a");
@@ -139,8 +139,9 @@ async fn a_stream_may_begin_with_a_snapshot_and_name_types() {
 
 #[tokio::test]
 async fn a_silent_stream_shows_that_it_is_there() {
-    let stage = Stage::with(baton_server::Settings { comment_every: SHORT, ..settings() }).await;
-    let mut events = Events::open(&stage, "", &[]).await;
+    let harness =
+        Harness::with(baton_server::Settings { comment_every: SHORT, ..settings() }).await;
+    let mut events = Events::open(&harness, "", &[]).await;
     for _ in 0..2 {
         assert_eq!(events.block().await.as_deref(), Some(": still here"));
     }
@@ -148,8 +149,8 @@ async fn a_silent_stream_shows_that_it_is_there() {
 
 #[tokio::test]
 async fn what_cannot_be_watched_is_refused() {
-    let stage = Stage::new().await;
-    let mut http = stage.http().await;
+    let harness = Harness::new().await;
+    let mut http = harness.http().await;
     for (query, code) in [
         ("?pattern=", "request.bad_field"),
         ("?from=x", "request.bad_field"),
@@ -158,33 +159,33 @@ async fn what_cannot_be_watched_is_refused() {
         ("?colour=red", "request.unknown_field"),
         ("?from=1&from=2", "request.duplicate_field"),
     ] {
-        let told = http.get(&format!("/v1/w/watch{query}")).await;
-        assert_eq!(told.problem(), (400, code.to_owned()), "{query}");
+        let response = http.get(&format!("/v1/w/watch{query}")).await;
+        assert_eq!(response.problem(), (400, code.to_owned()), "{query}");
     }
-    let told = http.request("GET", "/v1/w/watch", &[("Last-Event-ID", "yesterday")], "").await;
-    assert_eq!(told.problem(), (400, "request.bad_field".to_owned()));
-    stage.comes_to("baton_watches", 0).await;
+    let response = http.request("GET", "/v1/w/watch", &[("Last-Event-ID", "yesterday")], "").await;
+    assert_eq!(response.problem(), (400, "request.bad_field".to_owned()));
+    harness.comes_to("baton_watches", 0).await;
 }
 
 #[tokio::test]
 async fn a_gone_past_and_a_lost_listener_are_told() {
     let options = Options { compaction_interval: SHORT, ..Options::default() };
-    let stage = Stage::on(in_memory(options), settings()).await;
-    let mut http = stage.http().await;
+    let harness = Harness::on(in_memory(options), settings()).await;
+    let mut http = harness.http().await;
     let retention = json!({"history_count": 1, "history_age_ms": 1});
-    let told = http.request("PATCH", "/v1/w", &[], retention.to_string()).await;
-    assert_eq!(told.status, 200, "{}", told.json());
+    let response = http.request("PATCH", "/v1/w", &[], retention.to_string()).await;
+    assert_eq!(response.status, 200, "{}", response.json());
     for number in 0..20 {
         http.command(&set("k", number)).await;
     }
-    let workspace = stage.baton.workspace("w").unwrap();
-    stage.baton.compact(&workspace).await.unwrap();
-    let told = http.get("/v1/w/watch?from=1").await;
-    assert_eq!(told.problem(), (404, "history.gone".to_owned()));
-    assert!(told.json()["oldest"].as_u64().is_some_and(|oldest| oldest > 1));
-    stage.comes_to("baton_watches", 0).await;
-    let events = Events::open(&stage, "", &[]).await;
-    stage.comes_to("baton_watches", 1).await;
+    let workspace = harness.baton.workspace("w").unwrap();
+    harness.baton.compact(&workspace).await.unwrap();
+    let response = http.get("/v1/w/watch?from=1").await;
+    assert_eq!(response.problem(), (404, "history.gone".to_owned()));
+    assert!(response.json()["oldest"].as_u64().is_some_and(|oldest| oldest > 1));
+    harness.comes_to("baton_watches", 0).await;
+    let events = Events::open(&harness, "", &[]).await;
+    harness.comes_to("baton_watches", 1).await;
     drop(events);
-    stage.settles_but(1).await;
+    harness.becomes_idle_but(1).await;
 }

@@ -9,7 +9,7 @@ use baton_log::{FileLog, Options as FileOptions, Prepare};
 use serde_json::{Value, json};
 
 use crate::callers::http::Http;
-use crate::stage::{Stage, settings};
+use crate::harness::{Harness, settings};
 
 fn on_disk(disk: &FaultyDisk) -> Baton {
     // A group fits into a segment, and these are small.
@@ -34,10 +34,10 @@ fn set(key: &str, value: impl Into<Value>) -> Value {
 async fn fill(address: SocketAddr) -> u64 {
     let mut http = Http::connect(address).await;
     for number in 0..10_000_u64 {
-        let told = http.command(&set(&format!("fill{}", number % 5), "x".repeat(3_000))).await;
-        if told.status != 200 {
-            assert_eq!(told.problem(), (503, "engine.full".to_owned()));
-            assert_eq!(told.header("retry-after"), Some("1"));
+        let response = http.command(&set(&format!("fill{}", number % 5), "x".repeat(3_000))).await;
+        if response.status != 200 {
+            assert_eq!(response.problem(), (503, "engine.full".to_owned()));
+            assert_eq!(response.header("retry-after"), Some("1"));
             return number;
         }
     }
@@ -47,17 +47,17 @@ async fn fill(address: SocketAddr) -> u64 {
 #[tokio::test]
 async fn a_full_disk_refuses_writes_answers_reads_and_recovers() {
     let disk = FaultyDisk::new(7);
-    let stage = Stage::on(on_disk(&disk), settings()).await;
-    let mut http = stage.http().await;
-    let mut socket = stage.socket().await;
+    let harness = Harness::on(on_disk(&disk), settings()).await;
+    let mut http = harness.http().await;
+    let mut socket = harness.socket().await;
     assert_eq!(http.command(&set("k", 1)).await.status, 200);
     disk.set_capacity(Some(disk.bytes_used() + 64 * 1_024));
-    fill(stage.address).await;
+    fill(harness.address).await;
     let ballast = "x".repeat(3_000);
     let get = json!({"command": "state.get", "namespace": "shared", "key": "k"});
     let list = json!([set("k", ballast.as_str()), get]);
-    let told = http.post("/v1/w/commands", &list).await.json();
-    assert_eq!(told[0]["error"]["code"], "engine.full", "{told}");
+    let response = http.post("/v1/w/commands", &list).await.json();
+    assert_eq!(response[0]["error"]["code"], "engine.full", "{response}");
     let answer = socket.ask(set("k", ballast.as_str())).await;
     assert_eq!(answer["error"]["code"], "engine.full", "{answer}");
     assert_eq!(answer["error"]["kind"], "unavailable");
@@ -87,9 +87,9 @@ async fn a_disk_that_is_nearly_full_is_for_reading_until_it_is_not() {
     let compaction_interval = std::time::Duration::from_millis(1);
     let options =
         Options { disk_free_bytes_min: 1 << 20, compaction_interval, ..Options::default() };
-    let stage = Stage::on(on_disk_with(&disk, options), settings()).await;
-    let mut http = stage.http().await;
-    let mut socket = stage.socket().await;
+    let harness = Harness::on(on_disk_with(&disk, options), settings()).await;
+    let mut http = harness.http().await;
+    let mut socket = harness.socket().await;
     socket.ask(json!({"id": 1, "command": "watch", "pattern": "**"})).await;
     assert_eq!(http.command(&set("k", 1)).await.status, 200);
     assert_eq!(socket.pushed(1).await["event"]["revision"], 1);
@@ -101,11 +101,11 @@ async fn a_disk_that_is_nearly_full_is_for_reading_until_it_is_not() {
     }
     until(&mut http, "/readyz", "ready").await;
     disk.set_capacity(Some(disk.bytes_used() + (1 << 19)));
-    let told = until(&mut http, "/readyz", "read_only").await;
-    assert!(told["detail"].as_str().unwrap().contains("bytes are free"), "{told}");
+    let response = until(&mut http, "/readyz", "read_only").await;
+    assert!(response["detail"].as_str().unwrap().contains("bytes are free"), "{response}");
     // Far from where the disk itself would refuse, through every door, and nothing is written.
-    let told = http.command(&set("k", 2)).await;
-    assert_eq!(told.problem(), (429, "engine.disk_low".to_owned()));
+    let response = http.command(&set("k", 2)).await;
+    assert_eq!(response.problem(), (429, "engine.disk_low".to_owned()));
     let answer = socket.ask(set("k", 2)).await;
     assert_eq!(answer["error"]["code"], "engine.disk_low", "{answer}");
     assert_eq!(answer["error"]["kind"], "exhausted");
@@ -132,8 +132,8 @@ async fn a_disk_that_is_nearly_full_is_for_reading_until_it_is_not() {
 async fn everyone_in_a_lost_group_is_told_and_nobody_is_told_otherwise() {
     for round in 0..6_u64 {
         let disk = FaultyDisk::new(round);
-        let stage = Stage::on(on_disk(&disk), settings()).await;
-        let mut socket = stage.socket().await;
+        let harness = Harness::on(on_disk(&disk), settings()).await;
+        let mut socket = harness.socket().await;
         socket.ask(set("k", 0)).await;
         disk.set_capacity(Some(disk.bytes_used() + 20_000 * (round + 1)));
         let mut bytes = Vec::new();
@@ -160,7 +160,7 @@ async fn everyone_in_a_lost_group_is_told_and_nobody_is_told_otherwise() {
         assert_eq!(kept["result"]["revision"].as_u64(), Some(last.max(1)), "round {round}: {kept}");
         // What was told must be what is there after a restart.
         drop(socket);
-        drop(stage.end().await);
+        drop(harness.end().await);
         let baton = on_disk(&disk);
         let workspace = baton.workspace("w").unwrap();
         let entry = workspace.state("shared").get("k").await.unwrap();
@@ -172,15 +172,15 @@ async fn everyone_in_a_lost_group_is_told_and_nobody_is_told_otherwise() {
 async fn a_failed_sync_is_an_unknown_outcome_and_stops_the_engine() {
     let disk = FaultyDisk::new(3);
     disk.refuse_direct(true);
-    let stage = Stage::on(on_disk(&disk), settings()).await;
-    let mut http = stage.http().await;
-    let mut socket = stage.socket().await;
+    let harness = Harness::on(on_disk(&disk), settings()).await;
+    let mut http = harness.http().await;
+    let mut socket = harness.socket().await;
     let watch = json!({"id": 1, "command": "watch", "pattern": "**"});
     socket.ask(watch).await;
     assert_eq!(http.command(&set("k", 1)).await.status, 200);
     disk.fail_nth(Operation::Sync, disk.counts().sync);
-    let told = http.command(&set("k", 2)).await;
-    assert_eq!(told.problem(), (503, "engine.unknown_outcome".to_owned()));
+    let response = http.command(&set("k", 2)).await;
+    assert_eq!(response.problem(), (503, "engine.unknown_outcome".to_owned()));
     assert_eq!(socket.pushed(1).await["event"]["revision"], 1);
     let ended = socket.pushed(1).await;
     assert_eq!(ended["error"]["resume_from"], 2, "{ended}");
@@ -191,5 +191,5 @@ async fn a_failed_sync_is_an_unknown_outcome_and_stops_the_engine() {
     assert_eq!(answer["error"]["code"], "engine.stopped", "{answer}");
     assert_eq!(http.get("/healthz").await.status, 200, "the process itself is well");
     drop((http, socket));
-    drop(stage.end().await);
+    drop(harness.end().await);
 }

@@ -4,15 +4,15 @@ use serde_json::{Value, json};
 
 use crate::callers::socket::{PING, PONG, Socket, TEXT, frame};
 use crate::commands::vocabulary;
-use crate::stage::{Stage, settings};
+use crate::harness::{Harness, settings};
 
 fn set(id: u64, key: &str, value: impl Into<Value>) -> Value {
     json!({"id": id, "workspace": "w", "command": "state.set", "namespace": "shared", "key": key,
            "value": value.into()})
 }
 
-async fn does_everything(stage: &Stage, protocol: Option<&str>, workspace: &str) {
-    let mut socket = Socket::connect(stage.address, protocol).await;
+async fn does_everything(harness: &Harness, protocol: Option<&str>, workspace: &str) {
+    let mut socket = Socket::connect(harness.address, protocol).await;
     for (mut command, shown) in vocabulary() {
         command["workspace"] = json!(workspace);
         // What one of them forks to is taken for the others.
@@ -38,28 +38,28 @@ async fn does_everything(stage: &Stage, protocol: Option<&str>, workspace: &str)
 
 #[tokio::test]
 async fn both_sub_protocols_do_everything() {
-    let stage = Stage::new().await;
-    does_everything(&stage, None, "plain").await;
-    does_everything(&stage, Some("baton.v1.json"), "json").await;
-    does_everything(&stage, Some("baton.v1.msgpack"), "msgpack").await;
-    stage.settles().await;
+    let harness = Harness::new().await;
+    does_everything(&harness, None, "plain").await;
+    does_everything(&harness, Some("baton.v1.json"), "json").await;
+    does_everything(&harness, Some("baton.v1.msgpack"), "msgpack").await;
+    harness.becomes_idle().await;
 }
 
 #[tokio::test]
 async fn the_first_known_sub_protocol_is_chosen() {
-    let stage = Stage::new().await;
+    let harness = Harness::new().await;
     let offered = [("sec-websocket-protocol", "soap, baton.v1.msgpack,baton.v1.json")];
-    let (told, mut socket) = Socket::shake_hands(stage.address, &offered).await;
-    assert_eq!(told.header("sec-websocket-protocol"), Some("baton.v1.msgpack"));
+    let (response, mut socket) = Socket::shake_hands(harness.address, &offered).await;
+    assert_eq!(response.header("sec-websocket-protocol"), Some("baton.v1.msgpack"));
     assert_eq!(socket.ask(json!({"command": "ping"})).await["result"], json!({}));
 }
 
 #[tokio::test]
 async fn values_are_the_same_through_every_door() {
-    let stage = Stage::new().await;
-    let mut http = stage.http().await;
-    let mut json = stage.socket().await;
-    let mut packed = Socket::connect(stage.address, Some("baton.v1.msgpack")).await;
+    let harness = Harness::new().await;
+    let mut http = harness.http().await;
+    let mut json = harness.socket().await;
+    let mut packed = Socket::connect(harness.address, Some("baton.v1.msgpack")).await;
     let values = [
         "null",
         "true",
@@ -80,8 +80,8 @@ async fn values_are_the_same_through_every_door() {
         "{\"a\":1,\"a\":2}",
     ];
     for text in values {
-        let told = http.request("PUT", "/v1/w/state/shared/v", &[], text).await;
-        assert_eq!(told.status, 200, "{text}: {}", told.json());
+        let response = http.request("PUT", "/v1/w/state/shared/v", &[], text).await;
+        assert_eq!(response.status, 200, "{text}: {}", response.json());
         let get = json!({"command": "state.get", "namespace": "shared", "key": "v"});
         let expected: Value = serde_json::from_str(text).unwrap();
         assert_eq!(http.get("/v1/w/state/shared/v").await.json()["value"], expected);
@@ -103,8 +103,8 @@ async fn values_are_the_same_through_every_door() {
 
 #[tokio::test]
 async fn writes_of_one_connection_keep_their_order_and_answers_their_numbers() {
-    let stage = Stage::new().await;
-    let mut socket = stage.socket().await;
+    let harness = Harness::new().await;
+    let mut socket = harness.socket().await;
     let count = 3_000_u64;
     let mut bytes = Vec::new();
     for id in 0..count {
@@ -153,8 +153,8 @@ async fn writes_of_one_connection_keep_their_order_and_answers_their_numbers() {
 #[tokio::test]
 async fn more_questions_about_the_past_than_may_be_in_flight_are_answered_all() {
     let few = baton_server::Settings { in_flight_max: 4, past_threads_max: 2, ..settings() };
-    let stage = Stage::with(few).await;
-    let mut socket = stage.socket().await;
+    let harness = Harness::with(few).await;
+    let mut socket = harness.socket().await;
     socket.send(&set(0, "n", 1)).await;
     let mut bytes = Vec::new();
     for id in 1..=50_u64 {
@@ -175,13 +175,13 @@ async fn more_questions_about_the_past_than_may_be_in_flight_are_answered_all() 
     socket.send_bytes(&last[9..]).await;
     assert_eq!(socket.answer(200).await["result"]["version"], 2);
     // Nobody else has noticed.
-    assert_eq!(stage.http().await.get("/healthz").await.status, 200);
+    assert_eq!(harness.http().await.get("/healthz").await.status, 200);
 }
 
 #[tokio::test]
 async fn fragments_and_signs_of_life_between_them_are_one_message() {
-    let stage = Stage::new().await;
-    let mut socket = stage.socket().await;
+    let harness = Harness::new().await;
+    let mut socket = harness.socket().await;
     let text = set(1, "k", "grüße").to_string().into_bytes();
     let cut = text.iter().position(|byte| *byte > 127).unwrap() + 1;
     let mut bytes = frame(TEXT & 0x7F, &text[..cut]);
@@ -198,8 +198,8 @@ async fn fragments_and_signs_of_life_between_them_are_one_message() {
 
 #[tokio::test]
 async fn a_large_message_is_taken_and_what_is_larger_than_a_value_is_refused() {
-    let stage = Stage::new().await;
-    let mut socket = stage.socket().await;
+    let harness = Harness::new().await;
+    let mut socket = harness.socket().await;
     let answer = socket.ask(set(1, "big", "x".repeat((1 << 20) - 2))).await;
     assert_eq!(answer["result"]["version"], 1);
     let answer = socket.ask(set(2, "big", "x".repeat(1 << 20))).await;
@@ -217,8 +217,8 @@ async fn a_large_message_is_taken_and_what_is_larger_than_a_value_is_refused() {
 
 #[tokio::test]
 async fn a_key_makes_a_repeated_frame_harmless() {
-    let stage = Stage::new().await;
-    let mut socket = stage.socket().await;
+    let harness = Harness::new().await;
+    let mut socket = harness.socket().await;
     socket.ask(set(1, "n", 0)).await;
     let add = json!({"command": "state.patch", "namespace": "shared", "key": "n", "increment": 1,
                      "idempotency_key": "k", "agent": "ada"});

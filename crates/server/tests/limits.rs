@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::callers::http::Http;
 use crate::callers::socket::{TEXT, frame};
-use crate::stage::{Stage, settings};
+use crate::harness::{Harness, settings};
 
 /// Whether so many files may be open, after asking the system for as many as it allows.
 #[expect(clippy::print_stderr, reason = "a test that is left out says so")]
@@ -28,20 +28,23 @@ fn set(key: &str, value: impl Into<Value>) -> Value {
 
 #[tokio::test]
 async fn one_connection_too_many_is_told_so_and_a_free_place_is_taken() {
-    let stage = Stage::with(Settings { connections_max: 3, ..settings() }).await;
+    let harness = Harness::with(Settings { connections_max: 3, ..settings() }).await;
     let mut inside = Vec::new();
     for _ in 0..2 {
-        let mut http = stage.http().await;
+        let mut http = harness.http().await;
         assert_eq!(http.get("/healthz").await.status, 200);
         inside.push(http);
     }
-    let mut socket = stage.socket().await;
+    let mut socket = harness.socket().await;
     for _ in 0..100 {
-        let mut outside = stage.http().await;
+        let mut outside = harness.http().await;
         outside.send("GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").await;
-        let told = outside.told().await;
-        assert_eq!(told.problem(), (429, "server.too_many_connections".to_owned()));
-        assert_eq!((told.header("retry-after"), told.json()["max"].clone()), (Some("1"), json!(3)));
+        let response = outside.response().await;
+        assert_eq!(response.problem(), (429, "server.too_many_connections".to_owned()));
+        assert_eq!(
+            (response.header("retry-after"), response.json()["max"].clone()),
+            (Some("1"), json!(3))
+        );
         outside.ends().await;
     }
     assert_eq!(socket.ask(set("k", 1)).await["result"]["version"], 1);
@@ -53,7 +56,7 @@ async fn one_connection_too_many_is_told_so_and_a_free_place_is_taken() {
     drop(inside);
     // Each that asks too early is one too many once more; the places come free at the end.
     loop {
-        let mut http = stage.http().await;
+        let mut http = harness.http().await;
         if http.get("/healthz").await.status == 200 {
             break;
         }
@@ -62,8 +65,8 @@ async fn one_connection_too_many_is_told_so_and_a_free_place_is_taken() {
 
 #[tokio::test]
 async fn more_in_flight_than_allowed_waits_and_is_not_lost() {
-    let stage = Stage::with(Settings { in_flight_max: 3, ..settings() }).await;
-    let mut socket = stage.socket().await;
+    let harness = Harness::with(Settings { in_flight_max: 3, ..settings() }).await;
+    let mut socket = harness.socket().await;
     let mut bytes = Vec::new();
     for id in 1..=500_u64 {
         let mut request = set("k", id);
@@ -80,31 +83,31 @@ async fn more_in_flight_than_allowed_waits_and_is_not_lost() {
 #[tokio::test]
 async fn what_is_being_received_is_bounded_in_all() {
     let few = Settings { receiving_bytes_max: 100_000, ..settings() };
-    let stage = Stage::with(few).await;
+    let harness = Harness::with(few).await;
     let head = "POST /v1/w/commands HTTP/1.1\r\nhost: localhost\r\ncontent-length: 90000\r\n\r\n";
-    let mut first = stage.http().await;
+    let mut first = harness.http().await;
     first.send(format!("{head}{}", " ".repeat(80_000))).await;
     // It is there when there is no room for another; until then the other is simply served.
     let refused = loop {
-        let mut second = stage.http().await;
+        let mut second = harness.http().await;
         second.send(format!("{head}{}", " ".repeat(60_000))).await;
         second.send(" ".repeat(30_000)).await;
-        let told = second.told().await;
-        if told.status == 429 {
-            break told;
+        let response = second.response().await;
+        if response.status == 429 {
+            break response;
         }
-        assert_eq!(told.problem(), (400, "request.bad_json".to_owned()));
+        assert_eq!(response.problem(), (400, "request.bad_json".to_owned()));
     };
     assert_eq!(refused.problem(), (429, "request.too_many".to_owned()));
-    let mut socket = stage.socket().await;
+    let mut socket = harness.socket().await;
     let large = frame(TEXT, &vec![b' '; 60_000]);
     socket.send_bytes(&large[..50_000]).await;
     assert_eq!(socket.closed_with().await, Some(1013));
     // Small requests need no room.
-    assert_eq!(stage.socket().await.ask(set("k", 1)).await["result"]["version"], 1);
+    assert_eq!(harness.socket().await.ask(set("k", 1)).await["result"]["version"], 1);
     drop((first, socket));
-    stage.settles().await;
-    let mut socket = stage.socket().await;
+    harness.becomes_idle().await;
+    let mut socket = harness.socket().await;
     let big = socket.ask(set("k", "x".repeat(80_000))).await;
     assert_eq!(big["result"]["version"], 2, "the room is free again");
 }
@@ -112,10 +115,10 @@ async fn what_is_being_received_is_bounded_in_all() {
 #[tokio::test]
 async fn a_large_message_leaves_no_room_behind() {
     let few = Settings { receiving_bytes_max: 100_000, ..settings() };
-    let stage = Stage::with(few).await;
+    let harness = Harness::with(few).await;
     let mut sockets = Vec::new();
     for number in 0..10 {
-        let mut socket = stage.socket().await;
+        let mut socket = harness.socket().await;
         let key = format!("k{number}");
         let text = json!({"id": 1, "workspace": "w", "command": "state.set", "namespace": "shared",
                           "key": key, "value": "x".repeat(70_000)});
@@ -128,7 +131,7 @@ async fn a_large_message_leaves_no_room_behind() {
         assert_eq!(socket.answer(1).await["result"]["version"], 1);
         sockets.push(socket);
     }
-    assert_eq!(stage.metric("baton_websockets").await, 10);
+    assert_eq!(harness.metric("baton_websockets").await, 10);
 }
 
 #[tokio::test]
@@ -137,10 +140,10 @@ async fn two_thousand_connections_with_requests_one_after_another_are_all_served
     if !may_open(2 * count + 200) {
         return;
     }
-    let stage = Stage::new().await;
+    let harness = Harness::new().await;
     let mut callers = Vec::new();
     for _ in 0..count {
-        callers.push(Http::connect(stage.address).await);
+        callers.push(Http::connect(harness.address).await);
     }
     for round in 0..3_u64 {
         for (number, http) in callers.iter_mut().enumerate() {
@@ -149,14 +152,14 @@ async fn two_thousand_connections_with_requests_one_after_another_are_all_served
             http.send(format!("{head}content-length: {}\r\n\r\n{body}", body.len())).await;
         }
         for (number, http) in callers.iter_mut().enumerate() {
-            let told = http.told().await;
-            assert_eq!(told.status, 200);
-            let entry = told.json()["result"].clone();
+            let response = http.response().await;
+            assert_eq!(response.status, 200);
+            let entry = response.json()["result"].clone();
             assert_eq!(entry["key"], format!("k{number}"));
             assert_eq!(entry["version"], round + 1);
         }
     }
-    assert_eq!(stage.metric("baton_connections").await, count + 1);
+    assert_eq!(harness.metric("baton_connections").await, count + 1);
     drop(callers);
-    stage.settles().await;
+    harness.becomes_idle().await;
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::stage::Stage;
+use crate::harness::Harness;
 
 /// The page, by name of the family: its kind, and its lines.
 fn families(text: &str) -> BTreeMap<String, (String, Vec<(String, f64)>)> {
@@ -17,21 +17,21 @@ fn families(text: &str) -> BTreeMap<String, (String, Vec<(String, f64)>)> {
         let kind = lines.next().and_then(|line| line.strip_prefix(&format!("# TYPE {name} ")));
         let kind = kind.unwrap_or_else(|| panic!("no type of {name}")).to_owned();
         assert!(["counter", "gauge", "histogram"].contains(&kind.as_str()), "{kind}");
-        let mut told = Vec::new();
+        let mut response = Vec::new();
         while let Some(line) = lines.next_if(|line| !line.starts_with('#')) {
             assert!(line.starts_with(name), "{line} stands under {name}");
             let (labelled, value) = line.rsplit_once(' ').expect("a name and a number");
-            told.push((labelled.to_owned(), value.parse().expect("a number")));
+            response.push((labelled.to_owned(), value.parse().expect("a number")));
         }
-        assert!(families.insert(name.to_owned(), (kind, told)).is_none(), "{name} comes twice");
+        assert!(families.insert(name.to_owned(), (kind, response)).is_none(), "{name} comes twice");
     }
     families
 }
 
-async fn page(stage: &Stage) -> String {
-    let told = stage.http().await.get("/metrics").await;
-    assert_eq!(told.status, 200);
-    String::from_utf8(told.body).expect("metrics are text")
+async fn page(harness: &Harness) -> String {
+    let response = harness.http().await.get("/metrics").await;
+    assert_eq!(response.status, 200);
+    String::from_utf8(response.body).expect("metrics are text")
 }
 
 /// The names in an expression, without what a histogram puts behind them.
@@ -44,12 +44,12 @@ fn names(expression: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn everything_that_the_dashboard_shows_is_told() {
-    let stage = Stage::new().await;
-    let mut http = stage.http().await;
+    let harness = Harness::new().await;
+    let mut http = harness.http().await;
     http.put("/v1/w/state/shared/k", &json!(1)).await;
-    let ada = stage.baton.workspace("w").unwrap();
-    stage.baton.compact(&ada).await.unwrap();
-    let families = families(&page(&stage).await);
+    let ada = harness.baton.workspace("w").unwrap();
+    harness.baton.compact(&ada).await.unwrap();
+    let families = families(&page(&harness).await);
     let text = include_str!("../../../deploy/grafana/baton.json");
     let dashboard: Value = serde_json::from_str(text).unwrap();
     let mut shown = 0;
@@ -68,17 +68,17 @@ async fn everything_that_the_dashboard_shows_is_told() {
     for name in families.keys().filter(|name| *name != "baton_build") {
         assert!(text.contains(name.as_str()), "`{name}` is on no panel");
     }
-    stage.end().await;
+    harness.end().await;
 }
 
 #[tokio::test]
 async fn what_happens_is_counted_and_no_name_becomes_a_label() {
-    let stage = Stage::new().await;
-    let mut http = stage.http().await;
+    let harness = Harness::new().await;
+    let mut http = harness.http().await;
     for workspace in ["canary-one", "canary-two"] {
         let mut ask = async |command: Value| {
-            let told = http.post(&format!("/v1/{workspace}/commands"), &command).await;
-            assert_eq!(told.status, 200, "{command}");
+            let response = http.post(&format!("/v1/{workspace}/commands"), &command).await;
+            assert_eq!(response.status, 200, "{command}");
         };
         ask(
             json!({"command": "state.set", "namespace": "shared", "key": "canary-key", "value": 1}),
@@ -92,10 +92,10 @@ async fn what_happens_is_counted_and_no_name_becomes_a_label() {
         // Whatever is refused with something else is not counted as refused by rules.
         let offer = json!({"command": "handoff.offer", "to": "canary-agent"});
         ask(json!([offer, {"command": "task.get", "task": "canary-task"}])).await;
-        let told = http.post(&format!("/v1/{workspace}/commands"), &offer).await;
-        assert!(told.status >= 400, "{}", told.status);
+        let response = http.post(&format!("/v1/{workspace}/commands"), &offer).await;
+        assert!(response.status >= 400, "{}", response.status);
     }
-    let text = page(&stage).await;
+    let text = page(&harness).await;
     assert!(!text.contains("canary"), "{text}");
     for line in [
         // The two, and the one of the tokens.
@@ -107,11 +107,11 @@ async fn what_happens_is_counted_and_no_name_becomes_a_label() {
         "baton_read_only 0",
         "baton_offers_refused_total 4",
     ] {
-        assert!(text.lines().any(|told| told == line), "{line} is not in {text}");
+        assert!(text.lines().any(|response| response == line), "{line} is not in {text}");
     }
     let families = families(&text);
     let (kind, syncs) = &families["baton_sync_seconds"];
-    let of = |name: &str| syncs.iter().find(|(told, _)| told == name).unwrap().1;
+    let of = |name: &str| syncs.iter().find(|(response, _)| response == name).unwrap().1;
     assert_eq!(kind, "histogram");
     assert!(of("baton_sync_seconds_count") >= 4.0);
     let rest = of("baton_sync_seconds_bucket{le=\"+Inf\"}");
@@ -119,5 +119,5 @@ async fn what_happens_is_counted_and_no_name_becomes_a_label() {
     let buckets: Vec<f64> =
         syncs.iter().filter(|(name, _)| name.contains("_bucket")).map(|it| it.1).collect();
     assert!(buckets.is_sorted(), "{buckets:?}");
-    stage.end().await;
+    harness.end().await;
 }

@@ -13,7 +13,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
 use crate::callers::http::Http;
-use crate::stage::{Stage, eventually, settings, within};
+use crate::harness::{Harness, eventually, settings, within};
 
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const PARENT: &str = "00f067aa0ba902b7";
@@ -136,21 +136,21 @@ fn sending(address: SocketAddr) -> Settings {
     Settings { otel: Some(otel), ..settings() }
 }
 
-async fn on_disk(folder: &Path, settings: Settings) -> Stage {
-    Stage::on(baton::open(folder).await.expect("the folder can be opened"), settings).await
+async fn on_disk(folder: &Path, settings: Settings) -> Harness {
+    Harness::on(baton::open(folder).await.expect("the folder can be opened"), settings).await
 }
 
 /// Ends a server, and lets go of its folder.
-async fn end(stage: Stage) {
-    drop(stage.end().await);
+async fn end(harness: Harness) {
+    drop(harness.end().await);
 }
 
 /// Somebody who says something, as an agent.
 async fn say(http: &mut Http, agent: &str, command: &Value) -> Value {
     let headers = [("baton-agent", agent), ("content-type", "application/json")];
-    let told = http.request("POST", "/v1/w/commands", &headers, command.to_string()).await;
-    assert_eq!(told.status, 200, "{command}: {told:?}");
-    told.json()["result"].clone()
+    let response = http.request("POST", "/v1/w/commands", &headers, command.to_string()).await;
+    assert_eq!(response.status, 200, "{command}: {response:?}");
+    response.json()["result"].clone()
 }
 
 async fn claim(http: &mut Http, agent: &str) -> Value {
@@ -164,8 +164,8 @@ async fn begin_story(http: &mut Http) {
     let headers = [("baton-agent", "ann"), ("traceparent", traceparent.as_str())];
     let wish = json!({"id": "t", "type": "write", "description": "psst",
                       "backoff": {"initial_ms": 0}});
-    let told = http.request("POST", "/v1/w/tasks", &headers, wish.to_string()).await;
-    assert_eq!(told.json()["traceparent"], traceparent.as_str(), "{told:?}");
+    let response = http.request("POST", "/v1/w/tasks", &headers, wish.to_string()).await;
+    assert_eq!(response.json()["traceparent"], traceparent.as_str(), "{response:?}");
     let token = claim(http, "ada").await;
     let failing = json!({"command": "task.fail", "task": "t", "token": token,
                          "error": {"code": "E7", "text": "psst"}});
@@ -228,16 +228,16 @@ fn check_story(spans: &BTreeMap<String, Value>) {
 #[tokio::test]
 async fn a_story_becomes_spans_although_the_collector_refuses_at_first() {
     let collector = Collector::new(&["503 Busy", "429 Slow", "500 Odd"]).await;
-    let stage = Stage::with(sending(collector.address)).await;
-    let mut http = stage.http().await;
+    let harness = Harness::with(sending(collector.address)).await;
+    let mut http = harness.http().await;
     begin_story(&mut http).await;
     end_story(&mut http).await;
     check_story(&collector.has(5).await);
     assert_eq!(collector.refused(), 3);
-    stage.comes_to("baton_otel_spans_exported_total", 5).await;
-    stage.comes_to("baton_otel_behind_revisions", 0).await;
-    assert_eq!(stage.metric("baton_otel_spans_dropped_total").await, 0);
-    assert_eq!(stage.metric("baton_otel_failures_total").await, 3);
+    harness.comes_to("baton_otel_spans_exported_total", 5).await;
+    harness.comes_to("baton_otel_behind_revisions", 0).await;
+    assert_eq!(harness.metric("baton_otel_spans_dropped_total").await, 0);
+    assert_eq!(harness.metric("baton_otel_failures_total").await, 3);
     {
         let taken = collector.taken.lock().unwrap();
         let head = &taken.heads[0];
@@ -245,14 +245,14 @@ async fn a_story_becomes_spans_although_the_collector_refuses_at_first() {
         assert!(head.contains("content-type: application/json"), "{head}");
         assert!(head.contains("api-key: s3cret"), "{head}");
     }
-    stage.end().await;
+    harness.end().await;
 }
 
 #[tokio::test]
 async fn a_request_and_its_reply_become_a_span() {
     let collector = Collector::new(&[]).await;
-    let stage = Stage::with(sending(collector.address)).await;
-    let (mut ada, mut bob) = (stage.http().await, stage.http().await);
+    let harness = Harness::with(sending(collector.address)).await;
+    let (mut ada, mut bob) = (harness.http().await, harness.http().await);
     say(&mut bob, "bob", &json!({"command": "agent.register", "agent": "bob"})).await;
     say(&mut bob, "bob", &json!({"command": "handler.register", "handler": "sum"})).await;
     let ask = json!({"command": "message.request", "to": {"handler": "sum"}, "body": [1, 2],
@@ -273,24 +273,24 @@ async fn a_request_and_its_reply_become_a_span() {
     assert_eq!(span["kind"], 3);
     assert_eq!(attribute(span, "baton.message.from"), "ada");
     assert_eq!(attribute(span, "baton.outcome"), "replied");
-    stage.end().await;
+    harness.end().await;
 }
 
 #[tokio::test]
 async fn a_restart_in_the_middle_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let collector = Collector::new(&[]).await;
-    let stage = on_disk(folder.path(), sending(collector.address)).await;
-    begin_story(&mut stage.http().await).await;
+    let harness = on_disk(folder.path(), sending(collector.address)).await;
+    begin_story(&mut harness.http().await).await;
     let first = collector.has(1).await;
-    end(stage).await;
-    let stage = on_disk(folder.path(), sending(collector.address)).await;
-    end_story(&mut stage.http().await).await;
+    end(harness).await;
+    let harness = on_disk(folder.path(), sending(collector.address)).await;
+    end_story(&mut harness.http().await).await;
     let spans = collector.has(5).await;
     check_story(&spans);
     let (id, span) = first.first_key_value().unwrap();
     assert_eq!(&spans[id], span, "it is the same however often it is sent");
-    end(stage).await;
+    end(harness).await;
     let sent = collector.taken.lock().unwrap().spans.len();
     assert_eq!(sent, 5, "what was delivered before an orderly end is not sent again");
 }
@@ -299,66 +299,66 @@ async fn a_restart_in_the_middle_loses_nothing() {
 async fn what_ended_while_the_collector_was_away_is_sent_when_it_is_back() {
     let folder = tempfile::tempdir().unwrap();
     let collector = Collector::new(&[]).await;
-    let stage = on_disk(folder.path(), sending(collector.address)).await;
-    begin_story(&mut stage.http().await).await;
+    let harness = on_disk(folder.path(), sending(collector.address)).await;
+    begin_story(&mut harness.http().await).await;
     collector.has(1).await;
     let address = collector.leave().await;
-    end_story(&mut stage.http().await).await;
+    end_story(&mut harness.http().await).await;
     eventually("it was tried in vain", async || {
-        stage.metric("baton_otel_failures_total").await > 0
+        harness.metric("baton_otel_failures_total").await > 0
     })
     .await;
     // Also over a restart during which nobody is there.
-    end(stage).await;
-    let stage = on_disk(folder.path(), sending(address)).await;
+    end(harness).await;
+    let harness = on_disk(folder.path(), sending(address)).await;
     let collector = Collector::at(address, &[]).await;
     let spans = collector.has(4).await;
     assert_eq!(named(&spans, "task write").len(), 1);
     assert_eq!(named(&spans, "invoke_agent ada").len(), 1, "the first was delivered before");
-    assert_eq!(stage.metric("baton_otel_spans_dropped_total").await, 0);
-    end(stage).await;
+    assert_eq!(harness.metric("baton_otel_spans_dropped_total").await, 0);
+    end(harness).await;
 }
 
 #[tokio::test]
 async fn what_happened_before_spans_were_asked_for_is_not_sent() {
     let folder = tempfile::tempdir().unwrap();
-    let stage = on_disk(folder.path(), settings()).await;
-    let mut http = stage.http().await;
+    let harness = on_disk(folder.path(), settings()).await;
+    let mut http = harness.http().await;
     begin_story(&mut http).await;
     say(&mut http, "ann", &json!({"command": "task.create", "task": "u", "type": "old"})).await;
     say(&mut http, "ann", &json!({"command": "task.cancel", "task": "u"})).await;
     drop(http);
-    end(stage).await;
+    end(harness).await;
     let collector = Collector::new(&[]).await;
-    let stage = on_disk(folder.path(), sending(collector.address)).await;
-    end_story(&mut stage.http().await).await;
+    let harness = on_disk(folder.path(), sending(collector.address)).await;
+    end_story(&mut harness.http().await).await;
     let spans = collector.has(4).await;
     assert!(named(&spans, "task old").is_empty());
     let ada = named(&spans, "invoke_agent ada");
     assert_eq!(attribute(ada[0], "baton.task.attempt"), "2", "what began before is known");
-    end(stage).await;
+    end(harness).await;
 }
 
 #[tokio::test]
 async fn what_the_collector_refuses_for_good_is_dropped_and_counted() {
     let collector = Collector::new(&["400 Bad"]).await;
-    let stage = Stage::with(sending(collector.address)).await;
-    let mut http = stage.http().await;
+    let harness = Harness::with(sending(collector.address)).await;
+    let mut http = harness.http().await;
     say(&mut http, "ann", &json!({"command": "task.create", "task": "u", "type": "one"})).await;
     say(&mut http, "ann", &json!({"command": "task.cancel", "task": "u"})).await;
-    stage.comes_to("baton_otel_spans_dropped_total", 1).await;
+    harness.comes_to("baton_otel_spans_dropped_total", 1).await;
     say(&mut http, "ann", &json!({"command": "task.create", "task": "v", "type": "two"})).await;
     say(&mut http, "ann", &json!({"command": "task.cancel", "task": "v"})).await;
     let spans = collector.has(1).await;
     assert_eq!(named(&spans, "task two").len(), 1, "what comes after it is sent");
-    stage.end().await;
+    harness.end().await;
 }
 
 #[tokio::test]
 async fn a_trace_that_its_caller_does_not_keep_is_not_sent() {
     let collector = Collector::new(&[]).await;
-    let stage = Stage::with(sending(collector.address)).await;
-    let mut http = stage.http().await;
+    let harness = Harness::with(sending(collector.address)).await;
+    let mut http = harness.http().await;
     for (id, flags) in [("u", "00"), ("v", "01")] {
         let traceparent = format!("00-{TRACE}-{PARENT}-{flags}");
         let wish = json!({"command": "task.create", "task": id, "type": id,
@@ -368,5 +368,5 @@ async fn a_trace_that_its_caller_does_not_keep_is_not_sent() {
     }
     let spans = collector.has(1).await;
     assert_eq!(named(&spans, "task v").len(), 1);
-    stage.end().await;
+    harness.end().await;
 }

@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 
 use crate::callers::http::Http;
 use crate::callers::socket::Socket;
-use crate::stage::{SHORT, Stage, settings, within};
+use crate::harness::{Harness, SHORT, settings, within};
 
 /// A certificate of its own in a folder of its own.
 struct Papers {
@@ -44,20 +44,20 @@ impl Papers {
 async fn every_door_opens_behind_tls() {
     let papers = Papers::new();
     let trust = papers.trust();
-    let stage = Stage::with(papers.settings()).await;
-    let mut http = Http::secure(stage.address, &trust).await.unwrap();
+    let harness = Harness::with(papers.settings()).await;
+    let mut http = Http::secure(harness.address, &trust).await.unwrap();
     assert_eq!(http.put("/v1/w/state/shared/k", &json!(1)).await.status, 200);
 
-    let mut events = Http::secure(stage.address, &trust).await.unwrap();
+    let mut events = Http::secure(harness.address, &trust).await.unwrap();
     events.send("GET /v1/w/watch?from=1 HTTP/1.1\r\nhost: localhost\r\n\r\n").await;
     assert_eq!(events.head().await.0, 200);
-    let mut told = String::new();
-    while !told.contains("state/shared/k") {
+    let mut response = String::new();
+    while !response.contains("state/shared/k") {
         let chunk = events.chunk().await.expect("the watch goes on");
-        told += str::from_utf8(&chunk).unwrap();
+        response += str::from_utf8(&chunk).unwrap();
     }
 
-    let line = Http::secure(stage.address, &trust).await.unwrap();
+    let line = Http::secure(harness.address, &trust).await.unwrap();
     let (greeting, mut socket) = Socket::upgrade(line, &[]).await;
     assert_eq!(greeting.status, 101);
     let get = json!({"command": "state.get", "namespace": "shared", "key": "k"});
@@ -69,19 +69,19 @@ async fn every_door_opens_behind_tls() {
     let set = json!({"command": "state.set", "namespace": "shared", "key": "k", "value": large});
     assert_eq!(socket.ask(set).await["result"]["value"], large.as_str());
     let (status, body) = {
-        let told = http.get("/v1/w/state/shared/k").await;
-        (told.status, told.json())
+        let response = http.get("/v1/w/state/shared/k").await;
+        (response.status, response.json())
     };
     assert_eq!((status, body["value"].as_str()), (200, Some(large.as_str())));
-    let baton = stage.end().await;
+    let baton = harness.end().await;
     drop(baton);
     assert_eq!(socket.closed_with().await, Some(1001), "the end is told behind TLS, too");
 }
 
 #[tokio::test]
 async fn a_server_that_somebody_else_vouches_for_is_not_spoken_to() {
-    let stage = Stage::with(Papers::new().settings()).await;
-    let Err(refused) = Http::secure(stage.address, &Papers::new().trust()).await else {
+    let harness = Harness::with(Papers::new().settings()).await;
+    let Err(refused) = Http::secure(harness.address, &Papers::new().trust()).await else {
         panic!("a stranger was trusted")
     };
     assert_eq!(refused.code(), "tls.untrusted");
@@ -90,15 +90,15 @@ async fn a_server_that_somebody_else_vouches_for_is_not_spoken_to() {
 #[tokio::test]
 async fn whoever_speaks_plainly_is_told_to_speak_tls() {
     let papers = Papers::new();
-    let stage = Stage::with(papers.settings()).await;
+    let harness = Harness::with(papers.settings()).await;
     for text in ["GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n", "\r\n", "BREW"] {
-        let mut plain = stage.http().await;
+        let mut plain = harness.http().await;
         plain.send(text).await;
-        let told = plain.told().await;
-        assert_eq!(told.problem(), (400, "request.plain_text".to_owned()));
+        let response = plain.response().await;
+        assert_eq!(response.problem(), (400, "request.plain_text".to_owned()));
         assert_eq!(plain.ends().await, b"");
     }
-    let plain = Stage::new().await;
+    let plain = Harness::new().await;
     let Err(refused) = Http::secure(plain.address, &papers.trust()).await else {
         panic!("there was TLS where there is none")
     };
@@ -109,23 +109,23 @@ async fn whoever_speaks_plainly_is_told_to_speak_tls() {
 async fn hands_that_are_never_shaken_are_let_go_of_and_hold_up_nobody() {
     let papers = Papers::new();
     let trust = papers.trust();
-    let stage = Stage::with(Settings { head_deadline: SHORT, ..papers.settings() }).await;
+    let harness = Harness::with(Settings { head_deadline: SHORT, ..papers.settings() }).await;
     // The first words of a handshake, and then nothing; and nothing at all.
     let beginnings: [&[u8]; 3] = [b"", b"\x16", b"\x16\x03\x01\x02\x00\x01\x00"];
     let mut silent = Vec::new();
     for beginning in beginnings {
-        let mut plain = stage.http().await;
+        let mut plain = harness.http().await;
         plain.send(beginning).await;
         silent.push(plain);
     }
-    let mut others = Http::secure(stage.address, &trust).await.unwrap();
+    let mut others = Http::secure(harness.address, &trust).await.unwrap();
     assert_eq!(others.get("/healthz").await.status, 200, "others are served meanwhile");
     for mut plain in silent {
         assert_eq!(plain.ends().await, b"");
     }
     // Whoever comes and goes without a word leaves nothing behind.
-    drop(within(TcpStream::connect(stage.address)).await.unwrap());
-    let mut others = Http::secure(stage.address, &trust).await.unwrap();
+    drop(within(TcpStream::connect(harness.address)).await.unwrap());
+    let mut others = Http::secure(harness.address, &trust).await.unwrap();
     let metrics = others.get("/metrics").await;
     assert_eq!(metrics.status, 200);
 }
@@ -134,33 +134,33 @@ async fn hands_that_are_never_shaken_are_let_go_of_and_hold_up_nobody() {
 async fn one_too_many_is_told_so_behind_tls() {
     let papers = Papers::new();
     let trust = papers.trust();
-    let stage = Stage::with(Settings { connections_max: 1, ..papers.settings() }).await;
-    let mut first = Http::secure(stage.address, &trust).await.unwrap();
+    let harness = Harness::with(Settings { connections_max: 1, ..papers.settings() }).await;
+    let mut first = Http::secure(harness.address, &trust).await.unwrap();
     assert_eq!(first.get("/healthz").await.status, 200);
-    let mut second = Http::secure(stage.address, &trust).await.unwrap();
-    let told = second.told().await;
-    assert_eq!(told.problem(), (429, "server.too_many_connections".to_owned()));
+    let mut second = Http::secure(harness.address, &trust).await.unwrap();
+    let response = second.response().await;
+    assert_eq!(response.problem(), (429, "server.too_many_connections".to_owned()));
 }
 
 #[tokio::test]
 async fn whoever_reads_nothing_is_left_behind_tls_too() {
     let papers = Papers::new();
     let trust = papers.trust();
-    let stage = Stage::with(Settings { write_deadline: SHORT, ..papers.settings() }).await;
-    let mut writer = Http::secure(stage.address, &trust).await.unwrap();
+    let harness = Harness::with(Settings { write_deadline: SHORT, ..papers.settings() }).await;
+    let mut writer = Http::secure(harness.address, &trust).await.unwrap();
     writer.put("/v1/w/state/shared/k", &json!("x".repeat(1_000_000))).await;
     let request = "GET /v1/w/state/shared/k HTTP/1.1\r\nhost: localhost\r\n\r\n";
-    let mut pipelining = Http::secure(stage.address, &trust).await.unwrap();
+    let mut pipelining = Http::secure(harness.address, &trust).await.unwrap();
     pipelining.send(request.repeat(20)).await;
-    let line = Http::secure(stage.address, &trust).await.unwrap();
+    let line = Http::secure(harness.address, &trust).await.unwrap();
     let (_, mut greedy) = Socket::upgrade(line, &[]).await;
     let get = json!({"id": 1, "workspace": "w", "command": "state.get",
                      "namespace": "shared", "key": "k"});
     let gets: Vec<u8> = (0..20).flat_map(|_| greedy.framed(&get)).collect();
     greedy.send_bytes(&gets).await;
-    crate::stage::eventually("only the writer is left", async || {
-        let told = writer.get("/metrics").await;
-        String::from_utf8(told.body).unwrap().contains("\nbaton_connections 1\n")
+    crate::harness::eventually("only the writer is left", async || {
+        let response = writer.get("/metrics").await;
+        String::from_utf8(response.body).unwrap().contains("\nbaton_connections 1\n")
     })
     .await;
 }

@@ -9,7 +9,7 @@ use tokio::io::AsyncWriteExt;
 
 use crate::callers::http::Http;
 use crate::callers::socket::{PING, PONG, Socket, frame};
-use crate::stage::{SHORT, Stage, settings};
+use crate::harness::{Harness, SHORT, settings};
 
 const LONG: Duration = Duration::from_hours(1);
 
@@ -30,64 +30,64 @@ fn set(key: &str, value: impl Into<Value>) -> Value {
 
 #[tokio::test]
 async fn a_connection_that_says_nothing_is_closed() {
-    let stage = Stage::with(Settings { head_deadline: SHORT, ..patient() }).await;
-    let mut silent = stage.http().await;
+    let harness = Harness::with(Settings { head_deadline: SHORT, ..patient() }).await;
+    let mut silent = harness.http().await;
     assert_eq!(silent.ends().await, b"", "nothing was asked, so nothing is said");
-    let mut idle = stage.http().await;
+    let mut idle = harness.http().await;
     assert_eq!(idle.get("/healthz").await.status, 200);
     assert_eq!(idle.ends().await, b"", "an idle connection is closed after its last answer");
-    stage.settles().await;
+    harness.becomes_idle().await;
 }
 
 #[tokio::test]
 async fn a_head_that_does_not_end_is_not_waited_for() {
-    let stage = Stage::with(Settings { head_deadline: SHORT, ..patient() }).await;
+    let harness = Harness::with(Settings { head_deadline: SHORT, ..patient() }).await;
     for beginning in ["G", "GET / HTTP/1.1\r\n", "GET / HTTP/1.1\r\nhost: localhost\r\nx-half"] {
-        let mut http = stage.http().await;
+        let mut http = harness.http().await;
         http.send(beginning).await;
         http.ends().await;
     }
     // A byte now and then is no head either.
-    let mut dripping = stage.http().await;
+    let mut dripping = harness.http().await;
     dripping.send("GET / HTTP/1.1\r\n").await;
     while dripping.stream.write_all(b"x").await.is_ok() {
         tokio::task::yield_now().await;
     }
     drop(dripping);
-    stage.settles().await;
+    harness.becomes_idle().await;
 }
 
 #[tokio::test]
 async fn a_body_that_does_not_end_is_answered_with_a_timeout() {
-    let stage = Stage::with(Settings { body_deadline: SHORT, ..patient() }).await;
+    let harness = Harness::with(Settings { body_deadline: SHORT, ..patient() }).await;
     let head = "POST /v1/w/commands HTTP/1.1\r\nhost: localhost\r\n";
     for rest in [
         "content-length: 100\r\n\r\n",
         "content-length: 100\r\n\r\n{\"command\"",
         "transfer-encoding: chunked\r\n\r\n5\r\n{\"com\r\n",
     ] {
-        let mut http = stage.http().await;
+        let mut http = harness.http().await;
         http.send(format!("{head}{rest}")).await;
-        let told = http.told().await;
-        assert_eq!(told.problem(), (408, "request.timeout".to_owned()), "{rest}");
-        assert_eq!(told.json()["deadline_ms"], 100);
+        let response = http.response().await;
+        assert_eq!(response.problem(), (408, "request.timeout".to_owned()), "{rest}");
+        assert_eq!(response.json()["deadline_ms"], 100);
         http.ends().await;
     }
     // A peer that vanishes within its body is nobody's concern.
-    let mut http = stage.http().await;
+    let mut http = harness.http().await;
     http.send(format!("{head}content-length: 100\r\n\r\n{{")).await;
     drop(http);
-    stage.settles().await;
+    harness.becomes_idle().await;
 }
 
 #[tokio::test]
 async fn a_message_that_does_not_end_is_not_waited_for() {
-    let stage = Stage::with(Settings { body_deadline: SHORT, ..patient() }).await;
-    let mut socket = stage.socket().await;
+    let harness = Harness::with(Settings { body_deadline: SHORT, ..patient() }).await;
+    let mut socket = harness.socket().await;
     let whole = socket.framed(&json!({"id": 1, "command": "ping"}));
     let fragment = frame(0x01, b"{");
     for beginning in [&whole[..1], &whole[..10], &fragment] {
-        let mut socket = stage.socket().await;
+        let mut socket = harness.socket().await;
         socket.send_bytes(beginning).await;
         assert_eq!(socket.closed_with().await, Some(1008));
     }
@@ -97,20 +97,20 @@ async fn a_message_that_does_not_end_is_not_waited_for() {
         socket.send_bytes(&whole[5..]).await;
         socket.answer(1).await;
     }
-    let mut late = stage.socket().await;
+    let mut late = harness.socket().await;
     late.send_bytes(&whole[..5]).await;
     assert_eq!(late.closed_with().await, Some(1008), "meanwhile a deadline has passed");
     socket.send_bytes(&whole).await;
     socket.answer(1).await;
     drop((socket, late));
-    stage.settles().await;
+    harness.becomes_idle().await;
 }
 
 #[tokio::test]
 async fn a_silent_socket_is_asked_for_a_sign_of_life_and_then_left() {
-    let stage = Stage::with(Settings { ping_every: SHORT, ..patient() }).await;
-    let mut silent = stage.socket().await;
-    let mut alive = stage.socket().await;
+    let harness = Harness::with(Settings { ping_every: SHORT, ..patient() }).await;
+    let mut silent = harness.socket().await;
+    let mut alive = harness.socket().await;
     for _ in 0..6 {
         assert_eq!(alive.frame().await, Some((PING, Vec::new())));
         alive.send_bytes(&frame(PONG, b"")).await;
@@ -121,8 +121,8 @@ async fn a_silent_socket_is_asked_for_a_sign_of_life_and_then_left() {
 }
 
 /// Writes until the sockets between are full, and beyond.
-async fn flood(stage: &Stage) {
-    let mut writer = stage.socket().await;
+async fn flood(harness: &Harness) {
+    let mut writer = harness.socket().await;
     let ballast = "x".repeat(500_000);
     for _ in 0..25 {
         assert_eq!(writer.ask(set("k", ballast.as_str())).await["error"], Value::Null);
@@ -131,39 +131,39 @@ async fn flood(stage: &Stage) {
 
 #[tokio::test]
 async fn a_watcher_that_never_reads_is_left() {
-    let stage = Stage::with(Settings { write_deadline: SHORT, ..patient() }).await;
-    let mut events = Http::narrow(stage.address).await;
+    let harness = Harness::with(Settings { write_deadline: SHORT, ..patient() }).await;
+    let mut events = Http::narrow(harness.address).await;
     events.send("GET /v1/w/watch HTTP/1.1\r\nhost: localhost\r\n\r\n").await;
     events.head().await;
-    let mut socket = Socket::narrow(stage.address).await;
+    let mut socket = Socket::narrow(harness.address).await;
     let watch = json!({"command": "watch", "pattern": "**"});
     assert_eq!(socket.ask(watch).await["error"], Value::Null);
-    assert_eq!(stage.metric("baton_watches").await, 2);
-    flood(&stage).await;
-    stage.settles().await;
+    assert_eq!(harness.metric("baton_watches").await, 2);
+    flood(&harness).await;
+    harness.becomes_idle().await;
     drop((events, socket));
 }
 
 #[tokio::test]
 async fn a_caller_that_never_reads_its_answers_is_left() {
-    let stage = Stage::with(Settings { write_deadline: SHORT, ..patient() }).await;
-    let mut http = stage.http().await;
-    let (greedy, pipelining) = stage.greedy_peers(&mut http).await;
+    let harness = Harness::with(Settings { write_deadline: SHORT, ..patient() }).await;
+    let mut http = harness.http().await;
+    let (greedy, pipelining) = harness.greedy_peers(&mut http).await;
     // Others are served meanwhile.
     for _ in 0..20 {
         assert_eq!(http.get("/healthz").await.status, 200);
     }
-    stage.settles_but(1).await;
+    harness.becomes_idle_but(1).await;
     drop((greedy, pipelining));
 }
 
 #[tokio::test]
 async fn who_sends_without_end_does_not_starve_the_others() {
-    let stage = Stage::with(patient()).await;
-    let mut bystander = stage.http().await;
+    let harness = Harness::with(patient()).await;
+    let mut bystander = harness.http().await;
     let mut floods = Vec::new();
     for _ in 0..2 {
-        let socket = stage.socket().await;
+        let socket = harness.socket().await;
         let ping = socket.framed(&json!({"id": 1, "command": "ping"})).repeat(2_000);
         floods.push((socket, ping));
     }
@@ -186,10 +186,10 @@ async fn thousands_of_slow_sockets_do_not_hurt_the_others() {
     if !crate::limits::may_open(2 * wanted + 200) {
         return;
     }
-    let stage = Stage::with(patient()).await;
+    let harness = Harness::with(patient()).await;
     let mut slow = Vec::new();
     for number in 0..wanted {
-        let mut http = Http::connect(stage.address).await;
+        let mut http = Http::connect(harness.address).await;
         match number % 4 {
             0 => {}
             1 => http.send("POST /v1/w/comm").await,
@@ -205,13 +205,13 @@ async fn thousands_of_slow_sockets_do_not_hurt_the_others() {
         }
         slow.push(http);
     }
-    let mut http = stage.http().await;
-    let mut socket = stage.socket().await;
+    let mut http = harness.http().await;
+    let mut socket = harness.socket().await;
     for number in 0..50 {
         assert_eq!(http.command(&set("k", number)).await.json()["result"]["value"], number);
         assert_eq!(socket.ask(set("k", number)).await["result"]["value"], number);
     }
-    assert_eq!(stage.metric("baton_connections").await, wanted + 3);
+    assert_eq!(harness.metric("baton_connections").await, wanted + 3);
     drop((slow, http, socket));
-    stage.settles().await;
+    harness.becomes_idle().await;
 }

@@ -5,7 +5,7 @@ use baton_server::Settings;
 use serde_json::{Value, json};
 
 use crate::callers::socket::Socket;
-use crate::stage::{SHORT, Stage, eventually, in_memory, settings};
+use crate::harness::{Harness, SHORT, eventually, in_memory, settings};
 
 fn set(key: &str, value: impl Into<Value>) -> Value {
     json!({"command": "state.set", "namespace": "shared", "key": key, "value": value.into()})
@@ -21,13 +21,13 @@ async fn watch(socket: &mut Socket, id: u64, more: Value) -> Value {
 
 #[tokio::test]
 async fn several_watches_on_one_connection_see_each_what_they_want() {
-    let stage = Stage::new().await;
-    let mut socket = stage.socket().await;
+    let harness = Harness::new().await;
+    let mut socket = harness.socket().await;
     let begun = watch(&mut socket, 1, json!({})).await;
     assert_eq!(begun, json!({"id": 1, "revision": 0, "result": {"watch": 1, "from": 1}}));
     watch(&mut socket, 2, json!({"pattern": "state/shared/b*"})).await;
     watch(&mut socket, 3, json!({"types": ["state.deleted"]})).await;
-    assert_eq!(stage.metric("baton_watches").await, 3);
+    assert_eq!(harness.metric("baton_watches").await, 3);
     for key in ["a", "b", "bb"] {
         socket.ask(set(key, 1)).await;
     }
@@ -47,8 +47,8 @@ async fn several_watches_on_one_connection_see_each_what_they_want() {
 
 #[tokio::test]
 async fn only_the_last_event_of_a_commit_that_a_watch_gets_is_marked() {
-    let stage = Stage::new().await;
-    let mut socket = stage.socket().await;
+    let harness = Harness::new().await;
+    let mut socket = harness.socket().await;
     watch(&mut socket, 1, json!({})).await;
     watch(&mut socket, 2, json!({"pattern": "state/shared/a*"})).await;
     let commands = ["a1", "b1", "a2", "b2"].map(|key| set(key, 1));
@@ -71,14 +71,14 @@ async fn only_the_last_event_of_a_commit_that_a_watch_gets_is_marked() {
 
 #[tokio::test]
 async fn a_number_is_free_again_after_unwatch() {
-    let stage = Stage::new().await;
-    let mut socket = stage.socket().await;
+    let harness = Harness::new().await;
+    let mut socket = harness.socket().await;
     watch(&mut socket, 7, json!({})).await;
     let again = watch(&mut socket, 7, json!({})).await;
     assert_eq!(again["error"]["code"], "request.bad_field", "{again}");
     let answer = socket.ask(json!({"command": "unwatch", "watch": 7})).await;
     assert_eq!((&answer["revision"], &answer["result"]), (&json!(0), &json!({})));
-    assert_eq!(stage.metric("baton_watches").await, 0);
+    assert_eq!(harness.metric("baton_watches").await, 0);
     let answer = socket.ask(json!({"command": "unwatch", "watch": 7})).await;
     assert_eq!(answer["error"]["code"], "request.bad_field");
     socket.ask(set("unseen", 1)).await;
@@ -90,15 +90,15 @@ async fn a_number_is_free_again_after_unwatch() {
         watch(&mut socket, id, json!({})).await;
         socket.ask(json!({"command": "unwatch", "watch": id})).await;
     }
-    assert_eq!(stage.metric("baton_watches").await, 1);
+    assert_eq!(harness.metric("baton_watches").await, 1);
     drop(socket);
-    stage.settles().await;
+    harness.becomes_idle().await;
 }
 
 #[tokio::test]
 async fn a_watch_says_where_it_begins() {
-    let stage = Stage::new().await;
-    let mut socket = stage.socket().await;
+    let harness = Harness::new().await;
+    let mut socket = harness.socket().await;
     for number in 1..=5 {
         socket.ask(set("k", number)).await;
     }
@@ -123,10 +123,10 @@ async fn a_watch_says_where_it_begins() {
 #[tokio::test]
 async fn a_watcher_that_falls_behind_is_told_where_to_resume() {
     let options = Options { watch_queue_max: 10, ..Options::default() };
-    let stage = Stage::on(in_memory(options), settings()).await;
-    let mut watcher = Socket::narrow(stage.address).await;
+    let harness = Harness::on(in_memory(options), settings()).await;
+    let mut watcher = Socket::narrow(harness.address).await;
     watch(&mut watcher, 1, json!({})).await;
-    let mut writer = stage.socket().await;
+    let mut writer = harness.socket().await;
     // More than the sockets between hold, so that what follows must wait in the queue.
     let ballast = "x".repeat(100_000);
     let mut written = 0;
@@ -146,7 +146,7 @@ async fn a_watcher_that_falls_behind_is_told_where_to_resume() {
         }
     };
     assert_eq!(resume_from, next);
-    assert_eq!(stage.metric("baton_watches").await, 0);
+    assert_eq!(harness.metric("baton_watches").await, 0);
     watch(&mut watcher, 1, json!({"from": resume_from})).await;
     for revision in resume_from..=written {
         assert_eq!(watcher.pushed(1).await["event"]["revision"], revision);
@@ -155,8 +155,8 @@ async fn a_watcher_that_falls_behind_is_told_where_to_resume() {
 
 #[tokio::test]
 async fn who_catches_up_on_a_long_past_is_still_listened_to() {
-    let stage = Stage::new().await;
-    let mut writer = stage.socket().await;
+    let harness = Harness::new().await;
+    let mut writer = harness.socket().await;
     for number in 0..3_000_u64 {
         let mut request = set("k", number);
         request["id"] = json!(number);
@@ -164,7 +164,7 @@ async fn who_catches_up_on_a_long_past_is_still_listened_to() {
         writer.send(&request).await;
     }
     writer.answer(2_999).await;
-    let mut watcher = stage.socket().await;
+    let mut watcher = harness.socket().await;
     watch(&mut watcher, 1, json!({"from": 1})).await;
     // The answer comes in the middle of the events, not after them.
     watcher.send(&json!({"id": 2, "command": "ping"})).await;
@@ -185,10 +185,10 @@ async fn who_catches_up_on_a_long_past_is_still_listened_to() {
 async fn a_crowd_is_answered_and_told_all_of_it_in_order() {
     const CROWD: u64 = 24;
     const SETS: u64 = 20;
-    let stage = Stage::new().await;
+    let harness = Harness::new().await;
     let mut crowd = Vec::new();
     for _ in 0..CROWD {
-        let mut socket = stage.socket().await;
+        let mut socket = harness.socket().await;
         watch(&mut socket, 1, json!({})).await;
         crowd.push(socket);
     }
@@ -223,16 +223,16 @@ async fn a_crowd_is_answered_and_told_all_of_it_in_order() {
 async fn what_is_gone_or_too_many_is_refused() {
     let few = Settings { watches_per_connection_max: 2, watches_max: 3, ..settings() };
     let options = Options { compaction_interval: SHORT, ..Options::default() };
-    let stage = Stage::on(in_memory(options), few).await;
-    let mut socket = stage.socket().await;
+    let harness = Harness::on(in_memory(options), few).await;
+    let mut socket = harness.socket().await;
     let configure =
         json!({"command": "workspace.configure", "history_count": 1, "history_age_ms": 1});
     socket.ask(configure).await;
     for number in 0..20 {
         socket.ask(set("k", number)).await;
     }
-    let workspace = stage.baton.workspace("w").unwrap();
-    stage.baton.compact(&workspace).await.unwrap();
+    let workspace = harness.baton.workspace("w").unwrap();
+    harness.baton.compact(&workspace).await.unwrap();
     let gone = watch(&mut socket, 1, json!({"from": 1})).await;
     assert_eq!(gone["error"]["code"], "history.gone", "{gone}");
     watch(&mut socket, 1, json!({})).await;
@@ -243,13 +243,13 @@ async fn what_is_gone_or_too_many_is_refused() {
         (&refused["error"]["kind"], &refused["error"]["max"]),
         (&json!("exhausted"), &json!(2))
     );
-    let mut other = stage.socket().await;
+    let mut other = harness.socket().await;
     watch(&mut other, 1, json!({})).await;
     let refused = watch(&mut other, 2, json!({})).await;
     assert_eq!(refused["error"]["code"], "request.too_many");
-    let told = stage.http().await.get("/v1/w/watch").await;
-    assert_eq!(told.problem(), (429, "request.too_many".to_owned()));
-    assert_eq!(told.header("retry-after"), Some("1"));
+    let response = harness.http().await.get("/v1/w/watch").await;
+    assert_eq!(response.problem(), (429, "request.too_many".to_owned()));
+    assert_eq!(response.header("retry-after"), Some("1"));
     for bad in
         [json!({"pattern": ""}), json!({"from": -1}), json!({"colour": 1}), json!({"types": 5})]
     {
@@ -257,6 +257,6 @@ async fn what_is_gone_or_too_many_is_refused() {
         assert!(refused["error"]["code"].as_str().unwrap().starts_with("request."), "{bad}");
     }
     drop((socket, other));
-    eventually("the places are free", async || stage.metric("baton_watches").await == 0).await;
-    assert_eq!(watch(&mut stage.socket().await, 1, json!({})).await["result"]["watch"], 1);
+    eventually("the places are free", async || harness.metric("baton_watches").await == 0).await;
+    assert_eq!(watch(&mut harness.socket().await, 1, json!({})).await["result"]["watch"], 1);
 }

@@ -12,7 +12,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Mutex, mpsc};
 
-use crate::stage::{Stage, eventually, settings, within};
+use crate::harness::{Harness, eventually, settings, within};
 
 /// A request that somebody received.
 struct Received {
@@ -111,22 +111,22 @@ fn papers(folder: &TempDir, name: &str) -> Identity {
     Identity::read(&certificate, &key).expect("they fit")
 }
 
-async fn add(stage: &Stage, url: &str, rest: Value) {
+async fn add(harness: &Harness, url: &str, rest: Value) {
     let mut webhook = rest;
     webhook["url"] = url.into();
     let body = json!({"on": {"type": "go"}, "webhook": webhook});
-    let added = stage.http().await.put("/v1/w/reactions/tell", &body).await;
+    let added = harness.http().await.put("/v1/w/reactions/tell", &body).await;
     assert_eq!(added.status, 200, "{:?}", added.json());
 }
 
-async fn emit(stage: &Stage) {
-    let said = stage.http().await.post("/v1/w/events", &json!({"type": "go"})).await;
+async fn emit(harness: &Harness) {
+    let said = harness.http().await.post("/v1/w/events", &json!({"type": "go"})).await;
     assert_eq!(said.status, 200);
 }
 
-async fn kinds(stage: &Stage) -> Vec<String> {
+async fn kinds(harness: &Harness) -> Vec<String> {
     let path = "/v1/w/events?order=oldest&type=reaction.call*";
-    let page = stage.http().await.get(path).await.json();
+    let page = harness.http().await.get(path).await.json();
     let events = page["events"].as_array().expect("a page").clone();
     events
         .iter()
@@ -135,23 +135,23 @@ async fn kinds(stage: &Stage) -> Vec<String> {
 }
 
 /// What the last try that failed, or the call that is dead, says about why.
-async fn detail(stage: &Stage, kind: &str) -> String {
-    let page = stage.http().await.get(&format!("/v1/w/events?type={kind}")).await.json();
+async fn detail(harness: &Harness, kind: &str) -> String {
+    let page = harness.http().await.get(&format!("/v1/w/events?type={kind}")).await.json();
     page["events"][0]["detail"].as_str().expect("it says why").to_owned()
 }
 
-async fn ends_with(stage: &Stage, kind: &str) {
+async fn ends_with(harness: &Harness, kind: &str) {
     let what = format!("the last word is {kind}");
-    eventually(&what, async || kinds(stage).await.last().is_some_and(|last| last == kind)).await;
+    eventually(&what, async || kinds(harness).await.last().is_some_and(|last| last == kind)).await;
 }
 
 #[tokio::test]
 async fn a_call_says_what_happened_and_is_signed() {
     let receiver = Receiver::new(&[]).await;
-    let stage = Stage::with(calling(true)).await;
+    let harness = Harness::with(calling(true)).await;
     let url = format!("http://{}/hook?x=1", receiver.address);
-    add(&stage, &url, json!({"secret": "hush-hush"})).await;
-    emit(&stage).await;
+    add(&harness, &url, json!({"secret": "hush-hush"})).await;
+    emit(&harness).await;
     let received = receiver.next().await;
     assert!(received.head.starts_with("POST /hook?x=1 HTTP/1.1"), "{}", received.head);
     assert_eq!(received.body["reaction"], "tell");
@@ -161,61 +161,61 @@ async fn a_call_says_what_happened_and_is_signed() {
     assert_eq!(named.map(|name| received.header(name)), ["w", "tell", "1", "1"]);
     assert!(received.header("baton-signature").starts_with("sha256="));
     assert!(received.header("baton-timestamp").parse::<u64>().unwrap() > 1_600_000_000);
-    ends_with(&stage, "reaction.call_done").await;
-    let everything = stage.http().await.get("/v1/w/events?limit=1000").await;
-    let shown = stage.http().await.get("/v1/w/reactions/tell").await;
-    for told in [everything, shown] {
-        assert!(!String::from_utf8(told.body).unwrap().contains("hush-hush"));
+    ends_with(&harness, "reaction.call_done").await;
+    let everything = harness.http().await.get("/v1/w/events?limit=1000").await;
+    let shown = harness.http().await.get("/v1/w/reactions/tell").await;
+    for response in [everything, shown] {
+        assert!(!String::from_utf8(response.body).unwrap().contains("hush-hush"));
     }
-    stage.end().await;
+    harness.end().await;
 }
 
 #[tokio::test]
 async fn a_call_that_fails_is_made_again_and_one_that_never_can_is_not() {
     let receiver = Receiver::new(&["500 No", "200 OK", "302 Elsewhere"]).await;
-    let stage = Stage::with(calling(true)).await;
-    add(&stage, &format!("http://{}/", receiver.address), json!({})).await;
-    emit(&stage).await;
+    let harness = Harness::with(calling(true)).await;
+    add(&harness, &format!("http://{}/", receiver.address), json!({})).await;
+    emit(&harness).await;
     assert_eq!(receiver.next().await.header("baton-attempt"), "1");
     let again = receiver.next().await;
     assert_eq!((again.header("baton-call"), again.header("baton-attempt")), ("1", "2"));
-    ends_with(&stage, "reaction.call_done").await;
-    let told = kinds(&stage).await;
+    ends_with(&harness, "reaction.call_done").await;
+    let response = kinds(&harness).await;
     let expected = ["called", "call_begun", "call_failed", "call_begun", "call_done"];
-    assert_eq!(told, expected.map(|word| format!("reaction.{word}")));
-    emit(&stage).await;
+    assert_eq!(response, expected.map(|word| format!("reaction.{word}")));
+    emit(&harness).await;
     assert_eq!(receiver.next().await.header("baton-call"), "2");
-    ends_with(&stage, "reaction.call_dead").await;
-    stage.end().await;
+    ends_with(&harness, "reaction.call_dead").await;
+    harness.end().await;
 }
 
 #[tokio::test]
 async fn a_private_address_is_not_called_unless_that_is_allowed() {
     let receiver = Receiver::new(&[]).await;
-    let stage = Stage::with(calling(false)).await;
-    add(&stage, &format!("http://localhost:{}/", receiver.address.port()), json!({})).await;
-    emit(&stage).await;
-    ends_with(&stage, "reaction.call_dead").await;
-    let shown = stage.http().await.get("/v1/w/reactions/tell").await.json();
+    let harness = Harness::with(calling(false)).await;
+    add(&harness, &format!("http://localhost:{}/", receiver.address.port()), json!({})).await;
+    emit(&harness).await;
+    ends_with(&harness, "reaction.call_dead").await;
+    let shown = harness.http().await.get("/v1/w/reactions/tell").await.json();
     let detail = shown["trouble"]["detail"].as_str().expect("a detail");
     assert!(detail.contains("not a public address"), "{detail}");
     assert!(receiver.received.lock().await.try_recv().is_err(), "nobody was called");
-    stage.end().await;
+    harness.end().await;
 }
 
 #[tokio::test]
 async fn a_call_outlives_the_server_that_does_not_make_any() {
     let receiver = Receiver::new(&[]).await;
     let folder = tempfile::tempdir().unwrap();
-    let stage = Stage::on(baton::open(folder.path()).await.unwrap(), settings()).await;
-    add(&stage, &format!("http://{}/", receiver.address), json!({})).await;
-    emit(&stage).await;
-    drop(stage.end().await);
+    let harness = Harness::on(baton::open(folder.path()).await.unwrap(), settings()).await;
+    add(&harness, &format!("http://{}/", receiver.address), json!({})).await;
+    emit(&harness).await;
+    drop(harness.end().await);
     let baton = baton::open(folder.path()).await.unwrap();
-    let stage = Stage::on(baton, calling(true)).await;
+    let harness = Harness::on(baton, calling(true)).await;
     assert_eq!(receiver.next().await.header("baton-call"), "1");
-    ends_with(&stage, "reaction.call_done").await;
-    drop(stage.end().await);
+    ends_with(&harness, "reaction.call_done").await;
+    drop(harness.end().await);
 }
 
 #[tokio::test]
@@ -223,18 +223,18 @@ async fn a_call_goes_over_tls_to_the_host_that_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let identity = papers(&folder, "localhost");
     let receiver = Receiver::of(&["500 No"], Some(identity)).await;
-    let stage = Stage::with(believing(&folder.path().join("chain.pem"))).await;
+    let harness = Harness::with(believing(&folder.path().join("chain.pem"))).await;
     let url = format!("https://localhost:{}/hook?x=1", receiver.address.port());
-    add(&stage, &url, json!({"secret": "hush-hush"})).await;
-    emit(&stage).await;
+    add(&harness, &url, json!({"secret": "hush-hush"})).await;
+    emit(&harness).await;
     let received = receiver.next().await;
     assert!(received.head.starts_with("POST /hook?x=1 HTTP/1.1"), "{}", received.head);
     assert_eq!(received.header("host"), format!("localhost:{}", receiver.address.port()));
     assert_eq!(received.body["event"]["type"], "go");
     assert!(received.header("baton-signature").starts_with("sha256="));
     assert_eq!(receiver.next().await.header("baton-attempt"), "2", "it is made again as any other");
-    ends_with(&stage, "reaction.call_done").await;
-    stage.end().await;
+    ends_with(&harness, "reaction.call_done").await;
+    harness.end().await;
 }
 
 #[tokio::test]
@@ -243,12 +243,12 @@ async fn a_stranger_is_told_nothing_until_its_certificate_is_in_order() {
     let identity = papers(&folder, "localhost");
     papers(&trusted, "localhost");
     let receiver = Receiver::of(&[], Some(identity.clone())).await;
-    let stage = Stage::with(believing(&trusted.path().join("chain.pem"))).await;
+    let harness = Harness::with(believing(&trusted.path().join("chain.pem"))).await;
     let url = format!("https://localhost:{}/", receiver.address.port());
-    add(&stage, &url, json!({})).await;
-    emit(&stage).await;
-    ends_with(&stage, "reaction.call_failed").await;
-    let said = detail(&stage, "reaction.call_failed").await;
+    add(&harness, &url, json!({})).await;
+    emit(&harness).await;
+    ends_with(&harness, "reaction.call_failed").await;
+    let said = detail(&harness, "reaction.call_failed").await;
     assert!(said.starts_with("tls.untrusted: `localhost` is not trusted"), "{said}");
     assert!(receiver.received.lock().await.try_recv().is_err(), "nothing was said");
     for file in ["chain.pem", "key.pem"] {
@@ -256,8 +256,8 @@ async fn a_stranger_is_told_nothing_until_its_certificate_is_in_order() {
     }
     identity.read_again().unwrap();
     assert_ne!(receiver.next().await.header("baton-attempt"), "1");
-    ends_with(&stage, "reaction.call_done").await;
-    stage.end().await;
+    ends_with(&harness, "reaction.call_done").await;
+    harness.end().await;
 }
 
 #[tokio::test]
@@ -273,13 +273,13 @@ async fn somebody_of_another_name_or_without_tls_is_told_nothing() {
         }
     });
     for (port, code) in [(named.address.port(), "tls.untrusted"), (plain_port, "tls.broken")] {
-        let stage = Stage::with(believing(&folder.path().join("chain.pem"))).await;
-        add(&stage, &format!("https://localhost:{port}/"), json!({"retries": 0})).await;
-        emit(&stage).await;
-        ends_with(&stage, "reaction.call_dead").await;
-        let said = detail(&stage, "reaction.call_dead").await;
+        let harness = Harness::with(believing(&folder.path().join("chain.pem"))).await;
+        add(&harness, &format!("https://localhost:{port}/"), json!({"retries": 0})).await;
+        emit(&harness).await;
+        ends_with(&harness, "reaction.call_dead").await;
+        let said = detail(&harness, "reaction.call_dead").await;
         assert!(said.contains(code), "{code}: {said}");
-        stage.end().await;
+        harness.end().await;
     }
     assert!(named.received.lock().await.try_recv().is_err(), "nothing was said");
 }
@@ -287,16 +287,16 @@ async fn somebody_of_another_name_or_without_tls_is_told_nothing() {
 #[tokio::test]
 async fn a_private_address_is_not_called_over_tls_either() {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-    let stage = Stage::with(calling(false)).await;
+    let harness = Harness::with(calling(false)).await;
     let port = listener.local_addr().unwrap().port();
-    add(&stage, &format!("https://localhost:{port}/"), json!({})).await;
-    emit(&stage).await;
-    ends_with(&stage, "reaction.call_dead").await;
-    let said = detail(&stage, "reaction.call_dead").await;
+    add(&harness, &format!("https://localhost:{port}/"), json!({})).await;
+    emit(&harness).await;
+    ends_with(&harness, "reaction.call_dead").await;
+    let said = detail(&harness, "reaction.call_dead").await;
     assert!(said.contains("not a public address"), "{said}");
-    let nobody = tokio::time::timeout(crate::stage::SHORT, listener.accept()).await;
+    let nobody = tokio::time::timeout(crate::harness::SHORT, listener.accept()).await;
     assert!(nobody.is_err(), "somebody was connected to");
-    stage.end().await;
+    harness.end().await;
 }
 
 #[tokio::test]
@@ -304,11 +304,11 @@ async fn the_name_is_asked_for_and_shaking_hands_has_the_deadline_of_the_call() 
     let folder = tempfile::tempdir().unwrap();
     papers(&folder, "localhost");
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-    let stage = Stage::with(believing(&folder.path().join("chain.pem"))).await;
+    let harness = Harness::with(believing(&folder.path().join("chain.pem"))).await;
     let port = listener.local_addr().unwrap().port();
     let least = json!({"timeout_ms": 100, "retries": 0});
-    add(&stage, &format!("https://localhost:{port}/"), least).await;
-    emit(&stage).await;
+    add(&harness, &format!("https://localhost:{port}/"), least).await;
+    emit(&harness).await;
     // The first words of TLS are not encrypted; after them there is silence.
     let (mut silent, _) = within(listener.accept()).await.unwrap();
     let mut heard = Vec::new();
@@ -318,8 +318,8 @@ async fn the_name_is_asked_for_and_shaking_hands_has_the_deadline_of_the_call() 
         assert!(count > 0, "the name was not asked for");
         heard.extend_from_slice(&more[..count]);
     }
-    ends_with(&stage, "reaction.call_dead").await;
-    let said = detail(&stage, "reaction.call_dead").await;
+    ends_with(&harness, "reaction.call_dead").await;
+    let said = detail(&harness, "reaction.call_dead").await;
     assert!(said.contains("no response within 100 ms"), "{said}");
-    stage.end().await;
+    harness.end().await;
 }

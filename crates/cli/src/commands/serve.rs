@@ -78,7 +78,7 @@ impl Serve {
             hosts: serving.hosts,
             connections_max: serving.connections_max,
             quotas: serving.quotas,
-            journal: announcer.journal.clone(),
+            server_log: announcer.server_log.clone(),
             slow: serving.log_slow,
             webhooks,
             #[cfg(feature = "otel")]

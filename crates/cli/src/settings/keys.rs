@@ -206,7 +206,7 @@ impl ValueType {
 #[cfg(test)]
 mod tests {
     use baton_server::Settings as ServerDefaults;
-    use baton_server::journal::Level;
+    use baton_server::server_log::Level;
 
     use super::*;
 

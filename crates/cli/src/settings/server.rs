@@ -7,7 +7,7 @@ use std::time::Duration;
 use baton::Extents;
 use baton_server::Quotas;
 use baton_server::access::{Issuer, KeyFile};
-use baton_server::journal::{Form, Level};
+use baton_server::server_log::{Form, Level};
 #[cfg(feature = "otel")]
 use baton_server::{Otel, OtelError};
 use baton_tls::Identity;

@@ -17,7 +17,7 @@
 //!
 //! Deliberately absent: tools, streaming and conversations, which are for a framework to bring.
 
-mod asking;
+mod completion;
 mod endpoint;
 
 use baton_core::Token;
@@ -28,7 +28,7 @@ use baton_tls::TlsError;
 use serde_json::json;
 use thiserror::Error;
 
-pub use asking::Completion;
+pub use completion::Completion;
 pub use endpoint::Endpoint;
 
 /// What the model is told besides the context.
@@ -97,7 +97,8 @@ pub async fn run_with_context<C: Carrier>(
         building = building.token_budget(tokens);
     }
     let context = building.await.map_err(RunError::Baton)?;
-    let asked = asking::ask(endpoint, instructions.unwrap_or(INSTRUCTIONS), &context.text).await;
+    let asked =
+        completion::ask(endpoint, instructions.unwrap_or(INSTRUCTIONS), &context.text).await;
     let tasks = workspace.tasks();
     match asked {
         Ok(completion) => {

@@ -8,7 +8,9 @@ use baton_core::history::At;
 use baton_core::secret::{self, Secret};
 use baton_core::workspace::{self, Forked};
 use baton_core::{ArtifactId, Command, Mutation, Query, Rejection, Reply, SecretId};
-use baton_handle::{Caller, Carrier, ContentCarrier, Failure, PutWishes, SecretWishes, WasPut};
+use baton_handle::{
+    Caller, Carrier, ContentCarrier, Failure, PutOptions, SecretOptions, StoredArtifact,
+};
 
 use super::Baton;
 use crate::blobs::{BLOCK_BYTES, BlobKind, BlobReader, StoredBlob, Upload, random_place};
@@ -39,15 +41,15 @@ impl Baton {
         &self,
         caller: &Caller,
         stored: StoredBlob,
-        wishes: PutWishes,
-    ) -> Result<WasPut, Error> {
-        let PutWishes { name, media_type, keep_ms, expected } = wishes;
+        options: PutOptions,
+    ) -> Result<StoredArtifact, Error> {
+        let PutOptions { name, media_type, keep_ms, expected } = options;
         let put = artifact::Put { name, media_type, keep_ms, expected, ..stored.put() };
         let command = Command::from(artifact::Command::Put(Box::new(put)));
         let reply = self.record_upload(caller, stored, command).await?;
         match reply {
             Reply::Artifact(artifact::Reply::Put { artifact, known }) => {
-                Ok(WasPut { artifact: *artifact, known })
+                Ok(StoredArtifact { artifact: *artifact, known })
             }
             reply => Err(Error::odd(&reply)),
         }
@@ -133,9 +135,9 @@ impl ContentCarrier for Baton {
     async fn put(
         &self,
         caller: &Caller,
-        wishes: PutWishes,
+        options: PutOptions,
         bytes: Box<dyn Read + Send>,
-    ) -> Result<WasPut, Error> {
+    ) -> Result<StoredArtifact, Error> {
         let (baton, uploader) = (self.clone(), caller.clone());
         let stored = run_blocking(move || {
             let mut upload = baton.upload(&uploader)?;
@@ -143,7 +145,7 @@ impl ContentCarrier for Baton {
             upload.commit()
         });
         let stored = stored.await??;
-        self.record(caller, stored, wishes).await
+        self.record(caller, stored, options).await
     }
 
     async fn read(
@@ -166,7 +168,7 @@ impl ContentCarrier for Baton {
     async fn put_secret(
         &self,
         caller: &Caller,
-        wishes: SecretWishes,
+        options: SecretOptions,
         value: Vec<u8>,
     ) -> Result<Secret, Error> {
         self.check_disk_space()?;
@@ -177,7 +179,7 @@ impl ContentCarrier for Baton {
             upload.commit()
         });
         let stored = stored.await??;
-        let SecretWishes { name, ttl_ms } = wishes;
+        let SecretOptions { name, ttl_ms } = options;
         let (secret, bytes) = (stored.secret(), stored.bytes);
         let put = secret::Command::Put(secret::Put { secret, bytes, name, ttl_ms });
         secret_of(self.record_upload(caller, stored, put.into()).await?)

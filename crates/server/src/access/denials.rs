@@ -86,10 +86,10 @@ struct Ring {
 
 /// What was refused lately.
 #[derive(Default)]
-pub(crate) struct Denials(Mutex<Books>);
+pub(crate) struct Denials(Mutex<DenialLists>);
 
 #[derive(Default)]
-struct Books {
+struct DenialLists {
     last: u64,
     known: Ring,
     strangers: Ring,
@@ -111,7 +111,7 @@ fn escaped(sign: char) -> impl Iterator<Item = char> {
 
 impl Denials {
     /// Keeps what was refused.
-    pub(crate) fn keep(&self, attempt: &Attempt<'_>, problem: &Problem) {
+    pub(crate) fn record(&self, attempt: &Attempt<'_>, problem: &Problem) {
         let fresh = Denial {
             number: 0,
             at: now(),
@@ -124,8 +124,8 @@ impl Denials {
             code: problem.code.clone(),
             detail: harmless(&problem.detail),
         };
-        let mut books = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Books { last, known, strangers } = &mut *books;
+        let mut lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let DenialLists { last, known, strangers } = &mut *lists;
         let ring = if fresh.who.is_some() { known } else { strangers };
         ring.total += 1;
         if let Some(newest) = ring.kept.back_mut() {
@@ -144,11 +144,11 @@ impl Denials {
 
     /// Those before a number, the newest first.
     pub(crate) fn page(&self, before: Option<u64>, limit: usize) -> DenialPage {
-        let books = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let both = books.known.kept.iter().chain(&books.strangers.kept);
+        let lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let both = lists.known.kept.iter().chain(&lists.strangers.kept);
         let is_before = |denial: &&Denial| before.is_none_or(|before| denial.number < before);
         let mut refusals: Vec<Denial> = both.filter(is_before).cloned().collect();
-        drop(books);
+        drop(lists);
         refusals.sort_unstable_by_key(|denial| std::cmp::Reverse(denial.number));
         let has_more = refusals.len() > limit;
         refusals.truncate(limit);
@@ -158,8 +158,8 @@ impl Denials {
 
     /// How many there were: of those who have a token, and of strangers.
     pub(crate) fn totals(&self) -> [(&'static str, u64); 2] {
-        let books = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        [("known", books.known.total), ("stranger", books.strangers.total)]
+        let lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        [("known", lists.known.total), ("stranger", lists.strangers.total)]
     }
 }
 
@@ -176,7 +176,7 @@ mod tests {
             operation: operation.to_owned(),
             workspace: Some("w"),
         };
-        denials.keep(&attempt, &Refusal::BadToken {}.into());
+        denials.record(&attempt, &Refusal::BadToken {}.into());
     }
 
     #[test]

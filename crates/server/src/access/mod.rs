@@ -32,7 +32,7 @@ use baton_core::{AgentId, Timestamp, WorkspaceName};
 use baton_handle::Caller;
 use sha2::{Digest, Sha256};
 
-use crate::quota::{Cost, Meter, Meters, Owner, Quota, Seat, charge, pay};
+use crate::quota::{Cost, Meter, Meters, Owner, Quota, QuotaGuard, charge, pay};
 use crate::refusal::Refusal;
 use crate::settings::Settings;
 use crate::shared::Signal;
@@ -51,7 +51,7 @@ pub use tokens::{Made, Record, TokenError, Tokens, Wanted};
 pub const PREFIX: &str = "baton_";
 /// Most that issuers vouch for and are known at a time: as many as there may be connections, and
 /// some who come again.
-const VOUCHED_MAX: usize = 65_536;
+const JWT_PRINCIPALS_MAX: usize = 65_536;
 /// How every JSON Web Token begins: it is `{"` in Base64.
 const JWT_PREFIX: &str = "eyJ";
 /// How often it is looked whether a token's time is over.
@@ -69,13 +69,13 @@ pub(crate) fn now() -> Timestamp {
 }
 
 /// Whoever has shown a token.
-pub(crate) struct Known {
+pub(crate) struct Principal {
     /// The id of the token, or the subject of an issuer's.
     who: String,
     grant: Grant,
     expires_at: Option<Timestamp>,
     /// The key of the issuer that vouches for it, if one does.
-    vouched_by: Option<Fingerprint>,
+    signing_key: Option<Fingerprint>,
     /// Where it is kept what its owner was refused.
     denials: Arc<Denials>,
     /// What it has taken, if there is a limit to that.
@@ -84,20 +84,20 @@ pub(crate) struct Known {
     ended: Signal,
 }
 
-impl Known {
+impl Principal {
     fn is_over(&self) -> bool {
         self.ended.is_raised() || self.expires_at.is_some_and(|moment| moment <= now())
     }
 }
 
-type Book = RwLock<HashMap<TokenDigest, Arc<Known>>>;
+type TokenTable = RwLock<HashMap<TokenDigest, Arc<Principal>>>;
 
 /// The tokens that are valid.
 pub(crate) struct Access {
     is_demanded: bool,
-    known: Book,
+    tokens: TokenTable,
     /// Those whom an issuer vouches for, since they first came.
-    vouched: Book,
+    jwts: TokenTable,
     issuer: Option<Issuer>,
     /// What was refused lately.
     pub(crate) denials: Arc<Denials>,
@@ -111,8 +111,8 @@ impl Access {
     pub(crate) fn new(settings: &Settings) -> Self {
         Self {
             is_demanded: settings.demands_tokens(),
-            known: RwLock::default(),
-            vouched: RwLock::default(),
+            tokens: RwLock::default(),
+            jwts: RwLock::default(),
             issuer: settings.jwt.clone(),
             denials: Arc::default(),
             usual: settings.quotas.token,
@@ -121,96 +121,96 @@ impl Access {
     }
 
     /// A record has been read, written or changed.
-    pub(crate) fn learn(&self, record: &Record) {
+    pub(crate) fn load_token(&self, record: &Record) {
         let Some(digest) = record.digest_bytes() else { return };
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let mut tokens = self.tokens.write().unwrap_or_else(PoisonError::into_inner);
         if record.revoked_at.is_some() {
-            if let Some(gone) = known.remove(&digest) {
+            if let Some(gone) = tokens.remove(&digest) {
                 gone.ended.raise();
             }
             return;
         }
         let (grant, expires_at) = (record.grant.clone(), record.expires_at);
-        let fresh = || {
-            Arc::new(Known {
+        let new_principal = || {
+            Arc::new(Principal {
                 who: record.id.clone(),
                 grant,
                 expires_at,
-                vouched_by: None,
+                signing_key: None,
                 denials: Arc::clone(&self.denials),
                 meter: Meter::new(Owner::Token, record.quota.or(self.usual)),
                 ended: Signal::default(),
             })
         };
-        known.entry(digest).or_insert_with(fresh);
+        tokens.entry(digest).or_insert_with(new_principal);
     }
 
-    fn authority(&self, shown: Option<Shown>) -> Authority {
-        Authority { shown, meters: self.meters.clone() }
+    fn authority(&self, credential: Option<Credential>) -> Authority {
+        Authority { credential, meters: self.meters.clone() }
     }
 
     /// Ends those whose time is over, for as long as the server runs.
-    pub(crate) async fn look_after(&self) {
+    pub(crate) async fn revoke_expired(&self) {
         let mut generation = 0;
         loop {
             tokio::time::sleep(LOOK_EVERY).await;
-            end_those(&self.known, Known::is_over);
-            end_those(&self.vouched, Known::is_over);
+            revoke_where(&self.tokens, Principal::is_over);
+            revoke_where(&self.jwts, Principal::is_over);
             let Some(issuer) = &self.issuer else { continue };
             let now = issuer.generation();
             if std::mem::replace(&mut generation, now) != now {
-                end_those(&self.vouched, |known| {
-                    known.vouched_by.is_none_or(|by| !issuer.still_has(&by))
+                revoke_where(&self.jwts, |principal| {
+                    principal.signing_key.is_none_or(|by| !issuer.still_has(&by))
                 });
             }
         }
     }
 
     /// Whoever an issuer vouches for is known from now on, until that is over.
-    fn vouch(
+    fn verify_jwt(
         &self,
         issuer: &Issuer,
         token: &str,
         digest: TokenDigest,
-    ) -> Result<Arc<Known>, Refusal> {
+    ) -> Result<Arc<Principal>, Refusal> {
         let verified = issuer.verify(token, now());
-        let vouched = verified.map_err(|flaw| Refusal::BadJwt { reason: flaw.words() })?;
-        let fresh = Arc::new(Known {
-            who: vouched.subject,
-            grant: vouched.grant,
-            expires_at: Some(vouched.expires_at),
-            vouched_by: Some(vouched.by),
+        let jwt_identity = verified.map_err(|flaw| Refusal::BadJwt { reason: flaw.words() })?;
+        let new_principal = Arc::new(Principal {
+            who: jwt_identity.subject,
+            grant: jwt_identity.grant,
+            expires_at: Some(jwt_identity.expires_at),
+            signing_key: Some(jwt_identity.by),
             denials: Arc::clone(&self.denials),
             meter: Meter::new(Owner::Token, self.usual),
             ended: Signal::default(),
         });
-        let mut book = self.vouched.write().unwrap_or_else(PoisonError::into_inner);
-        if book.len() >= VOUCHED_MAX {
+        let mut table = self.jwts.write().unwrap_or_else(PoisonError::into_inner);
+        if table.len() >= JWT_PRINCIPALS_MAX {
             // Those who are not here now are verified again when they come.
-            book.retain(|_, known| Arc::strong_count(known) > 1);
+            table.retain(|_, principal| Arc::strong_count(principal) > 1);
         }
-        if book.len() >= VOUCHED_MAX {
-            return Err(Refusal::TooManyVouched { max: VOUCHED_MAX });
+        if table.len() >= JWT_PRINCIPALS_MAX {
+            return Err(Refusal::TooManyJwtIdentities { max: JWT_PRINCIPALS_MAX });
         }
-        Ok(Arc::clone(book.entry(digest).or_insert(fresh)))
+        Ok(Arc::clone(table.entry(digest).or_insert(new_principal)))
     }
 
     /// Who calls, by the head of a request that comes from an address.
-    pub(crate) fn recognise<B>(
+    pub(crate) fn authenticate<B>(
         &self,
         request: &Request<B>,
         from: Option<IpAddr>,
     ) -> Result<Authority, Refusal> {
-        let recognised = self.known_by(request.headers(), request.uri().query(), from);
+        let recognised = self.authenticate_headers(request.headers(), request.uri().query(), from);
         if let Err(refusal) = &recognised {
             let operation = format!("{} {}", request.method(), request.uri().path());
             let attempt = Attempt { who: None, agent: None, from, operation, workspace: None };
-            self.denials.keep(&attempt, &refusal.clone().into());
+            self.denials.record(&attempt, &refusal.clone().into());
         }
         recognised
     }
 
-    fn known_by(
+    fn authenticate_headers(
         &self,
         headers: &HeaderMap,
         query: Option<&str>,
@@ -235,26 +235,26 @@ impl Access {
         let token = token.trim();
         let digest = digest_of(token);
         let of_issuer = self.issuer.as_ref().filter(|_| !token.starts_with(PREFIX));
-        let book = if of_issuer.is_some() { &self.vouched } else { &self.known };
-        let found = book.read().unwrap_or_else(PoisonError::into_inner).get(&digest).cloned();
-        let known = match (found, of_issuer) {
-            (Some(known), _) if !known.is_over() => known,
-            (_, Some(issuer)) => self.vouch(issuer, token, digest)?,
+        let table = if of_issuer.is_some() { &self.jwts } else { &self.tokens };
+        let found = table.read().unwrap_or_else(PoisonError::into_inner).get(&digest).cloned();
+        let principal = match (found, of_issuer) {
+            (Some(principal), _) if !principal.is_over() => principal,
+            (_, Some(issuer)) => self.verify_jwt(issuer, token, digest)?,
             (_, None) => return Err(Refusal::BadToken {}),
         };
-        Ok(self.authority(Some(Shown { known, from })))
+        Ok(self.authority(Some(Credential { principal, from })))
     }
 }
 
 /// Forgets some, and ends what they have open.
-fn end_those(book: &Book, are_meant: impl Fn(&Known) -> bool) {
-    let mut book = book.write().unwrap_or_else(PoisonError::into_inner);
-    book.retain(|_, known| {
-        let is_meant = are_meant(known);
-        if is_meant {
-            known.ended.raise();
+fn revoke_where(table: &TokenTable, matches: impl Fn(&Principal) -> bool) {
+    let mut table = table.write().unwrap_or_else(PoisonError::into_inner);
+    table.retain(|_, principal| {
+        let is_match = matches(principal);
+        if is_match {
+            principal.ended.raise();
         }
-        !is_meant
+        !is_match
     });
 }
 
@@ -267,25 +267,25 @@ fn has_token(query: &str) -> bool {
 /// What whoever calls may do; everything if nobody has to show a token and nobody has.
 #[derive(Clone, Default)]
 pub(crate) struct Authority {
-    shown: Option<Shown>,
+    credential: Option<Credential>,
     meters: Option<Arc<Meters>>,
 }
 
 /// A token that was shown, and from where.
 #[derive(Clone)]
-struct Shown {
-    known: Arc<Known>,
+struct Credential {
+    principal: Arc<Principal>,
     from: Option<IpAddr>,
 }
 
 impl Authority {
-    fn known(&self) -> Option<&Known> {
-        self.shown.as_ref().map(|shown| &*shown.known)
+    fn principal(&self) -> Option<&Principal> {
+        self.credential.as_ref().map(|credential| &*credential.principal)
     }
 
     /// The agent that acts where none is named.
     pub(crate) fn agent(&self) -> Option<&AgentId> {
-        self.known()?.grant.agent.as_ref()
+        self.principal()?.grant.agent.as_ref()
     }
 
     /// Whether a call that came as so many bytes may be made. The one place where that is decided,
@@ -297,10 +297,10 @@ impl Authority {
         call: &Call,
         bytes: usize,
     ) -> Result<(), Problem> {
-        let judged = self.judge(workspace, is_closed(workspace, call), |grant| {
+        let checked = self.check(workspace, is_closed(workspace, call), |grant| {
             grant.permits(workspace, agent, call)
         });
-        self.kept(judged, Some((workspace, agent)), || call.name().to_owned())?;
+        self.record_denial(checked, Some((workspace, agent)), || call.name().to_owned())?;
         if !self.is_metered() {
             return Ok(());
         }
@@ -309,16 +309,16 @@ impl Authority {
 
     /// Whether whatever is called for in a workspace is permitted, so that nobody need look at it.
     pub(crate) fn permits_all(&self, workspace: &WorkspaceName) -> bool {
-        self.shown.is_none() && self.meters.is_none() && workspace.as_str() != CLOSED
+        self.credential.is_none() && self.meters.is_none() && workspace.as_str() != CLOSED
     }
 
     /// Whether something may be done that is no call.
     pub(crate) fn permits_action(&self, caller: &Caller, action: Action) -> Result<(), Problem> {
         let Caller { workspace, agent, .. } = caller;
-        let judged = self.judge(workspace, workspace.as_str() == CLOSED, |grant| {
+        let checked = self.check(workspace, workspace.as_str() == CLOSED, |grant| {
             grant.permits_action(workspace, agent, action)
         });
-        self.kept(judged, Some((workspace, agent)), || action.name().to_owned())?;
+        self.record_denial(checked, Some((workspace, agent)), || action.name().to_owned())?;
         if !self.is_metered() {
             return Ok(());
         }
@@ -334,73 +334,79 @@ impl Authority {
     }
 
     /// So many bytes of what was permitted have come.
-    pub(crate) fn received(&self, workspace: &WorkspaceName, bytes: usize) {
+    pub(crate) fn charge_bytes(&self, workspace: &WorkspaceName, bytes: usize) {
         if self.is_metered() {
             pay(&self.meters_of(workspace), Cost { operations: 0, bytes: bytes as u64 });
         }
     }
 
     /// Places among the watches of whoever calls and of the workspace.
-    pub(crate) fn watches(&self, workspace: &WorkspaceName) -> Result<Vec<Seat>, Refusal> {
+    pub(crate) fn watch_guards(
+        &self,
+        workspace: &WorkspaceName,
+    ) -> Result<Vec<QuotaGuard>, Refusal> {
         if !self.is_metered() {
             return Ok(Vec::new());
         }
-        Seat::of_watch(&self.meters_of(workspace))
+        QuotaGuard::of_watch(&self.meters_of(workspace))
     }
 
     /// A place among the connections of whoever calls; the one that is there if it is theirs.
-    pub(crate) fn connects(&self, seat: &Mutex<Option<Seat>>) -> Result<(), Refusal> {
-        let Some(meter) = self.known().and_then(|known| known.meter.as_ref()) else {
+    pub(crate) fn admit_connection(
+        &self,
+        quota_guard: &Mutex<Option<QuotaGuard>>,
+    ) -> Result<(), Refusal> {
+        let Some(meter) = self.principal().and_then(|principal| principal.meter.as_ref()) else {
             return Ok(());
         };
-        let mut seat = seat.lock().unwrap_or_else(PoisonError::into_inner);
-        if !seat.as_ref().is_some_and(|seat| seat.is_of(meter)) {
-            *seat = Seat::of_connection(meter)?;
+        let mut quota_guard = quota_guard.lock().unwrap_or_else(PoisonError::into_inner);
+        if !quota_guard.as_ref().is_some_and(|quota_guard| quota_guard.is_of(meter)) {
+            *quota_guard = QuotaGuard::of_connection(meter)?;
         }
         Ok(())
     }
 
     fn is_metered(&self) -> bool {
-        self.meters.is_some() || self.known().is_some_and(|known| known.meter.is_some())
+        self.meters.is_some() || self.principal().is_some_and(|principal| principal.meter.is_some())
     }
 
     fn meters_of(&self, workspace: &WorkspaceName) -> [Option<Arc<Meter>>; 2] {
-        let of_token = self.known().and_then(|known| known.meter.clone());
+        let of_token = self.principal().and_then(|principal| principal.meter.clone());
         [of_token, self.meters.as_ref().and_then(|meters| meters.of(workspace))]
     }
 
     /// Whether what is of the whole server may be done: its tokens, a backup of it, a look at what
     /// was refused.
-    pub(crate) fn administers(&self, needs: Permission, operation: &str) -> Result<(), Problem> {
-        let Some(known) = self.known() else { return Ok(()) };
-        let permitted = || known.grant.permits_server(needs);
-        let judged = Self::still(known)
+    pub(crate) fn permits_server(&self, needs: Permission, operation: &str) -> Result<(), Problem> {
+        let Some(principal) = self.principal() else { return Ok(()) };
+        let permitted = || principal.grant.permits_server(needs);
+        let checked = Self::check_valid(principal)
             .and_then(|()| permitted().map_err(|denied| denied_as_problem(&denied)));
-        self.kept(judged, None, || operation.to_owned())
+        self.record_denial(checked, None, || operation.to_owned())
     }
 
     /// Keeps what was refused, for those who watch over the server. Whoever has shown no token
     /// where none is demanded may do everything else, and is not written about.
-    fn kept(
+    fn record_denial(
         &self,
-        judged: Result<(), Problem>,
-        place: Option<(&WorkspaceName, &AgentId)>,
+        checked: Result<(), Problem>,
+        scope: Option<(&WorkspaceName, &AgentId)>,
         operation: impl FnOnce() -> String,
     ) -> Result<(), Problem> {
-        if let (Err(problem), Some(Shown { known, from })) = (&judged, &self.shown) {
+        if let (Err(problem), Some(Credential { principal, from })) = (&checked, &self.credential) {
             let attempt = Attempt {
-                who: Some(&known.who),
-                agent: place.map(|(_, agent)| agent.as_str()),
+                who: Some(&principal.who),
+                agent: scope.map(|(_, agent)| agent.as_str()),
                 from: *from,
                 operation: operation(),
-                workspace: place.map(|(workspace, _)| workspace.as_str()),
+                workspace: scope.map(|(workspace, _)| workspace.as_str()),
             };
-            known.denials.keep(&attempt, problem);
+            principal.denials.record(&attempt, problem);
         }
-        judged
+        checked
     }
 
-    fn judge(
+    fn check(
         &self,
         workspace: &WorkspaceName,
         is_closed: bool,
@@ -410,19 +416,19 @@ impl Authority {
             let denied = Denied::Workspace { workspace: workspace.clone() };
             return Err(denied_as_problem(&denied));
         }
-        let Some(known) = self.known() else { return Ok(()) };
-        Self::still(known)?;
-        rule(&known.grant).map_err(|denied| denied_as_problem(&denied))
+        let Some(principal) = self.principal() else { return Ok(()) };
+        Self::check_valid(principal)?;
+        rule(&principal.grant).map_err(|denied| denied_as_problem(&denied))
     }
 
-    fn still(known: &Known) -> Result<(), Problem> {
-        if known.is_over() { Err(Refusal::BadToken {}.into()) } else { Ok(()) }
+    fn check_valid(principal: &Principal) -> Result<(), Problem> {
+        if principal.is_over() { Err(Refusal::BadToken {}.into()) } else { Ok(()) }
     }
 
     /// Waits until the token is worth nothing any more.
     pub(crate) async fn ended(&self) {
-        match self.known() {
-            Some(known) => known.ended.raised().await,
+        match self.principal() {
+            Some(principal) => principal.ended.raised().await,
             None => std::future::pending().await,
         }
     }

@@ -54,7 +54,7 @@ pub struct Record {
 
 impl Record {
     pub(super) fn digest_bytes(&self) -> Option<TokenDigest> {
-        let digit = |place: usize| u8::from_str_radix(self.digest.get(place..place + 2)?, 16).ok();
+        let digit = |index: usize| u8::from_str_radix(self.digest.get(index..index + 2)?, 16).ok();
         let bytes: Option<Vec<u8>> = (0..32).map(|byte| digit(2 * byte)).collect();
         bytes?.try_into().ok()
     }

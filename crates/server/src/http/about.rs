@@ -9,7 +9,7 @@ use axum::http::{HeaderValue, Response, header};
 use axum::response::IntoResponse;
 use axum::routing::get;
 
-use super::visit::json;
+use super::request_context::json;
 use crate::openapi;
 use crate::problem::Refused;
 use crate::refusal::Refusal;
@@ -35,11 +35,11 @@ async fn ready(State(shared): State<Arc<Shared>>) -> Result<Response<Body>, Refu
     if shared.closing.is_raised() {
         return Err(Refusal::Closing {}.into());
     }
-    let said = match shared.baton.check_disk_space() {
+    let readiness = match shared.baton.check_disk_space() {
         Ok(()) => serde_json::json!({"status": "ready"}),
         Err(low) => serde_json::json!({"status": "read_only", "detail": low.to_string()}),
     };
-    Ok(json(said.to_string().into_bytes()))
+    Ok(json(readiness.to_string().into_bytes()))
 }
 
 async fn metrics(State(shared): State<Arc<Shared>>) -> Result<Response<Body>, Refused> {

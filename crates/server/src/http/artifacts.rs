@@ -23,7 +23,7 @@ use baton_core::access::Action;
 use baton_core::artifact::Artifact;
 use baton_core::wire::Fault;
 use baton_core::{ArtifactId, MediaType};
-use baton_handle::{Caller, PutWishes};
+use baton_handle::{Caller, PutOptions};
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
 use serde::Deserialize;
@@ -31,7 +31,7 @@ use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 
 use super::range::{Part, part};
-use super::visit::{Visit, header_text, json};
+use super::request_context::{RequestContext, header_text, json};
 use crate::problem::Refused;
 use crate::refusal::Refusal;
 use crate::shared::Shared;
@@ -54,7 +54,7 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
 /// What the query says of an upload.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Said {
+struct Parameters {
     name: Option<baton_core::ContentName>,
     keep_ms: Option<u64>,
 }
@@ -64,27 +64,27 @@ async fn upload(
     request: Request,
 ) -> Result<Response<Body>, Refused> {
     let (parts, body) = request.into_parts();
-    let visit = Visit::without_body(parts, &shared).await?;
-    visit.authority.permits_action(&visit.caller, Action::PutArtifact)?;
-    let Said { name, keep_ms } = visit.fields().to()?;
-    let media_type = header_text(&visit.headers, &header::CONTENT_TYPE)?;
+    let context = RequestContext::without_body(parts, &shared).await?;
+    context.authority.permits_action(&context.caller, Action::PutArtifact)?;
+    let Parameters { name, keep_ms } = context.fields().to()?;
+    let media_type = header_text(&context.headers, &header::CONTENT_TYPE)?;
     let bad = |error| Fault::field("content-type", error);
     let media_type = media_type.filter(|given| !given.is_empty()).map(|it| MediaType::parse(&it));
-    let wishes = PutWishes {
+    let options = PutOptions {
         name,
         media_type: media_type.transpose().map_err(bad)?,
         keep_ms,
-        expected: expected(&visit.headers)?,
+        expected: expected(&context.headers)?,
     };
-    let Ok(_place) = shared.uploads.try_acquire() else {
+    let Ok(_permit) = shared.uploads.try_acquire() else {
         return Err(Refusal::TooManyUploads { max: shared.settings.uploads_max }.into());
     };
     // A name for a request makes no difference: the same bytes are the same artifact.
-    let caller = Caller { idempotency_key: None, ..visit.caller.clone() };
-    let stored = receive(&visit, &caller, body).await?;
+    let caller = Caller { idempotency_key: None, ..context.caller.clone() };
+    let stored = receive(&context, &caller, body).await?;
     let baton = shared.baton.clone();
     // On a task of its own, so that it comes to its end even if the caller goes away.
-    let recording = tokio::spawn(async move { baton.record(&caller, stored, wishes).await });
+    let recording = tokio::spawn(async move { baton.record(&caller, stored, options).await });
     let put = recording.await.map_err(|_| Refusal::Closing {})??;
     let mut response = json(serde_json::to_vec(&put.artifact).expect("artifacts can be encoded"));
     if !put.known {
@@ -115,9 +115,13 @@ fn expected(headers: &HeaderMap) -> Result<Option<ArtifactId>, Refused> {
 }
 
 /// Writes a body as it comes. Nothing is left of one that does not come to its end.
-async fn receive(visit: &Visit, caller: &Caller, body: Body) -> Result<StoredBlob, Refused> {
+async fn receive(
+    context: &RequestContext,
+    caller: &Caller,
+    body: Body,
+) -> Result<StoredBlob, Refused> {
     let (sender, mut receiver) = mpsc::channel::<Option<Bytes>>(PIECES_WAITING);
-    let (baton, uploader) = (visit.shared.baton.clone(), caller.clone());
+    let (baton, uploader) = (context.shared.baton.clone(), caller.clone());
     let writing = spawn_blocking(move || {
         let mut upload = baton.upload(&uploader)?;
         while let Some(piece) = receiver.blocking_recv() {
@@ -128,7 +132,7 @@ async fn receive(visit: &Visit, caller: &Caller, body: Body) -> Result<StoredBlo
         }
         Ok(None)
     });
-    let sent = send_all(visit, body, sender).await;
+    let sent = send_all(context, body, sender).await;
     let written: Result<Option<StoredBlob>, baton::Error> =
         writing.await.map_err(|_| Refusal::Closing {})?;
     // Whoever writes knows better why it took no more.
@@ -143,11 +147,11 @@ fn cut_off() -> Refused {
 
 /// Hands on a body piece by piece, and at its end that it is over.
 pub(super) async fn send_all(
-    visit: &Visit,
+    context: &RequestContext,
     body: Body,
     sender: mpsc::Sender<Option<Bytes>>,
 ) -> Result<(), Refused> {
-    let deadline = visit.shared.settings.body_deadline;
+    let deadline = context.shared.settings.body_deadline;
     let mut pieces = body.into_data_stream();
     loop {
         let next = tokio::time::timeout(deadline, pieces.next()).await;
@@ -155,26 +159,26 @@ pub(super) async fn send_all(
         let piece = next.transpose().map_err(|_| cut_off())?;
         let is_last = piece.is_none();
         let bytes = piece.as_ref().map_or(0, Bytes::len);
-        visit.authority.received(&visit.caller.workspace, bytes);
+        context.authority.charge_bytes(&context.caller.workspace, bytes);
         if sender.send(piece).await.is_err() || is_last {
             return Ok(());
         }
     }
 }
 
-async fn download(visit: Visit) -> Result<Response<Body>, Refused> {
-    visit.no_body()?;
-    visit.authority.permits_action(&visit.caller, Action::ReadArtifact)?;
-    let Wanted { artifact } = visit.fields().to()?;
-    let (shown, content) = visit.shared.baton.open_artifact(&visit.caller, &artifact).await?;
-    if is_known(&visit.headers, &artifact)? {
+async fn download(context: RequestContext) -> Result<Response<Body>, Refused> {
+    context.no_body()?;
+    context.authority.permits_action(&context.caller, Action::ReadArtifact)?;
+    let Wanted { artifact } = context.fields().to()?;
+    let (shown, content) = context.shared.baton.open_artifact(&context.caller, &artifact).await?;
+    if is_known(&context.headers, &artifact)? {
         let mut response = StatusCode::NOT_MODIFIED.into_response();
         response.headers_mut().insert(header::ETAG, tag(&artifact));
         return Ok(response);
     }
     let length = content.len();
-    let wanted = header_text(&visit.headers, &header::RANGE)?;
-    let only_if = header_text(&visit.headers, &header::IF_RANGE)?;
+    let wanted = header_text(&context.headers, &header::RANGE)?;
+    let only_if = header_text(&context.headers, &header::IF_RANGE)?;
     let is_same = only_if.is_none_or(|known| known.as_bytes() == tag(&artifact).as_bytes());
     let (status, first, last) = match part(wanted.as_deref().filter(|_| is_same), length) {
         Part::Whole => (StatusCode::OK, 0, length),
@@ -239,7 +243,7 @@ fn describe(headers: &mut HeaderMap, shown: &Artifact, length: u64) {
 
 fn in_base64(artifact: &ArtifactId) -> String {
     let digits = artifact.as_str().trim_start_matches("sha256:");
-    let byte = |place: usize| u8::from_str_radix(digits.get(place..place + 2)?, 16).ok();
+    let byte = |index: usize| u8::from_str_radix(digits.get(index..index + 2)?, 16).ok();
     let bytes: Vec<u8> = (0..digits.len()).step_by(2).filter_map(byte).collect();
     BASE64_STANDARD.encode(bytes)
 }

@@ -25,7 +25,7 @@ async fn backup(
 ) -> Result<Response<Body>, Refused> {
     admitted(&request, Permission::Administer, "server.backup")?;
     let pack = |output| async move {
-        let Ok(_place) = shared.uploads.try_acquire() else { return Err(crowded(&shared)) };
+        let Ok(_permit) = shared.uploads.try_acquire() else { return Err(crowded(&shared)) };
         shared.baton.backup(output).await?;
         Ok(())
     };

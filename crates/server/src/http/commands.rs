@@ -11,11 +11,11 @@ use baton_core::wire::{Call, Fault, Frame, Problem, elements, write_answer};
 use baton_core::{AgentId, Answer, IdempotencyKey, Mutation, Request};
 use baton_handle::Caller;
 
-use super::visit::{TOKEN, Visit, json};
+use super::request_context::{RequestContext, TOKEN, json};
+use crate::in_flight::{self, InFlight, LookUpOutcome, Stalled, SubmitOutcome};
 use crate::problem::Refused;
 use crate::refusal::Refusal;
 use crate::shared::Shared;
-use crate::turn::{self, Handed, Looked, Stalled, Turn};
 
 pub(super) fn routes() -> Router<Arc<Shared>> {
     Router::new()
@@ -23,60 +23,63 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
         .route("/v1/{workspace}/transactions", post(transaction))
 }
 
-async fn commands(visit: Visit) -> Result<Response<Body>, Refused> {
-    no_parameters(&visit, "give it as the field `token` of the command")?;
-    let text = visit.text()?;
+async fn commands(context: RequestContext) -> Result<Response<Body>, Refused> {
+    no_parameters(&context, "give it as the field `token` of the command")?;
+    let text = context.text()?;
     if text.trim_start().starts_with('[') {
-        return many(&visit, text).await;
+        return many(&context, text).await;
     }
-    let (caller, call) = read(&visit, text)?;
-    Ok(told(&visit.carry_out(&caller, call).await?))
+    let (caller, call) = read(&context, text)?;
+    Ok(render(&context.carry_out(&caller, call).await?))
 }
 
-async fn transaction(visit: Visit) -> Result<Response<Body>, Refused> {
-    no_parameters(&visit, "give it in `require` of the transaction")?;
-    let (caller, frame) = envelope(&visit, visit.text()?)?;
-    Ok(told(&visit.carry_out(&caller, frame.transaction()?).await?))
+async fn transaction(context: RequestContext) -> Result<Response<Body>, Refused> {
+    no_parameters(&context, "give it in `require` of the transaction")?;
+    let (caller, frame) = envelope(&context, context.text()?)?;
+    Ok(render(&context.carry_out(&caller, frame.transaction()?).await?))
 }
 
 /// Refuses what is not looked at here. Whoever believes to act under a token must not be left in
 /// that belief.
-fn no_parameters(visit: &Visit, of_token: &str) -> Result<(), Refused> {
-    if visit.headers.contains_key(TOKEN) {
+fn no_parameters(context: &RequestContext, of_token: &str) -> Result<(), Refused> {
+    if context.headers.contains_key(TOKEN) {
         return Err(Fault::field(TOKEN.as_str(), of_token).into());
     }
-    Ok(visit.fields().none()?)
+    Ok(context.fields().none()?)
 }
 
-fn told(answer: &Answer) -> Response<Body> {
+fn render(answer: &Answer) -> Response<Body> {
     let mut body = b"{".to_vec();
     write_answer(&mut body, answer);
     body.push(b'}');
     json(body)
 }
 
-fn read(visit: &Visit, text: &str) -> Result<(Caller, Call), Refused> {
-    let (caller, frame) = envelope(visit, text)?;
+fn read(context: &RequestContext, text: &str) -> Result<(Caller, Call), Refused> {
+    let (caller, frame) = envelope(context, text)?;
     Ok((caller, frame.call()?))
 }
 
 /// Who acts and under which key may stand in the headers, or in the object itself.
-fn envelope<'a>(visit: &'a Visit, text: &'a str) -> Result<(Caller, Frame<'a>), Refused> {
+fn envelope<'a>(
+    context: &'a RequestContext,
+    text: &'a str,
+) -> Result<(Caller, Frame<'a>), Refused> {
     let mut frame = Frame::parse(text)?;
     let elsewhere = [("id", frame.id.is_some()), ("workspace", frame.workspace.is_some())];
     if let Some((name, _)) = elsewhere.into_iter().find(|(_, given)| *given) {
         return Err(Fault::field(name, "the path says it").into());
     }
-    let mut caller = visit.caller.clone();
+    let mut caller = context.caller.clone();
     match &frame.agent {
         Some(name) => {
             let agent = AgentId::of_caller(name).map_err(|error| Fault::field("agent", error))?;
             // An agent's own commands name it as a field; who acts may be another.
-            if !visit.names_agent {
+            if !context.names_agent {
                 caller.agent = agent;
             }
         }
-        None if visit.names_agent => frame.acts(visit.caller.agent.as_str()),
+        None if context.names_agent => frame.acts(context.caller.agent.as_str()),
         None => {}
     }
     if let Some(key) = frame.idempotency_key.take() {
@@ -87,32 +90,32 @@ fn envelope<'a>(visit: &'a Visit, text: &'a str) -> Result<(Caller, Frame<'a>), 
 }
 
 /// Independent of each other, handed in together, answered in order.
-async fn many(visit: &Visit, text: &str) -> Result<Response<Body>, Refused> {
-    let max = visit.shared.settings.commands_max;
+async fn many(context: &RequestContext, text: &str) -> Result<Response<Body>, Refused> {
+    let max = context.shared.settings.commands_max;
     let mut calls = Vec::new();
     elements(text, |item| {
         if calls.len() == max {
             return Err(Fault::TooLarge { what: "commands", given: max + 1, max });
         }
-        let traced = |(caller, call)| (caller, visit.traced(call), item.len());
-        calls.push(read(visit, item).map(traced));
+        let traced = |(caller, call)| (caller, context.traced(call), item.len());
+        calls.push(read(context, item).map(traced));
         Ok(())
     })?;
-    if visit.caller.idempotency_key.is_some() && calls.len() > 1 {
+    if context.caller.idempotency_key.is_some() && calls.len() > 1 {
         let reason = "one key cannot stand for several commands: give each its own";
         return Err(Fault::field("idempotency-key", reason).into());
     }
     let mut answers: Vec<Option<Result<Answer, Problem>>> = Vec::new();
     answers.resize_with(calls.len(), || None);
-    let mut turn = Turn::default();
+    let mut in_flight = InFlight::default();
     let mut waits = Vec::new();
-    for (place, read) in calls.into_iter().enumerate() {
-        answers[place] = match read {
+    for (index, read) in calls.into_iter().enumerate() {
+        answers[index] = match read {
             Ok((caller, call, bytes)) => {
-                match visit.authority.permits(&caller.workspace, &caller.agent, &call, bytes) {
+                match context.authority.permits(&caller.workspace, &caller.agent, &call, bytes) {
                     Ok(()) => {
-                        visit.shared.shares.enter(&caller.workspace, bytes).await;
-                        hand_in(visit, (&mut turn, &mut waits), caller, call, place).await
+                        context.shared.fairness.enter(&caller.workspace, bytes).await;
+                        submit(context, (&mut in_flight, &mut waits), caller, call, index).await
                     }
                     Err(problem) => Some(Err(problem)),
                 }
@@ -120,21 +123,21 @@ async fn many(visit: &Visit, text: &str) -> Result<Response<Body>, Refused> {
             Err(refused) => Some(Err(refused.0)),
         };
     }
-    let baton = &visit.shared.baton;
-    turn.settle(baton).await;
-    while let Some((place, outcome)) = turn.next(baton) {
-        answers[place] = Some(outcome.map_err(|error| Problem::from(&error)));
+    let baton = &context.shared.baton;
+    in_flight.await_durable(baton).await;
+    while let Some((index, outcome)) = in_flight.next(baton) {
+        answers[index] = Some(outcome.map_err(|error| Problem::from(&error)));
     }
-    for (place, waiting) in waits {
-        answers[place] = Some(waiting.answer().await.map_err(|error| Problem::from(&error)));
+    for (index, waiting) in waits {
+        answers[index] = Some(waiting.answer().await.map_err(|error| Problem::from(&error)));
     }
     let mut body = b"[".to_vec();
-    for (place, answer) in answers.into_iter().enumerate() {
-        body.extend_from_slice(if place > 0 { b",{" } else { b"{" });
+    for (index, answer) in answers.into_iter().enumerate() {
+        body.extend_from_slice(if index > 0 { b",{" } else { b"{" });
         match answer.expect("everything that was handed in is answered") {
             Ok(answer) => write_answer(&mut body, &answer),
             Err(problem) => {
-                visit.shared.refused(visit.connection, &problem.code);
+                context.shared.refused(context.connection, &problem.code);
                 body.extend_from_slice(b"\"error\":");
                 serde_json::to_writer(&mut body, &problem).expect("problems can be encoded");
             }
@@ -147,26 +150,27 @@ async fn many(visit: &Visit, text: &str) -> Result<Response<Body>, Refused> {
 
 /// Hands in one of many that is permitted; an answer if it is known at once. Those that wait are
 /// put aside: nobody after them has to wait with them.
-async fn hand_in(
-    visit: &Visit,
-    (turn, waits): (&mut Turn<usize>, &mut Vec<(usize, Waiting)>),
+async fn submit(
+    context: &RequestContext,
+    (in_flight, waits): (&mut InFlight<usize>, &mut Vec<(usize, Waiting)>),
     caller: Caller,
     call: Call,
-    place: usize,
+    index: usize,
 ) -> Option<Result<Answer, Problem>> {
-    let baton = &visit.shared.baton;
+    let baton = &context.shared.baton;
     let failed = |error: Error| Some(Err(Problem::from(&error)));
     let mutation = match call {
         Call::Command(command) => Mutation::Command(command),
         Call::Transaction(mutation) => mutation,
         Call::Query(query) => loop {
-            match turn.look_up(baton, &caller.workspace, &query, place) {
-                Ok(Looked::Handed) => return None,
-                Ok(Looked::Past) => {
-                    let answer = turn::aside(Arc::clone(&visit.shared), caller, query).await;
+            match in_flight.look_up(baton, &caller.workspace, &query, index) {
+                Ok(LookUpOutcome::InFlight) => return None,
+                Ok(LookUpOutcome::Past) => {
+                    let answer =
+                        in_flight::query_past(Arc::clone(&context.shared), caller, query).await;
                     return Some(answer.map_err(|error| Problem::from(&error)));
                 }
-                Ok(Looked::Absent) => {
+                Ok(LookUpOutcome::Absent) => {
                     if let Err(error) = baton.load(&caller.workspace).await {
                         return failed(error);
                     }
@@ -180,17 +184,18 @@ async fn hand_in(
     };
     let mut request = Request { mutation, idempotency_key: caller.idempotency_key };
     loop {
-        let waited = match turn.hand_in(baton, &caller.workspace, &caller.agent, request, place) {
-            Ok(Handed::In) => return None,
-            Ok(Handed::Waits(waiting)) => {
-                waits.push((place, waiting));
+        let waited = match in_flight.submit(baton, &caller.workspace, &caller.agent, request, index)
+        {
+            Ok(SubmitOutcome::InFlight) => return None,
+            Ok(SubmitOutcome::Waits(waiting)) => {
+                waits.push((index, waiting));
                 return None;
             }
-            Ok(Handed::Stalled(Stalled::Absent((back, _)))) => {
+            Ok(SubmitOutcome::Stalled(Stalled::Absent((back, _)))) => {
                 request = back;
                 baton.load(&caller.workspace).await
             }
-            Ok(Handed::Stalled(Stalled::Crowded((back, _), group))) => {
+            Ok(SubmitOutcome::Stalled(Stalled::Crowded((back, _), group))) => {
                 request = back;
                 baton.wait_durable(group).await.map(drop)
             }

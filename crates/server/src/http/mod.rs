@@ -19,9 +19,9 @@ mod operations;
 mod parcels;
 mod plainly;
 mod range;
+mod request_context;
 mod secrets;
 mod tokens;
-mod visit;
 mod watch;
 
 use std::sync::Arc;
@@ -35,8 +35,8 @@ use hyper::body::Incoming;
 use tower_service::Service;
 
 use crate::access::Authority;
-use crate::listener::Place;
-use crate::metrics::Door;
+use crate::listener::ConnectionSlot;
+use crate::metrics::Transport;
 use crate::problem::{Outcome, Refused};
 use crate::refusal::Refusal;
 use crate::shared::Shared;
@@ -66,17 +66,17 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
 pub(crate) async fn answer(
     shared: &Arc<Shared>,
     router: &Router,
-    place: &Arc<Place>,
+    slot: &Arc<ConnectionSlot>,
     request: Request<Incoming>,
 ) -> Response {
-    let response = match admit(shared, place, &request) {
-        Ok(authority) => admitted(shared, router, place, authority, request.map(Body::new)).await,
+    let response = match admit(shared, slot, &request) {
+        Ok(authority) => admitted(shared, router, slot, authority, request.map(Body::new)).await,
         Err(refusal) => Refused::from(refusal).into_response(),
     };
     let outcome = response.extensions().get::<Outcome>();
-    shared.metrics.answered(Door::Http, outcome.map(|outcome| outcome.kind));
+    shared.metrics.answered(Transport::Http, outcome.map(|outcome| outcome.kind));
     if let Some(outcome) = outcome {
-        shared.refused(place.number, &outcome.code);
+        shared.refused(slot.number, &outcome.code);
     }
     response
 }
@@ -84,15 +84,15 @@ pub(crate) async fn answer(
 async fn admitted(
     shared: &Arc<Shared>,
     router: &Router,
-    place: &Arc<Place>,
+    slot: &Arc<ConnectionSlot>,
     authority: Authority,
     request: Request<Body>,
 ) -> Response {
-    let mut request = match plainly::answer(shared, place.number, &authority, request).await {
+    let mut request = match plainly::answer(shared, slot.number, &authority, request).await {
         Taken::Answered(response) => return response,
         Taken::Not(request) => request,
     };
-    request.extensions_mut().insert(Arc::clone(place));
+    request.extensions_mut().insert(Arc::clone(slot));
     request.extensions_mut().insert(authority);
     match router.clone().call(request).await {
         Ok(response) => response,
@@ -103,7 +103,7 @@ async fn admitted(
 /// Whether the server was called by its name, and who calls.
 fn admit(
     shared: &Shared,
-    place: &Place,
+    slot: &ConnectionSlot,
     request: &Request<Incoming>,
 ) -> Result<Authority, Refusal> {
     shared.hosts.check(request.headers())?;
@@ -111,8 +111,8 @@ fn admit(
     if matches!(request.uri().path(), "/healthz" | "/readyz") {
         return Ok(Authority::default());
     }
-    let authority = shared.access.recognise(request, Some(place.from))?;
-    authority.connects(&place.seat)?;
+    let authority = shared.access.authenticate(request, Some(slot.from))?;
+    authority.admit_connection(&slot.quota_guard)?;
     Ok(authority)
 }
 

@@ -9,14 +9,14 @@ use axum::response::IntoResponse;
 use axum::routing::{MethodFilter, on};
 use baton_core::wire::{Effect, Fault, Fields, Method, OPERATIONS, Operation, Rest};
 
-use super::visit::{Visit, body_kind, header_text, not_modified};
+use super::request_context::{RequestContext, body_kind, header_text, not_modified};
 use crate::problem::Refused;
 use crate::shared::Shared;
 
 pub(super) fn routes() -> Router<Arc<Shared>> {
     OPERATIONS.iter().fold(Router::new(), |router, operation| {
         let path = format!("/v1/{{workspace}}{}", operation.path);
-        let answer = async move |visit: Visit| answer(visit, operation).await;
+        let answer = async move |context: RequestContext| answer(context, operation).await;
         router.route(&path, on(filter(operation.method), answer))
     })
 }
@@ -32,37 +32,37 @@ fn filter(method: Method) -> MethodFilter {
 }
 
 async fn answer(
-    mut visit: Visit,
+    mut context: RequestContext,
     operation: &'static Operation,
 ) -> Result<Response<Body>, Refused> {
     if operation.acts_as_agent {
-        visit.act_as_named()?;
+        context.act_as_named()?;
     }
     if let Some((name, field)) = operation.alias {
-        visit.rename(name, field);
+        context.rename(name, field);
     }
     let value;
-    let mut fields = match whole(operation.rest, &visit.headers)? {
+    let mut fields = match whole(operation.rest, &context.headers)? {
         Some(field) => {
-            value = visit.value()?;
-            let mut fields = visit.fields();
+            value = context.value()?;
+            let mut fields = context.fields();
             fields.json(field, &value);
             fields
         }
         None if operation.rest == Rest::Query => {
-            visit.no_body()?;
-            visit.fields()
+            context.no_body()?;
+            context.fields()
         }
-        None => visit.fields_with_body()?,
+        None => context.fields_with_body()?,
     };
     if operation.has_version && operation.effect == Effect::Changes {
-        conditions(&visit.headers, &mut fields)?;
+        conditions(&context.headers, &mut fields)?;
     }
-    let told = visit.perform(operation, fields).await?;
-    if operation.has_version && operation.effect == Effect::Asks && visit.has(&told)? {
-        return Ok(not_modified(&told));
+    let answer = context.perform(operation, fields).await?;
+    if operation.has_version && operation.effect == Effect::Asks && context.has(&answer)? {
+        return Ok(not_modified(&answer));
     }
-    Ok(told.into_response())
+    Ok(answer.into_response())
 }
 
 /// The field that the body is as a whole, if it is one.

@@ -26,7 +26,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::artifacts::send_all;
-use super::visit::{Visit, json};
+use super::request_context::{RequestContext, json};
 use crate::problem::Refused;
 use crate::refusal::Refusal;
 use crate::shared::Shared;
@@ -45,7 +45,7 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
 /// What the query says of an export.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Said {
+struct Parameters {
     at: Option<At>,
 }
 
@@ -58,14 +58,14 @@ pub(super) fn crowded(shared: &Shared) -> Refused {
     Refusal::TooManyUploads { max: shared.settings.uploads_max }.into()
 }
 
-async fn export(visit: Visit) -> Result<Response<Body>, Refused> {
-    visit.no_body()?;
-    visit.authority.permits_action(&visit.caller, Action::Export)?;
-    let Said { at } = visit.fields().to()?;
-    let (shared, caller) = (Arc::clone(&visit.shared), visit.caller.clone());
+async fn export(context: RequestContext) -> Result<Response<Body>, Refused> {
+    context.no_body()?;
+    context.authority.permits_action(&context.caller, Action::Export)?;
+    let Parameters { at } = context.fields().to()?;
+    let (shared, caller) = (Arc::clone(&context.shared), context.caller.clone());
     let name = format!("{}.baton", caller.workspace);
     let pack = |output| async move {
-        let Ok(_place) = shared.uploads.try_acquire() else { return Err(crowded(&shared)) };
+        let Ok(_permit) = shared.uploads.try_acquire() else { return Err(crowded(&shared)) };
         Ok(shared.baton.export(&caller, at, output).await?)
     };
     streamed(&name, pack).await
@@ -125,17 +125,17 @@ async fn import(
     request: Request,
 ) -> Result<Response<Body>, Refused> {
     let (parts, body) = request.into_parts();
-    let visit = Visit::without_body(parts, &shared).await?;
-    visit.authority.permits_action(&visit.caller, Action::Import)?;
-    let Nothing {} = visit.fields().to()?;
-    let Ok(_place) = shared.uploads.try_acquire() else { return Err(crowded(&shared)) };
-    let caller = Caller { idempotency_key: None, ..visit.caller.clone() };
+    let context = RequestContext::without_body(parts, &shared).await?;
+    context.authority.permits_action(&context.caller, Action::Import)?;
+    let Nothing {} = context.fields().to()?;
+    let Ok(_permit) = shared.uploads.try_acquire() else { return Err(crowded(&shared)) };
+    let caller = Caller { idempotency_key: None, ..context.caller.clone() };
     let (sender, receiver) = mpsc::channel::<Option<Bytes>>(PIECES_WAITING);
     let received = Received { receiver, current: Bytes::new(), is_over: false };
     let baton = shared.baton.clone();
     // On a task of its own, so that it comes to its end even if the caller goes away.
     let unpacking = tokio::spawn(async move { baton.import(&caller, Box::new(received)).await });
-    let sent = send_all(&visit, body, sender).await;
+    let sent = send_all(&context, body, sender).await;
     let unpacked = unpacking.await.map_err(|_| Refusal::Closing {})?;
     // A body that was cut off is why what came of it is damaged.
     sent?;

@@ -19,11 +19,11 @@ use axum::http::{HeaderMap, Method, Request, Response, header};
 use axum::response::IntoResponse;
 use baton_core::{AgentId, FastSet, Json, WorkspaceName};
 
-use super::visit::{AGENT, Told, receive};
+use super::request_context::{AGENT, HttpAnswer, receive};
 use crate::access::Authority;
-use crate::journal::{Level, Timed, told};
 use crate::problem::Refused;
-use crate::shared::{Receiving, Shared};
+use crate::server_log::{Level, Timed, operation_fields};
+use crate::shared::{InboundBytes, Shared};
 
 /// What became of a request.
 pub(super) enum Taken {
@@ -44,18 +44,18 @@ pub(super) async fn answer(
         return Taken::Not(request);
     };
     // Where every operation is written down, it is done the general way.
-    let is_noted = shared.settings.journal.wants(Level::Debug);
+    let is_noted = shared.settings.server_log.wants(Level::Debug);
     if is_noted || !authority.permits_all(&workspace) {
         return Taken::Not(request);
     }
     let (parts, body) = request.into_parts();
-    let mut receiving = Receiving::new(Arc::clone(shared));
+    let mut receiving = InboundBytes::new(Arc::clone(shared));
     let body = match receive(shared, &mut receiving, &parts.headers, body).await {
         Ok(body) => body,
         Err(refused) => return Taken::Answered(refused.into_response()),
     };
-    shared.shares.enter(&workspace, body.len()).await;
-    let (_, namespace, key) = places(parts.uri.path()).expect("it was just looked at");
+    shared.fairness.enter(&workspace, body.len()).await;
+    let (_, namespace, key) = path_parts(parts.uri.path()).expect("it was just looked at");
     let held = match parts.method {
         Method::GET if body.is_empty() => shared.baton.fast_get(&workspace, namespace, key),
         // What is no JSON is refused where there are words for it.
@@ -76,10 +76,10 @@ pub(super) async fn answer(
     };
     let name = if parts.method == Method::PUT { "state.set" } else { "state.get" };
     if timed.is_slow() {
-        timed.note(&told(connection, &workspace, &agent, name));
+        timed.log_slow(&operation_fields(connection, &workspace, &agent, name));
     }
     Taken::Answered(match answer {
-        Ok(answer) => Told(answer).into_response(),
+        Ok(answer) => HttpAnswer(answer).into_response(),
         Err(error) => Refused::from(error).into_response(),
     })
 }
@@ -101,7 +101,7 @@ impl<'a> Target<'a> {
         if request.uri().query().is_some() {
             return None;
         }
-        let (workspace, ..) = places(request.uri().path())?;
+        let (workspace, ..) = path_parts(request.uri().path())?;
         Some(Self { workspace, agent: agent(request.headers(), has_body)? })
     }
 
@@ -111,7 +111,7 @@ impl<'a> Target<'a> {
 }
 
 /// Workspace, namespace and key of a path without escapes.
-fn places(path: &str) -> Option<(&str, &str, &str)> {
+fn path_parts(path: &str) -> Option<(&str, &str, &str)> {
     let (workspace, rest) = path.strip_prefix("/v1/")?.split_once('/')?;
     let (namespace, key) = rest.strip_prefix("state/")?.split_once('/')?;
     let is_plain = !key.is_empty() && !path.contains('%');
@@ -123,7 +123,7 @@ fn agent(headers: &HeaderMap, has_body: bool) -> Option<&str> {
     let mut agent = None;
     let mut kind = None;
     for (name, value) in headers {
-        let place = match *name {
+        let slot = match *name {
             header::HOST | header::USER_AGENT | header::ACCEPT | header::ACCEPT_ENCODING => {
                 continue;
             }
@@ -133,7 +133,7 @@ fn agent(headers: &HeaderMap, has_body: bool) -> Option<&str> {
             _ => return None,
         };
         // Said twice is said wrongly, and that is refused elsewhere.
-        if place.replace(value.to_str().ok()?).is_some() {
+        if slot.replace(value.to_str().ok()?).is_some() {
             return None;
         }
     }

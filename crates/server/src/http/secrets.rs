@@ -10,10 +10,10 @@ use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::routing::{post, put};
 use baton_core::access::Action;
 use baton_core::{ContentName, SecretId, limits};
-use baton_handle::{Caller, ContentCarrier, SecretWishes};
+use baton_handle::{Caller, ContentCarrier, SecretOptions};
 use serde::Deserialize;
 
-use super::visit::{Visit, json, receive_up_to};
+use super::request_context::{RequestContext, json, receive_up_to};
 use crate::problem::Refused;
 use crate::refusal::Refusal;
 use crate::shared::Shared;
@@ -27,7 +27,7 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
 /// What the query says of a secret.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Said {
+struct Parameters {
     name: Option<ContentName>,
     ttl_ms: Option<u64>,
 }
@@ -37,15 +37,15 @@ async fn hide(
     request: Request,
 ) -> Result<Response<Body>, Refused> {
     let (parts, body) = request.into_parts();
-    let visit = Visit::without_body(parts, &shared).await?;
-    visit.authority.permits_action(&visit.caller, Action::PutSecret)?;
-    let Said { name, ttl_ms } = visit.fields().to()?;
+    let context = RequestContext::without_body(parts, &shared).await?;
+    context.authority.permits_action(&context.caller, Action::PutSecret)?;
+    let Parameters { name, ttl_ms } = context.fields().to()?;
     let value = receive_up_to(&shared, body, limits::SECRET_BYTES_MAX).await?;
-    visit.authority.received(&visit.caller.workspace, value.len());
-    let caller = Caller { idempotency_key: None, ..visit.caller.clone() };
-    let (baton, wishes) = (shared.baton.clone(), SecretWishes { name, ttl_ms });
+    context.authority.charge_bytes(&context.caller.workspace, value.len());
+    let caller = Caller { idempotency_key: None, ..context.caller.clone() };
+    let (baton, options) = (shared.baton.clone(), SecretOptions { name, ttl_ms });
     // On a task of its own, so that it comes to its end even if the caller goes away.
-    let hiding = tokio::spawn(async move { baton.put_secret(&caller, wishes, value).await });
+    let hiding = tokio::spawn(async move { baton.put_secret(&caller, options, value).await });
     let secret = hiding.await.map_err(|_| Refusal::Closing {})??;
     let mut response = json(serde_json::to_vec(&secret).expect("secrets can be encoded"));
     *response.status_mut() = StatusCode::CREATED;
@@ -58,12 +58,12 @@ struct Wanted {
     secret: SecretId,
 }
 
-async fn reveal(visit: Visit) -> Result<Response<Body>, Refused> {
-    visit.no_body()?;
-    visit.authority.permits_action(&visit.caller, Action::RevealSecret)?;
-    let Wanted { secret } = visit.fields().to()?;
-    let caller = Caller { idempotency_key: None, ..visit.caller.clone() };
-    let value = visit.shared.baton.reveal(&caller, &secret).await?;
+async fn reveal(context: RequestContext) -> Result<Response<Body>, Refused> {
+    context.no_body()?;
+    context.authority.permits_action(&context.caller, Action::RevealSecret)?;
+    let Wanted { secret } = context.fields().to()?;
+    let caller = Caller { idempotency_key: None, ..context.caller.clone() };
+    let value = context.shared.baton.reveal(&caller, &secret).await?;
     let mut response = Response::new(Body::from(value));
     let headers = response.headers_mut();
     let kind = HeaderValue::from_static("application/octet-stream");

@@ -12,10 +12,10 @@ use baton_core::access::Permission;
 use baton_core::wire::{Fault, Problem};
 use serde_json::json;
 
-use super::visit::{json as body, read_query, receive_up_to};
+use super::request_context::{json as body, read_query, receive_up_to};
 use crate::access::{Authority, Record, TokenError, Tokens, Wanted};
-use crate::journal::{Level, Said};
 use crate::problem::Refused;
+use crate::server_log::{FieldValue, Level};
 use crate::shared::Shared;
 
 /// Largest description of a token.
@@ -46,15 +46,15 @@ pub(super) fn admitted(
     operation: &str,
 ) -> Result<(), Refused> {
     let authority = request.extensions().get::<Authority>().cloned().unwrap_or_default();
-    Ok(authority.administers(needs, operation)?)
+    Ok(authority.permits_server(needs, operation)?)
 }
 
 /// Writes down which token it was about, and nothing that opens a door.
 fn note(shared: &Shared, what: &'static str, record: &Record) {
     let role = record.grant.role.name();
     let fields = [("id", &record.id[..]), ("name", &record.name[..]), ("role", role)];
-    let fields = fields.map(|(name, text)| (name, Said::Text(text)));
-    shared.settings.journal.note(Level::Info, what, &fields);
+    let fields = fields.map(|(name, text)| (name, FieldValue::Text(text)));
+    shared.settings.server_log.write(Level::Info, what, &fields);
 }
 
 async fn list(
@@ -76,7 +76,7 @@ async fn create(
     let wanted: Wanted = serde_json::from_slice(&text)
         .map_err(|error| Fault::Malformed { reason: error.to_string() })?;
     let mut made = Tokens::of(&shared.baton)?.create(wanted).await?;
-    shared.access.learn(&made.record);
+    shared.access.load_token(&made.record);
     note(&shared, "token.made", &made.record);
     made.record = made.record.shown();
     let mut response = body(serde_json::to_vec(&made).expect("tokens can be encoded"));
@@ -94,7 +94,7 @@ async fn revoke(
 ) -> Result<Response<Body>, Refused> {
     admitted(&request, Permission::Administer, "token.revoke")?;
     let record = Tokens::of(&shared.baton)?.revoke(&id).await?;
-    shared.access.learn(&record);
+    shared.access.load_token(&record);
     note(&shared, "token.revoked", &record);
     Ok(body(serde_json::to_vec(&record.shown()).expect("tokens can be encoded")))
 }
@@ -105,9 +105,9 @@ async fn refusals(
 ) -> Result<Response<Body>, Refused> {
     admitted(&request, Permission::SetUp, "access.refusals")?;
     let (mut before, mut limit) = (None, REFUSALS_USUAL);
-    let mut said = Vec::new();
-    read_query(request.uri().query().unwrap_or_default(), &mut said)?;
-    for (name, value) in &said {
+    let mut parameters = Vec::new();
+    read_query(request.uri().query().unwrap_or_default(), &mut parameters)?;
+    for (name, value) in &parameters {
         let number: Option<u64> = value.parse().ok();
         match (name.as_str(), number) {
             ("before", Some(number @ 1..)) => before = Some(number),

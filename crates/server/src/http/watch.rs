@@ -22,10 +22,10 @@ use baton_handle::Carrier;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
 
-use super::visit::{Visit, header_text};
+use super::request_context::{RequestContext, header_text};
 use crate::access::Authority;
 use crate::problem::Refused;
-use crate::shared::{Shared, Watching};
+use crate::shared::{Shared, WatchSlot};
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
@@ -33,14 +33,14 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
     Router::new().route("/v1/{workspace}/watch", get(watch))
 }
 
-async fn watch(visit: Visit) -> Result<Response<Body>, Refused> {
-    visit.no_body()?;
-    let mut fields = visit.fields();
+async fn watch(context: RequestContext) -> Result<Response<Body>, Refused> {
+    context.no_body()?;
+    let mut fields = context.fields();
     if !fields.has("pattern") {
         fields.text("pattern", "**");
     }
     let mut wanted: Wanted = fields.to()?;
-    if let Some(seen) = header_text(&visit.headers, &LAST_EVENT_ID)?
+    if let Some(seen) = header_text(&context.headers, &LAST_EVENT_ID)?
         && !seen.is_empty()
     {
         let seen: u64 =
@@ -49,10 +49,10 @@ async fn watch(visit: Visit) -> Result<Response<Body>, Refused> {
         wanted.snapshot = false;
     }
     let call = Call::Watch(wanted.clone());
-    visit.authority.permits(&visit.caller.workspace, &visit.caller.agent, &call, 0)?;
-    let place = Watching::enter(&visit.shared, &visit.authority, &visit.caller.workspace)?;
-    let watch = visit.shared.baton.watch(&visit.caller, wanted).await?;
-    let mut response = Response::new(Body::from_stream(events(place, watch, visit.authority)));
+    context.authority.permits(&context.caller.workspace, &context.caller.agent, &call, 0)?;
+    let slot = WatchSlot::enter(&context.shared, &context.authority, &context.caller.workspace)?;
+    let watch = context.shared.baton.watch(&context.caller, wanted).await?;
+    let mut response = Response::new(Body::from_stream(events(slot, watch, context.authority)));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -62,36 +62,36 @@ async fn watch(visit: Visit) -> Result<Response<Body>, Refused> {
 
 /// The text of the stream, until the watch ends or nobody listens.
 fn events(
-    place: Watching,
+    slot: WatchSlot,
     watch: Watch,
     authority: Authority,
 ) -> impl Stream<Item = Result<Bytes, Infallible>> {
-    let begun = (place, Some(watch), true);
-    let events = stream::unfold(begun, async |(place, watch, is_first)| {
+    let begun = (slot, Some(watch), true);
+    let events = stream::unfold(begun, async |(slot, watch, is_first)| {
         let mut watch = watch?;
         if is_first {
             // Something at once, so that the listener knows that it is heard.
             let text = Bytes::from_static(b"retry: 1000\n: watching\n\n");
-            return Some((Ok(text), (place, Some(watch), false)));
+            return Some((Ok(text), (slot, Some(watch), false)));
         }
-        let every = place.shared().settings.comment_every;
+        let every = slot.shared().settings.comment_every;
         let text = match tokio::time::timeout(every, watch.next()).await {
             Err(_) => Bytes::from_static(b": still here\n\n"),
             Ok(None) => return None,
             Ok(Some(Ok(item))) => {
-                place.shared().metrics.pushed.add(1);
+                slot.shared().metrics.pushed.add(1);
                 let text = text_of(&item, &watch);
-                place.shared().shares.enter(&place.workspace, text.len()).await;
+                slot.shared().fairness.enter(&slot.workspace, text.len()).await;
                 Bytes::from(text)
             }
             Ok(Some(Err(error))) => {
                 let problem = serde_json::to_string(&Problem::from(&error));
                 let problem = problem.expect("problems can be encoded");
                 let text = Bytes::from(format!("event: error\ndata: {problem}\n\n"));
-                return Some((Ok(text), (place, None, false)));
+                return Some((Ok(text), (slot, None, false)));
             }
         };
-        Some((Ok(text), (place, Some(watch), false)))
+        Some((Ok(text), (slot, Some(watch), false)))
     });
     events.take_until(async move { authority.ended().await })
 }

@@ -44,8 +44,8 @@ impl<const BYTES: usize> Id<BYTES> {
 
     fn of_digits(digits: &str) -> Self {
         let mut bytes = [0; BYTES];
-        for (place, byte) in bytes.iter_mut().enumerate() {
-            let pair = &digits[2 * place..2 * place + 2];
+        for (index, byte) in bytes.iter_mut().enumerate() {
+            let pair = &digits[2 * index..2 * index + 2];
             *byte = u8::from_str_radix(pair, 16).expect("a trace parent has hexadecimal digits");
         }
         Self(bytes)
@@ -59,7 +59,7 @@ pub(super) fn span(workspace: &WorkspaceName, names: &[&str]) -> SpanId {
 
 /// Where a span belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct SpanContext {
     /// To which trace.
     pub(super) trace: TraceId,
     /// Below which span.
@@ -68,7 +68,7 @@ pub(super) struct Place {
     pub(super) is_sampled: bool,
 }
 
-impl Place {
+impl SpanContext {
     /// Where a caller has said, or in a trace of its own that follows from its names.
     pub(super) fn of(
         traceparent: Option<&Traceparent>,

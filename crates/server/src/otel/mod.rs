@@ -1,10 +1,10 @@
 //! Spans for OpenTelemetry: derived from the log, sent to a collector, outside of every commit.
 //!
 //! ```text
-//!   log ──▶ Following ──▶ Lives: one for each task, hand-off, request and pipeline
+//!   log ──▶ Follower ───▶ Lifecycles: one for each task, hand-off, request and pipeline
 //!            (how far)       │ it has ended
 //!               ▲            ▼
-//!               │          spans ──▶ Sending: POST {endpoint}/v1/traces ──▶ collector
+//!               │          spans ──▶ Endpoint: POST {endpoint}/v1/traces ──▶ collector
 //!               └───────────────────────── delivered ◀─────┘
 //! ```
 //!
@@ -27,15 +27,15 @@
 //! 5. What agents say does not leave: no description, definition, body, result or error. Only who,
 //!    what kind, when, how often, how many tokens, and the `code` of an error.
 //!
-//! Deliberately absent: metrics and logs by the same way, since `/metrics` and the journal are
+//! Deliberately absent: metrics and logs by the same way, since `/metrics` and the server log are
 //! there; and gRPC, since every collector takes OTLP over HTTP as JSON.
 
-mod encoding;
-mod following;
+mod endpoint;
+mod follower;
 mod ids;
-mod lives;
-mod places;
-mod sending;
+mod lifecycles;
+mod otlp;
+mod progress;
 mod span;
 #[cfg(test)]
 mod tests;
@@ -48,8 +48,8 @@ use baton_tls::{TlsError, Trust};
 use thiserror::Error;
 
 use crate::shared::{Shared, Signal};
-use following::Following;
-pub(crate) use sending::Endpoint;
+pub(crate) use endpoint::Endpoint;
+use follower::Follower;
 
 /// Where spans are sent, and how.
 #[derive(Clone, Debug)]
@@ -123,12 +123,12 @@ impl Exporter {
         let stop = Arc::new(Signal::default());
         let thread = shared.settings.otel.clone().and_then(|otel| {
             // Before anybody is served, so that it is known what was there before.
-            let following = Following::new(Arc::clone(shared), otel, Arc::clone(&stop));
+            let follower = Follower::new(Arc::clone(shared), otel, Arc::clone(&stop));
             let work = move || {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
                 // Without one nothing is sent, and everything else goes on.
                 if let Ok(runtime) = runtime {
-                    runtime.block_on(following.run());
+                    runtime.block_on(follower.run());
                 }
             };
             std::thread::Builder::new().name("baton-otel".to_owned()).spawn(work).ok()

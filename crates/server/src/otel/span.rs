@@ -3,7 +3,7 @@
 use baton_core::{Json, Revision, Timestamp, WorkspaceName};
 use serde_json::Value as Tree;
 
-use super::ids::{Place, SpanId};
+use super::ids::{SpanContext, SpanId};
 
 /// Longest `code` of an error that counts as the name of a kind.
 const CODE_CHARS_MAX: usize = 64;
@@ -42,7 +42,7 @@ impl From<u64> for Value {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Span {
     pub(super) id: SpanId,
-    pub(super) place: Place,
+    pub(super) context: SpanContext,
     pub(super) name: String,
     pub(super) kind: Kind,
     pub(super) begun: Timestamp,
@@ -51,7 +51,7 @@ pub(super) struct Span {
     /// What happened meanwhile.
     pub(super) moments: Vec<(Timestamp, &'static str)>,
     /// Traces and spans of elsewhere that belong to it.
-    pub(super) links: Vec<Place>,
+    pub(super) links: Vec<SpanContext>,
     /// Of which kind the error is that it ended with.
     pub(super) error: Option<String>,
 }
@@ -59,13 +59,13 @@ pub(super) struct Span {
 impl Span {
     /// One that has just ended.
     pub(super) fn new(
-        (id, place): (SpanId, Place),
+        (id, context): (SpanId, SpanContext),
         name: String,
         (begun, ended): (Timestamp, Timestamp),
     ) -> Self {
         Self {
             id,
-            place,
+            context,
             name,
             kind: Kind::Internal,
             begun,
@@ -155,7 +155,7 @@ impl Usage {
     }
 
     /// Says so.
-    pub(super) fn told(&self, span: Span) -> Span {
+    pub(super) fn apply_to(&self, span: Span) -> Span {
         span.maybe("gen_ai.usage.input_tokens", self.input_tokens)
             .maybe("gen_ai.usage.output_tokens", self.output_tokens)
             .maybe("gen_ai.response.model", self.model.as_deref())

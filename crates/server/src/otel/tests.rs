@@ -3,9 +3,9 @@ use std::collections::BTreeMap;
 use baton_core::wire::{Call, Frame};
 use baton_core::{AgentId, Event, Space, Timestamp, WorkspaceName, handoff, message};
 
-use super::encoding::encode;
-use super::ids::Place;
-use super::lives::{Life, Seen, Whose, begins, ends, task_of};
+use super::ids::SpanContext;
+use super::lifecycles::{Lifecycle, LifecycleId, Seen, begins, ends, task_of};
+use super::otlp::encode;
 use super::span::{Kind, Span, Value};
 
 /// What is done, when and by whom, as it would be said to a door.
@@ -18,23 +18,25 @@ fn workspace() -> WorkspaceName {
 /// The spans of a story, in the order in which they ended.
 fn spans(steps: &[Step<'_>]) -> Vec<Span> {
     let (mut space, mut spans) = (Space::default(), Vec::new());
-    let mut lives: BTreeMap<Whose, Life> = BTreeMap::new();
+    let mut lifecycles: BTreeMap<LifecycleId, Lifecycle> = BTreeMap::new();
     let mut take_in = |batch: &baton_core::Batch| {
         for index in 0..batch.events.len() {
             let seen = Seen { workspace: &workspace(), batch, index };
-            let Some(whose) = Whose::of(seen.event()) else { continue };
+            let Some(lifecycle_id) = LifecycleId::of(seen.event()) else { continue };
             let fresh = begins(seen.event());
-            let known = lives.remove(&whose).filter(|_| !fresh);
-            let mut life = known.unwrap_or_else(|| whose.life());
-            let of_task: Option<Place> = task_of(seen.event()).and_then(|task| {
-                let Some(Life::Task(life)) = lives.get(&Whose::Task(task.clone())) else {
+            let known = lifecycles.remove(&lifecycle_id).filter(|_| !fresh);
+            let mut lifecycle = known.unwrap_or_else(|| lifecycle_id.lifecycle());
+            let of_task: Option<SpanContext> = task_of(seen.event()).and_then(|task| {
+                let Some(Lifecycle::Task(lifecycle)) =
+                    lifecycles.get(&LifecycleId::Task(task.clone()))
+                else {
                     return None;
                 };
-                life.inside(&workspace(), task)
+                lifecycle.inside(&workspace(), task)
             });
-            life.tell(&seen, of_task, &mut spans);
+            lifecycle.observe(&seen, of_task, &mut spans);
             if !ends(seen.event()) {
-                lives.insert(whose, life);
+                lifecycles.insert(lifecycle_id, lifecycle);
             }
         }
     };
@@ -77,7 +79,7 @@ fn spans(steps: &[Step<'_>]) -> Vec<Span> {
     spans
 }
 
-fn said<'a>(span: &'a Span, name: &str) -> Option<&'a str> {
+fn attribute<'a>(span: &'a Span, name: &str) -> Option<&'a str> {
     let found = span.attributes.iter().find(|(known, _)| *known == name)?;
     match &found.1 {
         Value::Text(text) => Some(text),
@@ -86,23 +88,23 @@ fn said<'a>(span: &'a Span, name: &str) -> Option<&'a str> {
 }
 
 /// A span in one line: name, from when to when, how it ended, and the name of its parent.
-fn told(all: &[Span], span: &Span) -> String {
+fn rendered(all: &[Span], span: &Span) -> String {
     let from = |time: Timestamp| time.0 - 1_700_000_000_000;
-    let parent = all.iter().find(|other| Some(other.id) == span.place.parent);
-    let parent = match (parent, span.place.parent) {
+    let parent = all.iter().find(|other| Some(other.id) == span.context.parent);
+    let parent = match (parent, span.context.parent) {
         (Some(parent), _) => parent.name.clone(),
         (None, Some(id)) => id.to_string(),
         (None, None) => "nothing".to_owned(),
     };
     let error = span.error.as_ref().map(|error| format!(" ({error})")).unwrap_or_default();
-    let outcome = said(span, "baton.outcome").unwrap_or_default();
+    let outcome = attribute(span, "baton.outcome").unwrap_or_default();
     let (begun, ended) = (from(span.begun), from(span.ended));
     format!("{} {begun}..{ended} {outcome}{error} below {parent}", span.name)
 }
 
 fn check(steps: &[Step<'_>], expected: &[&str]) -> Vec<Span> {
     let all = spans(steps);
-    let lines: Vec<_> = all.iter().map(|span| told(&all, span)).collect();
+    let lines: Vec<_> = all.iter().map(|span| rendered(&all, span)).collect();
     assert_eq!(lines, expected);
     all
 }
@@ -148,11 +150,11 @@ fn a_task_is_a_span_and_so_is_every_time_that_somebody_has_it_in_hand() {
             "handoff bob 13..20 completed below task write",
         ],
     );
-    assert!(all.iter().all(|span| span.place.trace.to_string() == TRACE[3..35]));
+    assert!(all.iter().all(|span| span.context.trace.to_string() == TRACE[3..35]));
     let eve = &all[3];
-    assert_eq!(said(eve, "gen_ai.operation.name"), Some("invoke_agent"));
-    assert_eq!(said(eve, "gen_ai.agent.id"), Some("eve"));
-    assert_eq!(said(eve, "gen_ai.response.model"), Some("m"));
+    assert_eq!(attribute(eve, "gen_ai.operation.name"), Some("invoke_agent"));
+    assert_eq!(attribute(eve, "gen_ai.agent.id"), Some("eve"));
+    assert_eq!(attribute(eve, "gen_ai.response.model"), Some("m"));
     let number = |name| eve.attributes.iter().find(|(known, _)| *known == name).unwrap().1.clone();
     assert_eq!(number("gen_ai.usage.input_tokens"), Value::Number(7));
     assert_eq!(number("gen_ai.usage.output_tokens"), Value::Number(2));
@@ -184,7 +186,7 @@ fn without_a_trace_of_a_caller_each_has_its_own() {
             "task write 0..1500 failed (lease_expired) below nothing",
         ],
     );
-    assert_ne!(all[0].place.trace, all[1].place.trace);
+    assert_ne!(all[0].context.trace, all[1].context.trace);
 }
 
 #[test]
@@ -211,7 +213,7 @@ fn a_request_is_a_span_from_question_to_answer() {
         ],
     );
     assert_eq!(all[0].kind, Kind::Client);
-    assert_eq!(said(&all[0], "gen_ai.conversation.id"), Some("m-0000000003"));
+    assert_eq!(attribute(&all[0], "gen_ai.conversation.id"), Some("m-0000000003"));
 }
 
 #[test]

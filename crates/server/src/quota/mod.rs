@@ -243,7 +243,7 @@ impl Meter {
     }
 
     /// A place among its connections or watches.
-    fn enter(self: &Arc<Self>, limit: Limit) -> Result<Option<Seat>, Refusal> {
+    fn enter(self: &Arc<Self>, limit: Limit) -> Result<Option<QuotaGuard>, Refusal> {
         let (max, gauge) = match limit {
             Limit::Connections => (self.quota.connections_max, &self.connections),
             Limit::Watches => (self.quota.watches_max, &self.watches),
@@ -251,7 +251,7 @@ impl Meter {
         };
         let Some(max) = max else { return Ok(None) };
         if gauge.enter(usize::try_from(max).unwrap_or(usize::MAX)) {
-            return Ok(Some(Seat { meter: Arc::clone(self), limit }));
+            return Ok(Some(QuotaGuard { meter: Arc::clone(self), limit }));
         }
         Err(Refusal::OverQuota { limit, of: self.owner, max, retry_after_ms: None })
     }
@@ -263,14 +263,14 @@ impl Meter {
     }
 }
 
-/// A place that is taken, let go of when it is dropped.
+/// A connection or a watch that is counted, until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Seat {
+pub(crate) struct QuotaGuard {
     meter: Arc<Meter>,
     limit: Limit,
 }
 
-impl Seat {
+impl QuotaGuard {
     /// Whether it is one of this meter.
     pub(crate) fn is_of(&self, meter: &Arc<Meter>) -> bool {
         Arc::ptr_eq(&self.meter, meter)
@@ -284,13 +284,13 @@ impl Seat {
     /// Places among the watches of all these, or of none.
     pub(crate) fn of_watch(meters: &[Option<Arc<Meter>>]) -> Result<Vec<Self>, Refusal> {
         let meters = meters.iter().flatten();
-        let seats: Vec<_> =
+        let quota_guards: Vec<_> =
             meters.map(|meter| meter.enter(Limit::Watches)).collect::<Result<_, _>>()?;
-        Ok(seats.into_iter().flatten().collect())
+        Ok(quota_guards.into_iter().flatten().collect())
     }
 }
 
-impl Drop for Seat {
+impl Drop for QuotaGuard {
     fn drop(&mut self) {
         match self.limit {
             Limit::Connections => self.meter.connections.leave(),

@@ -113,13 +113,13 @@ fn meters_at_rest_do_not_pile_up() {
 fn a_seat_is_free_again_when_it_is_left() {
     let quota = Quota { watches_max: Some(1), ..Quota::default() };
     let meters = [Meter::new(Owner::Token, quota), Meter::new(Owner::Workspace, quota)];
-    let seats = Seat::of_watch(&meters).expect("there is one");
-    assert_eq!(seats.len(), 2);
-    assert!(Seat::of_watch(&meters).is_err());
-    assert!(Seat::of_watch(&meters[1..]).is_err());
-    drop(seats);
-    let other = Seat::of_watch(&meters[1..]).expect("it was left");
-    assert!(Seat::of_watch(&meters).is_err(), "one of two is not enough");
+    let quota_guards = QuotaGuard::of_watch(&meters).expect("there is one");
+    assert_eq!(quota_guards.len(), 2);
+    assert!(QuotaGuard::of_watch(&meters).is_err());
+    assert!(QuotaGuard::of_watch(&meters[1..]).is_err());
+    drop(quota_guards);
+    let other = QuotaGuard::of_watch(&meters[1..]).expect("it was left");
+    assert!(QuotaGuard::of_watch(&meters).is_err(), "one of two is not enough");
     drop(other);
-    assert!(Seat::of_watch(&meters).is_ok(), "and the first was given back");
+    assert!(QuotaGuard::of_watch(&meters).is_ok(), "and the first was given back");
 }

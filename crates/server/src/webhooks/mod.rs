@@ -19,8 +19,8 @@
 //!    by that name.
 
 mod address;
-mod calling;
-mod signing;
+mod call;
+mod signature;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -32,7 +32,7 @@ use baton_core::{AgentId, Reply, WorkspaceName};
 use baton_tls::{TlsError, Trust};
 use tokio::task::JoinSet;
 
-use calling::call;
+use call::call;
 
 /// How often is looked for calls that are due.
 const LOOK_EVERY: Duration = Duration::from_millis(100);

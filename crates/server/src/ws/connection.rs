@@ -1,9 +1,9 @@
-//! One WebSocket: reads all that is there, hands it in, and leaves the rest to the couriers.
+//! One WebSocket: reads all that is there, hands it in, and leaves the rest to the writers.
 //!
 //! ```text
-//!          ┌──────────────── wait: readable, jobs, time, the bag ◀──┐
+//!          ┌──────────────── wait: readable, jobs, time, the queue ◀┐
 //!          ▼                                                        │
-//!   receive ──▶ take in: decode, hand in ──▶ flush: into the bag ───┘
+//!   receive ──▶ take in: decode, hand in ──▶ flush: into the queue ─┘
 //!                  │                           │ behind TLS, or the peer takes nothing
 //!                  │ stalled: load, full       ▼
 //!                  └─────────────────────▶ settle: wait, answer, send
@@ -37,19 +37,19 @@ use tokio::task::yield_now;
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::format::Format;
-use super::framing::{Broken, Decoder};
+use super::framing::{Decoder, ProtocolError};
 use super::jobs::Jobs;
 use super::outbox::Outbox;
 use super::pushes::Pushes;
 use crate::access::Authority;
-use crate::couriers::Bag;
+use crate::fairness::Budget;
+use crate::in_flight::{InFlight, Stalled};
 use crate::refusal::Refusal;
-use crate::shared::{Receiving, Shared, Watching};
-use crate::shares::Portion;
-use crate::turn::{Stalled, Turn};
+use crate::shared::{InboundBytes, Shared, WatchSlot};
+use crate::writers::SendQueue;
 
 mod intake;
-mod saying;
+mod output;
 #[cfg(test)]
 mod tests;
 
@@ -70,9 +70,9 @@ enum End {
     Close(u16, &'static str),
 }
 
-impl From<Broken> for End {
-    fn from(broken: Broken) -> Self {
-        Self::Close(broken.code, broken.reason)
+impl From<ProtocolError> for End {
+    fn from(error: ProtocolError) -> Self {
+        Self::Close(error.code, error.reason)
     }
 }
 
@@ -105,14 +105,14 @@ struct Connection {
     shared: Arc<Shared>,
     stream: Stream,
     /// By which others answer for it. None behind TLS.
-    bag: Option<Arc<Bag>>,
+    queue: Option<Arc<SendQueue>>,
     decoder: Decoder,
-    receiving: Receiving,
+    receiving: InboundBytes,
     /// What was received and not taken in.
     inbox: Vec<u8>,
     outbox: Outbox,
-    turn: Turn<u64>,
-    /// What watches bring, if there is no bag to put it into.
+    in_flight: InFlight<u64>,
+    /// What watches bring, if there is no queue to put it into.
     pushes: Pushes,
     jobs: Jobs,
     /// The last names that were used: nearly always the next ones too.
@@ -127,7 +127,7 @@ struct Connection {
     /// Events were pushed last: the socket is looked at before more are.
     has_pushed: bool,
     /// What it takes of the share of the workspace.
-    portion: Portion,
+    budget: Budget,
     /// It has waited in line for that.
     has_waited: bool,
     /// Its share of this turn is used up, and there may be more to do.
@@ -141,22 +141,22 @@ struct Connection {
 pub(super) async fn serve(
     shared: Arc<Shared>,
     (number, authority): (u64, Authority),
-    (stream, bag): (Stream, Option<Arc<Bag>>),
+    (stream, queue): (Stream, Option<Arc<SendQueue>>),
     received: Bytes,
     format: Format,
 ) {
-    if let Some(bag) = &bag {
-        bag.speaks(format);
+    if let Some(queue) = &queue {
+        queue.set_format(format);
     }
-    let _counted = Counted::new(&shared);
+    let _counted = WebSocketCount::new(&shared);
     let anonymous = AgentId::parse("anonymous").expect("it is a good name");
     let anonymous = authority.agent().cloned().unwrap_or(anonymous);
     let mut connection = Connection {
         decoder: Decoder::new(shared.settings.message_bytes_max),
-        receiving: Receiving::new(Arc::clone(&shared)),
+        receiving: InboundBytes::new(Arc::clone(&shared)),
         inbox: received.to_vec(),
         outbox: Outbox::new(&shared, format, number),
-        turn: Turn::default(),
+        in_flight: InFlight::default(),
         pushes: Pushes::default(),
         jobs: Jobs::default(),
         workspace: None,
@@ -165,12 +165,12 @@ pub(super) async fn serve(
         authority,
         unfinished_since: None,
         has_pushed: false,
-        portion: Portion::ALL,
+        budget: Budget::ALL,
         has_waited: false,
         has_more: false,
         silent: 0,
         alarm: Box::pin(sleep(shared.settings.ping_every)),
-        bag,
+        queue,
         shared: Arc::clone(&shared),
         stream,
     };
@@ -183,16 +183,16 @@ pub(super) async fn serve(
 }
 
 /// A connection among those that are counted, for as long as this is kept.
-struct Counted(Arc<Shared>);
+struct WebSocketCount(Arc<Shared>);
 
-impl Counted {
+impl WebSocketCount {
     fn new(shared: &Arc<Shared>) -> Self {
         let _ = shared.metrics.websockets.enter(usize::MAX);
         Self(Arc::clone(shared))
     }
 }
 
-impl Drop for Counted {
+impl Drop for WebSocketCount {
     fn drop(&mut self) {
         self.0.metrics.websockets.leave();
     }
@@ -204,7 +204,7 @@ impl Connection {
         let mut closed = pin!(shared.closing.raised());
         let authority = self.authority.clone();
         let mut expelled = pin!(authority.ended());
-        self.label_bag().await;
+        self.own_queue().await;
         let mut ended = self.after_receiving(None).await.err();
         while ended.is_none() {
             let woken = std::future::poll_fn(|context| {
@@ -225,9 +225,9 @@ impl Connection {
                     // There may be requests that waited for room.
                     self.after_receiving(None).await.err()
                 }
-                Woken::Time => self.look_after().await.err(),
-                Woken::Returned => self.look_into_bag().await.err(),
-                Woken::Closing => Some(self.say_farewell().await),
+                Woken::Time => self.check_liveness().await.err(),
+                Woken::Returned => self.check_queue().await.err(),
+                Woken::Closing => Some(self.close_gracefully().await),
                 Woken::Expelled => Some(End::Close(1008, "the token is not valid any more")),
             };
             if std::mem::take(&mut self.has_more) {
@@ -238,10 +238,10 @@ impl Connection {
     }
 
     /// This task is the one that is told of what could not be sent.
-    async fn label_bag(&mut self) {
-        if let Some(bag) = self.bag.clone() {
+    async fn own_queue(&mut self) {
+        if let Some(queue) = self.queue.clone() {
             let label = |context: &mut Context<'_>| {
-                bag.belongs_to(context.waker());
+                queue.set_owner(context.waker());
                 Poll::Ready(())
             };
             std::future::poll_fn(label).await;
@@ -249,7 +249,7 @@ impl Connection {
     }
 
     fn poll_woken(&mut self, context: &mut Context<'_>) -> Poll<Woken> {
-        if self.has_returned() {
+        if self.queue_needs_owner() {
             return Poll::Ready(Woken::Returned);
         }
         if let Poll::Ready((id, outcome)) = self.jobs.poll(context) {
@@ -273,8 +273,8 @@ impl Connection {
     /// Receives what is there and takes it in.
     fn poll_received(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<Stop>, End>> {
         if self.is_full() {
-            // It is woken by the end of a question, or by the bag.
-            let is_out = self.bag.as_ref().is_some_and(|bag| bag.await_home(context.waker()));
+            // It is woken by the end of a question, or by the queue.
+            let is_out = self.queue.as_ref().is_some_and(|queue| queue.wait_idle(context.waker()));
             if is_out || self.is_full() {
                 return Poll::Pending;
             }
@@ -352,14 +352,14 @@ impl Connection {
     /// with how many bytes were used.
     fn take_in(&mut self, bytes: &mut [u8]) -> Result<(usize, Option<Stop>), End> {
         let mut used = 0;
-        self.begin_portion();
+        self.begin_budget();
         // Taken out so that a message may be borrowed from it while the rest is changed.
         let mut decoder = std::mem::replace(&mut self.decoder, Decoder::new(0));
         let outcome = loop {
             if self.is_full() {
                 break Ok(Some(Stop::Full));
             }
-            let is_spent = self.portion.is_spent() && used < bytes.len();
+            let is_spent = self.budget.is_spent() && used < bytes.len();
             if let Some(workspace) = self.workspace.as_ref().filter(|_| is_spent) {
                 break Ok(Some(Stop::Spent(workspace.clone())));
             }
@@ -375,32 +375,32 @@ impl Connection {
                         stop => break stop,
                     }
                 }
-                Err(broken) => break Err(broken.into()),
+                Err(error) => break Err(error.into()),
             }
         };
         self.decoder = decoder;
-        self.end_portion();
+        self.end_budget();
         outcome.map(|stop| (used, stop))
     }
 
-    fn begin_portion(&mut self) {
+    fn begin_budget(&mut self) {
         let has_waited = std::mem::take(&mut self.has_waited);
-        self.portion = match &self.workspace {
-            Some(workspace) => self.shared.shares.portion(workspace, has_waited),
-            None => Portion::ALL,
+        self.budget = match &self.workspace {
+            Some(workspace) => self.shared.fairness.budget(workspace, has_waited),
+            None => Budget::ALL,
         };
     }
 
-    fn end_portion(&mut self) {
+    fn end_budget(&mut self) {
         if let Some(workspace) = &self.workspace {
-            self.shared.shares.took(workspace, self.portion);
+            self.shared.fairness.charge(workspace, self.budget);
         }
     }
 
     fn is_full(&self) -> bool {
         let settings = &self.shared.settings;
-        let unanswered = self.bag.as_ref().map_or(0, |bag| bag.unanswered());
-        self.turn.len() + unanswered + self.jobs.questions() >= settings.in_flight_max
+        let unanswered = self.queue.as_ref().map_or(0, |queue| queue.unanswered());
+        self.in_flight.len() + unanswered + self.jobs.questions() >= settings.in_flight_max
             || self.outbox.bytes.len() >= settings.unsent_bytes_max
     }
 
@@ -409,7 +409,7 @@ impl Connection {
         loop {
             if let Some(reason) = stop.take() {
                 // Whoever came before does not wait for what this one waits for.
-                self.settle().await?;
+                self.drain().await?;
                 stop = self.resolve(reason).await;
             } else if self.inbox.is_empty() || self.is_full() {
                 // What is still full now is so by jobs: it goes on when one of them is done.
@@ -422,12 +422,12 @@ impl Connection {
             }
         }
         self.count_received()?;
-        self.watch_the_time();
+        self.watch_message_deadline();
         self.flush().await
     }
 
     /// A message of which a part has come must be there before long.
-    fn watch_the_time(&mut self) {
+    fn watch_message_deadline(&mut self) {
         let waits_for_peer =
             (!self.inbox.is_empty() && !self.is_full()) || self.decoder.has_begun();
         if waits_for_peer && self.unfinished_since.is_none() {
@@ -448,7 +448,7 @@ impl Connection {
         let (id, outcome) = match stop {
             Stop::Full => return None,
             Stop::Spent(workspace) => {
-                self.shared.shares.turn(&workspace).await;
+                self.shared.fairness.wait_turn(&workspace).await;
                 self.has_waited = true;
                 return None;
             }
@@ -499,8 +499,8 @@ impl Connection {
         if self.watches(|pushes| pushes.len()) >= max {
             return Err(Refusal::TooManyWatches { whose: "on this connection", max }.into());
         }
-        let place = Watching::enter(&self.shared, &self.authority, &caller.workspace);
-        let place = place.map_err(Problem::from)?;
+        let slot = WatchSlot::enter(&self.shared, &self.authority, &caller.workspace);
+        let slot = slot.map_err(Problem::from)?;
         let has_snapshot = wanted.snapshot;
         let watch = self.shared.baton.watch(caller, wanted).await;
         let watch = watch.map_err(|error| Problem::from(&error))?;
@@ -510,9 +510,9 @@ impl Connection {
             (false, from) => (watch.begun_at(), from),
         };
         self.outbox.begun(id, present, from);
-        match &self.bag {
-            Some(bag) => bag.watch(&mut self.outbox.bytes, (id, watch, place)),
-            None => self.pushes.add(id, watch, place),
+        match &self.queue {
+            Some(queue) => queue.watch(&mut self.outbox.bytes, (id, watch, slot)),
+            None => self.pushes.add(id, watch, slot),
         }
         Ok(None)
     }

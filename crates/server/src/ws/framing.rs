@@ -66,14 +66,14 @@ impl Opcode {
 
 /// Why a connection cannot go on: the code of the close frame, and words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Broken {
+pub struct ProtocolError {
     /// The close code of RFC 6455, section 7.4.1.
     pub code: u16,
     /// What was wrong.
     pub reason: &'static str,
 }
 
-impl Broken {
+impl ProtocolError {
     /// The peer did not keep to the protocol.
     pub const fn protocol(reason: &'static str) -> Self {
         Self { code: 1002, reason }
@@ -100,21 +100,21 @@ struct Head {
 }
 
 /// Reads the head at the beginning of these bytes; none if there are too few.
-fn head(bytes: &[u8], bytes_max: usize) -> Result<Option<Head>, Broken> {
+fn head(bytes: &[u8], bytes_max: usize) -> Result<Option<Head>, ProtocolError> {
     let [first, second, ..] = *bytes else { return Ok(None) };
     if first & 0x70 != 0 {
-        return Err(Broken::protocol("a reserved bit is set"));
+        return Err(ProtocolError::protocol("a reserved bit is set"));
     }
     let Some(opcode) = Opcode::of(first & 0x0F) else {
-        return Err(Broken::protocol("the opcode is not known"));
+        return Err(ProtocolError::protocol("the opcode is not known"));
     };
     if second & 0x80 == 0 {
-        return Err(Broken::protocol("a client must mask its frames"));
+        return Err(ProtocolError::protocol("a client must mask its frames"));
     }
     let is_last = first & 0x80 != 0;
     let short = second & 0x7F;
     if opcode.is_control() && (!is_last || short > 125) {
-        return Err(Broken::protocol("a control frame is short and whole"));
+        return Err(ProtocolError::protocol("a control frame is short and whole"));
     }
     let (length, at) = match short {
         126 => match bytes.get(2..4) {
@@ -128,11 +128,11 @@ fn head(bytes: &[u8], bytes_max: usize) -> Result<Option<Head>, Broken> {
         short => (u64::from(short), 2),
     };
     if (at == 4 && length < 126) || (at == 10 && length <= 0xFFFF) {
-        return Err(Broken::protocol("the length takes more bytes than it needs"));
+        return Err(ProtocolError::protocol("the length takes more bytes than it needs"));
     }
-    let length = usize::try_from(length).map_err(|_| Broken::too_large())?;
+    let length = usize::try_from(length).map_err(|_| ProtocolError::too_large())?;
     if length > bytes_max {
-        return Err(Broken::too_large());
+        return Err(ProtocolError::too_large());
     }
     let Some(mask) = bytes.get(at..at + 4).and_then(<[u8]>::first_chunk) else { return Ok(None) };
     Ok(Some(Head { is_last, opcode, mask: *mask, start: at + 4, bytes: length }))
@@ -198,7 +198,7 @@ impl Decoder {
     pub fn next<'a>(
         &'a mut self,
         bytes: &'a mut [u8],
-    ) -> Result<(usize, Option<Message<'a>>), Broken> {
+    ) -> Result<(usize, Option<Message<'a>>), ProtocolError> {
         // A message that was put together is done with: no connection keeps its bytes while idle.
         self.whole = Vec::new();
         let Some(head) = head(bytes, self.bytes_max)? else { return Ok((0, None)) };
@@ -217,7 +217,7 @@ impl Decoder {
             }
             (Opcode::Close, _) => Some(Message::Close(close_code(payload)?)),
             (Opcode::Text | Opcode::Binary, Some(_)) => {
-                return Err(Broken::protocol("a message begins within another"));
+                return Err(ProtocolError::protocol("a message begins within another"));
             }
             (Opcode::Text | Opcode::Binary, None) if head.is_last => {
                 Some(data(head.opcode == Opcode::Text, payload)?)
@@ -227,11 +227,11 @@ impl Decoder {
                 None
             }
             (Opcode::Continuation, None) => {
-                return Err(Broken::protocol("a message goes on that was not begun"));
+                return Err(ProtocolError::protocol("a message goes on that was not begun"));
             }
             (Opcode::Continuation, Some((opcode, mut begun))) => {
                 if begun.len() + payload.len() > self.bytes_max {
-                    return Err(Broken::too_large());
+                    return Err(ProtocolError::too_large());
                 }
                 begun.extend_from_slice(payload);
                 if head.is_last {
@@ -247,24 +247,24 @@ impl Decoder {
     }
 }
 
-fn data(is_text: bool, payload: &[u8]) -> Result<Message<'_>, Broken> {
+fn data(is_text: bool, payload: &[u8]) -> Result<Message<'_>, ProtocolError> {
     if !is_text {
         return Ok(Message::Binary(payload));
     }
-    str::from_utf8(payload).map(Message::Text).map_err(|_| Broken::not_text())
+    str::from_utf8(payload).map(Message::Text).map_err(|_| ProtocolError::not_text())
 }
 
-fn close_code(payload: &[u8]) -> Result<Option<u16>, Broken> {
+fn close_code(payload: &[u8]) -> Result<Option<u16>, ProtocolError> {
     match *payload {
         [] => Ok(None),
-        [_] => Err(Broken::protocol("the close code is cut off")),
+        [_] => Err(ProtocolError::protocol("the close code is cut off")),
         [a, b, ref reason @ ..] => {
             let code = u16::from_be_bytes([a, b]);
             let is_known = matches!(code, 1000..=1003 | 1007..=1014 | 3000..=4999);
             if !is_known {
-                return Err(Broken::protocol("the close code means nothing"));
+                return Err(ProtocolError::protocol("the close code means nothing"));
             }
-            str::from_utf8(reason).map(|_| Some(code)).map_err(|_| Broken::not_text())
+            str::from_utf8(reason).map(|_| Some(code)).map_err(|_| ProtocolError::not_text())
         }
     }
 }

@@ -12,8 +12,8 @@ use hyper_util::rt::TokioIo;
 use sha1::{Digest, Sha1};
 
 use crate::access::Authority;
-use crate::line::Line;
-use crate::listener::Place;
+use crate::deadline_stream::DeadlineStream;
+use crate::listener::ConnectionSlot;
 use crate::problem::Refused;
 use crate::refusal::Refusal;
 use crate::shared::Shared;
@@ -32,11 +32,11 @@ use format::Format;
 const ACCEPTED: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
 /// Whether one of the words of a header is this one, whatever its case.
-fn says(headers: &HeaderMap, name: header::HeaderName, word: &str) -> bool {
+fn has_token(headers: &HeaderMap, name: header::HeaderName, word: &str) -> bool {
     let values = headers.get_all(name);
     let mut words =
         values.iter().filter_map(|value| value.to_str().ok()).flat_map(|v| v.split(','));
-    words.any(|said| said.trim().eq_ignore_ascii_case(word))
+    words.any(|given| given.trim().eq_ignore_ascii_case(word))
 }
 
 fn check(request: &Request<Body>) -> Result<String, Refused> {
@@ -54,11 +54,12 @@ fn check(request: &Request<Body>) -> Result<String, Refused> {
     {
         return refuse("it must have no body");
     }
-    if !says(headers, header::CONNECTION, "upgrade") || !says(headers, header::UPGRADE, "websocket")
+    if !has_token(headers, header::CONNECTION, "upgrade")
+        || !has_token(headers, header::UPGRADE, "websocket")
     {
         return refuse("`connection: upgrade` and `upgrade: websocket` are missing");
     }
-    if !says(headers, header::SEC_WEBSOCKET_VERSION, "13") {
+    if !has_token(headers, header::SEC_WEBSOCKET_VERSION, "13") {
         return refuse("only version 13 is spoken");
     }
     let mut keys = headers.get_all(header::SEC_WEBSOCKET_KEY).iter();
@@ -82,19 +83,19 @@ pub(crate) async fn open(
         let reason = "none of the offered sub-protocols is spoken here";
         return Err(Refusal::Handshake { reason }.into());
     };
-    let place = request.extensions().get::<Arc<Place>>().cloned();
-    let place = place.expect("every connection that is served has a place");
+    let slot = request.extensions().get::<Arc<ConnectionSlot>>().cloned();
+    let slot = slot.expect("every connection that is served has a place");
     let authority = request.extensions().get::<Authority>().cloned().unwrap_or_default();
-    let number = place.number;
+    let number = slot.number;
     let upgrade = hyper::upgrade::on(&mut request);
     let work = async move {
         // A peer that goes away during the handshake is nobody's concern.
         let Ok(upgraded) = upgrade.await else { return };
-        let Ok(parts) = upgraded.downcast::<TokioIo<Line>>() else { return };
+        let Ok(parts) = upgraded.downcast::<TokioIo<DeadlineStream>>() else { return };
         let stream = parts.io.into_inner().into_parts();
         connection::serve(shared, (number, authority), stream, parts.read_buf, format).await;
     };
-    tokio::spawn(place.occupied(Box::pin(work)));
+    tokio::spawn(slot.run(Box::pin(work)));
     let mut response = StatusCode::SWITCHING_PROTOCOLS.into_response();
     let headers = response.headers_mut();
     headers.insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));

@@ -9,7 +9,7 @@ use baton_core::{Answer, Revision};
 
 use super::format::Format;
 use super::pushes::Push;
-use crate::metrics::Door;
+use crate::metrics::Transport;
 use crate::shared::Shared;
 
 /// Frames that wait to be sent, and the counting of what they say.
@@ -46,7 +46,7 @@ impl Outbox {
     }
 
     /// Everything was sent: an idle connection holds no buffer.
-    pub(crate) fn let_go(&mut self) {
+    pub(crate) fn recycle(&mut self) {
         let mut bytes = std::mem::take(&mut self.bytes);
         bytes.clear();
         SPARE.with_borrow_mut(|spare| {
@@ -59,7 +59,7 @@ impl Outbox {
     pub(crate) fn answer(&mut self, id: u64, outcome: &Result<Answer, Error>) {
         match outcome {
             Ok(answer) => {
-                self.shared.metrics.answered(Door::WebSocket, None);
+                self.shared.metrics.answered(Transport::WebSocket, None);
                 self.format.write(room(&mut self.bytes), |out| {
                     begin(out, id);
                     write_answer(out, answer);
@@ -70,8 +70,8 @@ impl Outbox {
         }
     }
 
-    pub(crate) fn nothing_to_tell(&mut self, id: u64) {
-        self.shared.metrics.answered(Door::WebSocket, None);
+    pub(crate) fn empty_answer(&mut self, id: u64) {
+        self.shared.metrics.answered(Transport::WebSocket, None);
         self.format.write(room(&mut self.bytes), |out| {
             begin(out, id);
             out.extend_from_slice(b"\"revision\":0,\"result\":{}}");
@@ -79,7 +79,7 @@ impl Outbox {
     }
 
     pub(crate) fn refuse(&mut self, id: Option<u64>, problem: &Problem) {
-        self.shared.metrics.answered(Door::WebSocket, Some(problem.kind));
+        self.shared.metrics.answered(Transport::WebSocket, Some(problem.kind));
         self.shared.refused(self.connection, &problem.code);
         self.format.write(room(&mut self.bytes), |out| {
             match id {
@@ -122,7 +122,7 @@ impl Outbox {
 
     /// A watch has begun: at this revision, and with events from that one on.
     pub(crate) fn begun(&mut self, id: u64, revision: Revision, from: Revision) {
-        self.shared.metrics.answered(Door::WebSocket, None);
+        self.shared.metrics.answered(Transport::WebSocket, None);
         self.format.write(room(&mut self.bytes), |out| {
             begin(out, id);
             let rest =

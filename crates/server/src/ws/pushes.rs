@@ -8,8 +8,8 @@ use baton::{Error, Item, Watch};
 use futures_util::Stream;
 use futures_util::stream::SelectAll;
 
-use crate::shared::Watching;
-use crate::shares::Portion;
+use crate::fairness::Budget;
+use crate::shared::WatchSlot;
 
 /// What a watch brings.
 pub(crate) struct Push {
@@ -22,61 +22,61 @@ pub(crate) struct Push {
 }
 
 /// One watch. It lets go of its place when it ends, whichever way.
-pub(crate) struct Pushing {
+pub(crate) struct Subscription {
     watch: u64,
-    stream: Option<(Watch, Watching)>,
+    stream: Option<(Watch, WatchSlot)>,
     waker: Option<Waker>,
-    /// Its place in the line of the workspace, if that has had its share.
-    line: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    /// Its place in the queue of the workspace, if that has had its quantum.
+    queued: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
-impl Pushing {
+impl Subscription {
     fn end(&mut self) {
-        (self.stream, self.line) = (None, None);
+        (self.stream, self.queued) = (None, None);
     }
 }
 
 /// What is left for one watch. While only one workspace is served, all is.
-fn poll_portion(
-    line: &mut Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
-    place: &Watching,
+fn poll_budget(
+    queued: &mut Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    slot: &WatchSlot,
     context: &mut Context<'_>,
-) -> Poll<Portion> {
-    let shares = &place.shared().shares;
-    if line.is_none() && !shares.is_crowded() {
-        return Poll::Ready(Portion::ALL);
+) -> Poll<Budget> {
+    let fairness = &slot.shared().fairness;
+    if queued.is_none() && !fairness.is_contended() {
+        return Poll::Ready(Budget::ALL);
     }
     let mut has_waited = false;
     loop {
-        if let Some(waits) = line {
+        if let Some(waits) = queued {
             ready!(waits.as_mut().poll(context));
-            (*line, has_waited) = (None, true);
+            (*queued, has_waited) = (None, true);
         }
-        let portion = shares.portion_to_watch(&place.workspace, has_waited);
-        if !portion.is_spent() {
-            return Poll::Ready(portion);
+        let budget = fairness.budget_to_watch(&slot.workspace, has_waited);
+        if !budget.is_spent() {
+            return Poll::Ready(budget);
         }
-        let (shared, workspace) = (Arc::clone(place.shared()), place.workspace.clone());
-        *line = Some(Box::pin(async move { shared.shares.turn(&workspace).await }));
+        let (shared, workspace) = (Arc::clone(slot.shared()), slot.workspace.clone());
+        *queued = Some(Box::pin(async move { shared.fairness.wait_turn(&workspace).await }));
     }
 }
 
-impl Stream for Pushing {
+impl Stream for Subscription {
     type Item = Push;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Push>> {
-        let Self { watch, stream, line, waker } = &mut *self;
+        let Self { watch, stream, queued, waker } = &mut *self;
         let watch = *watch;
-        let Some((stream, place)) = stream else { return Poll::Ready(None) };
-        let Poll::Ready(mut portion) = poll_portion(line, place, context) else {
+        let Some((stream, slot)) = stream else { return Poll::Ready(None) };
+        let Poll::Ready(mut budget) = poll_budget(queued, slot, context) else {
             *waker = Some(context.waker().clone());
             return Poll::Pending;
         };
         let next = Pin::new(&mut *stream).poll_next(context);
         if next.is_ready() {
-            portion.take(0);
+            budget.spend(0);
         }
-        place.shared().shares.took(&place.workspace, portion);
+        slot.shared().fairness.charge(&slot.workspace, budget);
         match next {
             Poll::Pending => {
                 *waker = Some(context.waker().clone());
@@ -107,8 +107,8 @@ impl Stream for Pushing {
 #[derive(Default)]
 pub(crate) struct Pushes {
     // In boxes, so that ten thousand connections that watch nothing cost little.
-    first: Option<Box<Pushing>>,
-    others: Option<Box<SelectAll<Pushing>>>,
+    first: Option<Box<Subscription>>,
+    others: Option<Box<SelectAll<Subscription>>>,
     count: usize,
     /// The first had something last: the others are asked before it.
     others_next: bool,
@@ -123,16 +123,17 @@ impl Pushes {
     pub(crate) fn has(&self, watch: u64) -> bool {
         let others = self.others.iter().flat_map(|others| others.iter());
         let mut all = self.first.as_deref().into_iter().chain(others);
-        all.any(|pushing| pushing.watch == watch && pushing.stream.is_some())
+        all.any(|subscription| subscription.watch == watch && subscription.stream.is_some())
     }
 
     /// Adds a watch, whose place was taken.
-    pub(crate) fn add(&mut self, watch: u64, stream: Watch, place: Watching) {
-        let pushing = Pushing { watch, stream: Some((stream, place)), waker: None, line: None };
+    pub(crate) fn add(&mut self, watch: u64, stream: Watch, slot: WatchSlot) {
+        let subscription =
+            Subscription { watch, stream: Some((stream, slot)), waker: None, queued: None };
         if self.first.is_none() {
-            self.first = Some(Box::new(pushing));
+            self.first = Some(Box::new(subscription));
         } else {
-            self.others.get_or_insert_default().push(pushing);
+            self.others.get_or_insert_default().push(subscription);
         }
         self.count += 1;
     }
@@ -146,12 +147,12 @@ impl Pushes {
         }
         let Some(others) = &mut self.others else { return false };
         let mut all = others.iter_mut();
-        let Some(pushing) = all.find(|one| one.watch == watch && one.stream.is_some()) else {
+        let Some(subscription) = all.find(|one| one.watch == watch && one.stream.is_some()) else {
             return false;
         };
-        pushing.end();
+        subscription.end();
         // So that it is looked at once more, and taken off the list.
-        if let Some(waker) = pushing.waker.take() {
+        if let Some(waker) = subscription.waker.take() {
             waker.wake();
         }
         self.count -= 1;

@@ -40,14 +40,18 @@ fn paths() -> Vec<(String, String)> {
 
 #[tokio::test]
 async fn no_operation_and_no_path_leads_into_another_workspace() {
-    let (stage, admin, blue) = aviary().await;
-    let mut http = stage.http().await;
+    let (harness, admin, blue) = aviary().await;
+    let mut http = harness.http().await;
     let kept = plant(&mut http, &admin).await;
     assert!(kept > 40, "the canary stands in {kept} places only");
-    let mut socket = socket(&stage, &blue).await;
+    let mut socket = socket(&harness, &blue).await;
     for (name, example) in examples() {
-        let (status, told) = ask(&mut http, &blue, "/v1/red/commands", &example).await;
-        assert_eq!((status, &told["code"]), (403, &json!("access.workspace")), "{name}: {told}");
+        let (status, response) = ask(&mut http, &blue, "/v1/red/commands", &example).await;
+        assert_eq!(
+            (status, &response["code"]),
+            (403, &json!("access.workspace")),
+            "{name}: {response}"
+        );
         let mut frame = example.clone();
         frame["workspace"] = "red".into();
         let answer = socket.ask(frame).await;
@@ -57,28 +61,32 @@ async fn no_operation_and_no_path_leads_into_another_workspace() {
     assert!(paths.len() > 100, "{}", paths.len());
     for (method, path) in paths {
         let headers = [("authorization", blue.as_str()), ("content-type", "application/json")];
-        let mut http = stage.http().await;
-        let told = http.request(&method, &path, &headers, "").await;
-        let text = String::from_utf8_lossy(&told.body).into_owned();
-        assert!((400..500).contains(&told.status), "{method} {path}: {} {text}", told.status);
+        let mut http = harness.http().await;
+        let response = http.request(&method, &path, &headers, "").await;
+        let text = String::from_utf8_lossy(&response.body).into_owned();
+        assert!(
+            (400..500).contains(&response.status),
+            "{method} {path}: {} {text}",
+            response.status
+        );
         assert!(!text.contains(CANARY), "{method} {path}: {text}");
     }
-    stage.end().await;
+    harness.end().await;
 }
 
 #[tokio::test]
 async fn no_field_leads_there_either() {
-    let (stage, admin, blue) = aviary().await;
-    let mut http = stage.http().await;
+    let (harness, admin, blue) = aviary().await;
+    let mut http = harness.http().await;
     plant(&mut http, &admin).await;
-    let mut socket = socket(&stage, &blue).await;
+    let mut socket = socket(&harness, &blue).await;
     let mut tried = 0;
     for (name, example) in examples() {
         for trick in ["red", "../red", "red/shared/k", "workspace/red"] {
             for copy in replaced(&example, trick) {
                 tried += 1;
-                let (_, told) = ask(&mut http, &blue, "/v1/blue/commands", &copy).await;
-                assert!(!told.to_string().contains(CANARY), "{name}: {copy}: {told}");
+                let (_, response) = ask(&mut http, &blue, "/v1/blue/commands", &copy).await;
+                assert!(!response.to_string().contains(CANARY), "{name}: {copy}: {response}");
                 let mut frame = copy.clone();
                 frame["workspace"] = "blue".into();
                 let answer = socket.ask(frame).await;
@@ -87,14 +95,14 @@ async fn no_field_leads_there_either() {
         }
     }
     assert!(tried > 500, "{tried}");
-    stage.end().await;
+    harness.end().await;
 }
 
 #[tokio::test]
 async fn whoever_watches_everything_watches_their_own_workspace() {
-    let (stage, admin, blue) = aviary().await;
-    let mut http = stage.http().await;
-    let mut watching = socket(&stage, &blue).await;
+    let (harness, admin, blue) = aviary().await;
+    let mut http = harness.http().await;
+    let mut watching = socket(&harness, &blue).await;
     watching
         .send(&json!({"id": 7, "workspace": "blue", "command": "watch", "pattern": "**",
                           "from": 1}))
@@ -111,8 +119,8 @@ async fn whoever_watches_everything_watches_their_own_workspace() {
         }
     }
     for path in ["/metrics", "/openapi.json", "/healthz", "/readyz"] {
-        let told = http.request("GET", path, &[("authorization", &blue)], "").await;
-        assert!(!String::from_utf8_lossy(&told.body).contains(CANARY), "{path}");
+        let response = http.request("GET", path, &[("authorization", &blue)], "").await;
+        assert!(!String::from_utf8_lossy(&response.body).contains(CANARY), "{path}");
     }
-    stage.end().await;
+    harness.end().await;
 }

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::callers::socket::{BINARY, TEXT, frame};
-use crate::stage::Stage;
+use crate::harness::Harness;
 
 /// Deeper than anything that is read by a function that calls itself.
 const DEPTH: usize = 100_000;
@@ -36,22 +36,26 @@ fn hostile() -> Vec<(&'static str, String)> {
 
 #[tokio::test]
 async fn hostile_documents_are_refused_by_every_door() {
-    let stage = Stage::new().await;
-    let mut bystander = stage.http().await;
+    let harness = Harness::new().await;
+    let mut bystander = harness.http().await;
     for (what, text) in hostile() {
         for path in ["/v1/w/commands", "/v1/w/transactions", "/v1/w/handoffs", "/v1/access/tokens"]
         {
-            let mut http = stage.http().await;
-            let told =
+            let mut http = harness.http().await;
+            let response =
                 http.request("POST", path, &[("content-type", "application/json")], &text).await;
-            let is_list = told.status == 200 && told.json().is_array();
-            assert!(is_list || (400..500).contains(&told.status), "{what} {path}: {}", told.status);
+            let is_list = response.status == 200 && response.json().is_array();
+            assert!(
+                is_list || (400..500).contains(&response.status),
+                "{what} {path}: {}",
+                response.status
+            );
         }
-        let mut http = stage.http().await;
-        let told = http.request("PUT", "/v1/w/state/shared/deep", &[], &text).await;
-        let is_refused = (400..500).contains(&told.status);
-        assert!(is_refused || !text.contains("[[[["), "{what}: {}", told.status);
-        let mut socket = stage.socket().await;
+        let mut http = harness.http().await;
+        let response = http.request("PUT", "/v1/w/state/shared/deep", &[], &text).await;
+        let is_refused = (400..500).contains(&response.status);
+        assert!(is_refused || !text.contains("[[[["), "{what}: {}", response.status);
+        let mut socket = harness.socket().await;
         socket.send_bytes(&frame(TEXT, text.as_bytes())).await;
         // It is answered with an error, or the connection ends; it does not take the server along.
         if let Some((TEXT, answer)) = socket.frame().await {
@@ -62,13 +66,13 @@ async fn hostile_documents_are_refused_by_every_door() {
     }
     let get = json!({"command": "state.get", "namespace": "shared", "key": "k"});
     assert_eq!(bystander.command(&get).await.status, 404, "none of them was carried out");
-    stage.end().await;
+    harness.end().await;
 }
 
 #[tokio::test]
 async fn hostile_messagepack_is_refused() {
-    let stage = Stage::new().await;
-    let mut bystander = stage.http().await;
+    let harness = Harness::new().await;
+    let mut bystander = harness.http().await;
     let deep_lists = [0x91].repeat(DEPTH);
     let deep_maps = [0x81, 0xA1, b'a'].repeat(DEPTH);
     let lying: [&[u8]; 4] = [
@@ -78,15 +82,15 @@ async fn hostile_messagepack_is_refused() {
         &[0xC6, 0xFF, 0xFF, 0xFF, 0xFF],
     ];
     for bytes in [&*deep_lists, &*deep_maps].into_iter().chain(lying) {
-        let (told, mut socket) = crate::callers::socket::Socket::shake_hands(
-            stage.address,
+        let (response, mut socket) = crate::callers::socket::Socket::shake_hands(
+            harness.address,
             &[("sec-websocket-protocol", "baton.v1.msgpack")],
         )
         .await;
-        assert_eq!(told.status, 101);
+        assert_eq!(response.status, 101);
         socket.send_bytes(&frame(BINARY, bytes)).await;
         assert!(socket.frame().await.is_some(), "it is told what is wrong");
         assert_eq!(bystander.get("/healthz").await.status, 200);
     }
-    stage.end().await;
+    harness.end().await;
 }

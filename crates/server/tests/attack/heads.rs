@@ -4,14 +4,14 @@ use serde_json::json;
 
 use super::answered;
 use crate::callers::socket::Socket;
-use crate::stage::Stage;
+use crate::harness::Harness;
 
 /// What would be a line of its own, if anything let it through.
 const INJECTED: &str = "x-injected";
 
 #[tokio::test]
 async fn nothing_that_is_said_becomes_a_line_of_a_head() {
-    let stage = Stage::new().await;
+    let harness = Harness::new().await;
     for name in [
         "a%0d%0ax-injected:%201",
         "a%0ax-injected:%201",
@@ -20,7 +20,7 @@ async fn nothing_that_is_said_becomes_a_line_of_a_head() {
         "a%00%0dx-injected",
         "a%22;%20filename=%22b",
     ] {
-        let mut http = stage.http().await;
+        let mut http = harness.http().await;
         let put = http.request("PUT", &format!("/v1/w/artifacts?name={name}"), &[], "bytes").await;
         if put.status < 300 {
             let id = put.json()["artifact"].as_str().expect("it has a name").to_owned();
@@ -33,20 +33,20 @@ async fn nothing_that_is_said_becomes_a_line_of_a_head() {
     // What names a server, an agent or a key comes back in refusals.
     for header in ["host: localhost\u{b}x", "baton-agent: a\tb\u{c}", "idempotency-key: a\u{1}b"] {
         let request = format!("GET /v1/w/state HTTP/1.1\r\nhost: localhost\r\n{header}\r\n\r\n");
-        let told = answered_once(&stage, &request).await;
-        assert!(!told.contains(['\u{b}', '\u{c}', '\u{1}']), "{told:?}");
+        let response = answered_once(&harness, &request).await;
+        assert!(!response.contains(['\u{b}', '\u{c}', '\u{1}']), "{response:?}");
     }
-    stage.end().await;
+    harness.end().await;
 }
 
-async fn answered_once(stage: &Stage, request: &str) -> String {
-    answered(stage, request.replacen("\r\n", "\r\nconnection: close\r\n", 1)).await
+async fn answered_once(harness: &Harness, request: &str) -> String {
+    answered(harness, request.replacen("\r\n", "\r\nconnection: close\r\n", 1)).await
 }
 
 /// Whoever stands between would see one request where the server sees two, or the other way round.
 #[tokio::test]
 async fn lengths_that_contradict_each_other_are_not_guessed_at() {
-    let stage = Stage::new().await;
+    let harness = Harness::new().await;
     let set = r#"{"command":"state.set","namespace":"shared","key":"smuggled","value":1}"#;
     let inner = format!(
         "POST /v1/w/commands HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n{set}",
@@ -66,17 +66,17 @@ async fn lengths_that_contradict_each_other_are_not_guessed_at() {
     ] {
         let request =
             format!("POST /v1/w/commands HTTP/1.1\r\nhost: localhost\r\n{lengths}\r\n\r\n{inner}");
-        let told = answered(&stage, request).await;
-        assert!(told.is_empty() || told.starts_with("HTTP/1.1 4"), "{lengths}: {told}");
+        let response = answered(&harness, request).await;
+        assert!(response.is_empty() || response.starts_with("HTTP/1.1 4"), "{lengths}: {response}");
     }
     let get = json!({"command": "state.get", "namespace": "shared", "key": "smuggled"});
-    assert_eq!(stage.http().await.command(&get).await.status, 404, "a request within was taken");
-    stage.end().await;
+    assert_eq!(harness.http().await.command(&get).await.status, 404, "a request within was taken");
+    harness.end().await;
 }
 
 #[tokio::test]
 async fn a_handshake_cannot_be_talked_into_another_name() {
-    let stage = Stage::new().await;
+    let harness = Harness::new().await;
     for (name, value) in [
         ("host", "localhost:4747@evil.example"),
         ("host", "evil.example:127.0.0.1"),
@@ -91,8 +91,8 @@ async fn a_handshake_cannot_be_talked_into_another_name() {
         ("origin", "chrome-extension://localhost"),
         ("origin", "http://localhost http://evil.example"),
     ] {
-        let (told, _) = Socket::shake_hands(stage.address, &[(name, value)]).await;
-        assert_eq!(told.status, 403, "{name}: {value}: {}", told.head);
+        let (response, _) = Socket::shake_hands(harness.address, &[(name, value)]).await;
+        assert_eq!(response.status, 403, "{name}: {value}: {}", response.head);
     }
-    stage.end().await;
+    harness.end().await;
 }

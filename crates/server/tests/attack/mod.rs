@@ -23,32 +23,32 @@ use serde_json::{Value, json};
 
 use crate::access::{ask, grant, guarded, patterns};
 use crate::callers::http::Http;
-use crate::stage::Stage;
+use crate::harness::Harness;
 
 /// Stands in the workspace `red`, and must not be seen by those of `blue`.
 const CANARY: &str = "canary-3e9d";
 
 /// A server with a canary in `red`: the bearer of an admin, and that of somebody who may do
 /// everything, but in `blue` alone.
-async fn aviary() -> (Stage, String, String) {
+async fn aviary() -> (Harness, String, String) {
     let of_blue = Grant { workspaces: patterns(&["blue"]), ..grant(Role::Admin) };
-    let (stage, bearers) = guarded(vec![grant(Role::Admin), of_blue]).await;
+    let (harness, bearers) = guarded(vec![grant(Role::Admin), of_blue]).await;
     let [admin, blue] = <[String; 2]>::try_from(bearers).expect("there are two");
-    let mut http = stage.http().await;
+    let mut http = harness.http().await;
     for (workspace, value) in [("red", CANARY), ("blue", "harmless")] {
         let set =
             json!({"command": "state.set", "namespace": "shared", "key": "k", "value": value});
-        let (status, told) =
+        let (status, response) =
             ask(&mut http, &admin, &format!("/v1/{workspace}/commands"), &set).await;
-        assert_eq!(status, 200, "{told}");
+        assert_eq!(status, 200, "{response}");
     }
-    (stage, admin, blue)
+    (harness, admin, blue)
 }
 
 /// Sends one request over a connection of its own, since it may be one that breaks it; all that was
 /// answered, as it came.
-async fn answered(stage: &Stage, request: impl AsRef<[u8]>) -> String {
-    let mut http: Http = stage.http().await;
+async fn answered(harness: &Harness, request: impl AsRef<[u8]>) -> String {
+    let mut http: Http = harness.http().await;
     http.send(request).await;
     String::from_utf8_lossy(&http.ends().await).into_owned()
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{CANARY, answered, aviary};
 use crate::access::{ask, grant, guarded, patterns};
-use crate::stage::Stage;
+use crate::harness::Harness;
 
 /// Ways to write the name of a workspace that is not one's own.
 const WORKSPACES: [&str; 26] = [
@@ -40,26 +40,26 @@ const WORKSPACES: [&str; 26] = [
 
 #[tokio::test]
 async fn no_spelling_of_a_workspace_opens_it() {
-    let (stage, _, blue) = aviary().await;
+    let (harness, _, blue) = aviary().await;
     for workspace in WORKSPACES {
         for rest in ["state/shared/k", "state", "history", "watch?from=1&snapshot=true"] {
             let request = format!(
                 "GET {workspace}/{rest} HTTP/1.1\r\nhost: localhost\r\nauthorization: {blue}\r\n\
                  connection: close\r\n\r\n"
             );
-            let told = answered(&stage, request).await;
-            assert!(!told.contains(CANARY), "{workspace}/{rest}: {told}");
-            assert!(!told.starts_with("HTTP/1.1 2"), "{workspace}/{rest}: {told}");
+            let response = answered(&harness, request).await;
+            assert!(!response.contains(CANARY), "{workspace}/{rest}: {response}");
+            assert!(!response.starts_with("HTTP/1.1 2"), "{workspace}/{rest}: {response}");
         }
     }
-    stage.end().await;
+    harness.end().await;
 }
 
 #[tokio::test]
 async fn no_spelling_of_a_namespace_opens_it() {
     let of_notes = Grant { namespaces: patterns(&["notes"]), ..grant(Role::Worker) };
-    let (stage, bearers) = guarded(vec![grant(Role::Admin), of_notes]).await;
-    let mut http = stage.http().await;
+    let (harness, bearers) = guarded(vec![grant(Role::Admin), of_notes]).await;
+    let mut http = harness.http().await;
     for name in ["hidden", "notes"] {
         let create = json!({"command": "namespace.create", "name": name});
         ask(&mut http, &bearers[0], "/v1/w/commands", &create).await;
@@ -88,26 +88,26 @@ async fn no_spelling_of_a_namespace_opens_it() {
     ] {
         let name = utf8_percent_encode(namespace, NON_ALPHANUMERIC);
         let headers = [("authorization", bearers[1].as_str())];
-        let mut http = stage.http().await;
+        let mut http = harness.http().await;
         for path in [format!("/v1/w/state/{name}/k"), format!("/v1/w/state/{name}")] {
-            let told = http.request("GET", &path, &headers, "").await;
-            let text = String::from_utf8_lossy(&told.body).into_owned();
-            assert!(told.status >= 400 && !text.contains(CANARY), "{path}: {text}");
+            let response = http.request("GET", &path, &headers, "").await;
+            let text = String::from_utf8_lossy(&response.body).into_owned();
+            assert!(response.status >= 400 && !text.contains(CANARY), "{path}: {text}");
         }
         for command in ["state.get", "state.history", "state.list"] {
             let get = json!({"command": command, "namespace": namespace, "key": "k"});
-            let (status, told) = ask(&mut http, &bearers[1], "/v1/w/commands", &get).await;
-            assert!(status >= 400 && !told.to_string().contains(CANARY), "{get}: {told}");
+            let (status, response) = ask(&mut http, &bearers[1], "/v1/w/commands", &get).await;
+            assert!(status >= 400 && !response.to_string().contains(CANARY), "{get}: {response}");
         }
     }
-    stage.end().await;
+    harness.end().await;
 }
 
 /// A key is the same through a path and through a document, byte for byte, or is refused by both.
 #[tokio::test]
 async fn a_key_is_what_it_is_at_every_door() {
-    let stage = Stage::new().await;
-    let mut http = stage.http().await;
+    let harness = Harness::new().await;
+    let mut http = harness.http().await;
     let keys = [
         "plain",
         "..",
@@ -144,27 +144,27 @@ async fn a_key_is_what_it_is_at_every_door() {
             assert_eq!(by_name.json()["result"]["value"], key, "{key:?} is another one");
         }
     }
-    stage.end().await;
+    harness.end().await;
 }
 
 /// Nobody signs what they do as the engine does.
 #[tokio::test]
 async fn nobody_acts_as_the_engine() {
-    let stage = Stage::new().await;
-    let mut http = stage.http().await;
+    let harness = Harness::new().await;
+    let mut http = harness.http().await;
     let engine = [("baton-agent", "baton")];
     for (method, path, body) in [
         ("PUT", "/v1/w/state/shared/k", "1"),
         ("GET", "/v1/w/state/shared/k", ""),
         ("POST", "/v1/w/commands", r#"{"command":"state.list","namespace":"shared"}"#),
     ] {
-        let told = http.request(method, path, &engine, body).await;
-        assert_eq!(told.status, 400, "{method} {path}: {told:?}");
+        let response = http.request(method, path, &engine, body).await;
+        assert_eq!(response.status, 400, "{method} {path}: {response:?}");
     }
     let set = json!({"command": "state.set", "namespace": "shared", "key": "k", "value": 1,
                      "agent": "baton"});
     assert_eq!(http.command(&set).await.status, 400);
-    let mut socket = stage.socket().await;
+    let mut socket = harness.socket().await;
     assert_eq!(socket.ask(set).await["error"]["kind"], "invalid");
-    stage.end().await;
+    harness.end().await;
 }

@@ -16,9 +16,9 @@ async fn refusals(http: &mut Http, bearer: &str, query: &str) -> Value {
 async fn who_was_refused_what_is_kept_for_those_who_may_know() {
     let limited = Grant { workspaces: patterns(&["blue"]), ..grant(Role::Operator) };
     let grants = vec![grant(Role::Admin), grant(Role::Reader), grant(Role::Operator), limited];
-    let (stage, bearers) = guarded(grants).await;
+    let (harness, bearers) = guarded(grants).await;
     let [admin, reader, operator, limited] = <[String; 4]>::try_from(bearers).unwrap();
-    let mut http = stage.http().await;
+    let mut http = harness.http().await;
     let set = json!({"command": "state.set", "namespace": "shared", "key": "k", "value": 1,
                      "agent": "ada"});
     for _ in 0..3 {
@@ -54,7 +54,7 @@ async fn who_was_refused_what_is_kept_for_those_who_may_know() {
     let metrics = String::from_utf8(metrics.body).unwrap();
     assert!(metrics.contains("baton_access_refused_total{who=\"known\"} 5\n"), "{metrics}");
     assert!(metrics.contains("baton_access_refused_total{who=\"stranger\"} 1\n"), "{metrics}");
-    stage.end().await;
+    harness.end().await;
 }
 
 /// No text that is shown can do anything but be read.
@@ -72,8 +72,8 @@ fn walk(value: &Value) {
 
 #[tokio::test]
 async fn neither_tokens_nor_control_characters_are_left_behind() {
-    let (stage, bearers) = guarded(vec![grant(Role::Admin), grant(Role::Reader)]).await;
-    let mut http = stage.http().await;
+    let (harness, bearers) = guarded(vec![grant(Role::Admin), grant(Role::Reader)]).await;
+    let mut http = harness.http().await;
     let token = bearers[1].strip_prefix("Bearer ").unwrap();
     let mut jwt = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhIn0.".to_owned();
     jwt.push_str("c2lnbmF0dXJl");
@@ -89,12 +89,15 @@ async fn neither_tokens_nor_control_characters_are_left_behind() {
     ] {
         let request =
             format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
-        let told = answered(&stage, request).await;
-        assert!(!told.contains(token) && told.starts_with("HTTP/1.1 4"), "{path}: {told}");
+        let response = answered(&harness, request).await;
+        assert!(
+            !response.contains(token) && response.starts_with("HTTP/1.1 4"),
+            "{path}: {response}"
+        );
     }
     for bearer in [format!("Bearer {token}x"), format!("Basic {token}"), format!("Bearer {jwt}")] {
-        let told = http.request("GET", "/v1/w/state", &[("authorization", &bearer)], "").await;
-        assert_eq!(told.status, 401);
+        let response = http.request("GET", "/v1/w/state", &[("authorization", &bearer)], "").await;
+        assert_eq!(response.status, 401);
     }
     let set = json!({"command": "state.set", "namespace": "shared", "key": token, "value": token});
     ask(&mut http, &bearers[1], "/v1/w/commands", &set).await;
@@ -104,7 +107,7 @@ async fn neither_tokens_nor_control_characters_are_left_behind() {
     assert!(!text.contains(token) && !text.contains(&token[..20]), "{text}");
     assert!(!text.contains(&jwt[..15]), "{text}");
     walk(&page);
-    stage.end().await;
+    harness.end().await;
 }
 
 /// Tokens are found by their digest and never compared themselves, so that how long a refusal takes

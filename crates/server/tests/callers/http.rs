@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 
-use crate::stage::within;
+use crate::harness::within;
 
 /// Headers as lines.
 pub(crate) fn lines(headers: &[(&str, &str)]) -> String {
@@ -35,13 +35,13 @@ pub(crate) struct Http {
 
 /// What was answered.
 #[derive(Debug)]
-pub(crate) struct Told {
+pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) head: String,
     pub(crate) body: Vec<u8>,
 }
 
-impl Told {
+impl Response {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body)
             .unwrap_or_else(|error| panic!("{error} in {:?}", String::from_utf8_lossy(&self.body)))
@@ -109,7 +109,7 @@ impl Http {
         path: &str,
         headers: &[(&str, &str)],
         body: impl AsRef<[u8]>,
-    ) -> Told {
+    ) -> Response {
         let body = body.as_ref();
         let lines = lines(headers);
         let mut text = format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\n{lines}");
@@ -119,51 +119,51 @@ impl Http {
         let mut bytes = (text + "\r\n").into_bytes();
         bytes.extend_from_slice(body);
         self.send(bytes).await;
-        self.told_to(method).await
+        self.response_to(method).await
     }
 
-    pub(crate) async fn get(&mut self, path: &str) -> Told {
+    pub(crate) async fn get(&mut self, path: &str) -> Response {
         self.request("GET", path, &[], "").await
     }
 
-    pub(crate) async fn delete(&mut self, path: &str) -> Told {
+    pub(crate) async fn delete(&mut self, path: &str) -> Response {
         self.request("DELETE", path, &[], "").await
     }
 
-    pub(crate) async fn post(&mut self, path: &str, body: &Value) -> Told {
+    pub(crate) async fn post(&mut self, path: &str, body: &Value) -> Response {
         self.request("POST", path, &[("content-type", "application/json")], body.to_string()).await
     }
 
-    pub(crate) async fn put(&mut self, path: &str, body: &Value) -> Told {
+    pub(crate) async fn put(&mut self, path: &str, body: &Value) -> Response {
         self.request("PUT", path, &[], body.to_string()).await
     }
 
     /// Carries out one command in the workspace `w`.
-    pub(crate) async fn command(&mut self, command: &Value) -> Told {
+    pub(crate) async fn command(&mut self, command: &Value) -> Response {
         self.post("/v1/w/commands", command).await
     }
 
     /// The next answer.
-    pub(crate) async fn told(&mut self) -> Told {
-        self.told_to("GET").await
+    pub(crate) async fn response(&mut self) -> Response {
+        self.response_to("GET").await
     }
 
-    async fn told_to(&mut self, method: &str) -> Told {
+    async fn response_to(&mut self, method: &str) -> Response {
         let (status, head) = self.head().await;
-        let mut told = Told { status, head, body: Vec::new() };
+        let mut response = Response { status, head, body: Vec::new() };
         if method == "HEAD" || matches!(status, 101 | 204 | 304) {
-            return told;
+            return response;
         }
-        if told.header("transfer-encoding") == Some("chunked") {
+        if response.header("transfer-encoding") == Some("chunked") {
             while let Some(chunk) = self.chunk().await {
-                told.body.extend(chunk);
+                response.body.extend(chunk);
             }
-            return told;
+            return response;
         }
-        let length = told.header("content-length").unwrap_or("0");
+        let length = response.header("content-length").unwrap_or("0");
         let length = length.parse().expect("a length is a number");
-        told.body = self.exactly(length).await;
-        told
+        response.body = self.exactly(length).await;
+        response
     }
 
     /// The next status and head.

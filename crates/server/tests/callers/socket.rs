@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::http::{Http, Told, bare, lines};
-use crate::stage::within;
+use super::http::{Http, Response, bare, lines};
+use crate::harness::within;
 
 /// The key of RFC 6455's own example, and what it is answered with.
 pub(crate) const KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
@@ -74,14 +74,17 @@ pub(crate) struct Socket {
 impl Socket {
     pub(crate) async fn connect(address: SocketAddr, protocol: Option<&str>) -> Self {
         let changed = protocol.map(|protocol| ("sec-websocket-protocol", protocol));
-        let (told, socket) = Self::shake_hands(address, changed.as_slice()).await;
-        assert_eq!(told.status, 101, "{}", told.head);
-        assert_eq!(told.header("sec-websocket-accept"), Some(ACCEPT));
-        assert_eq!(told.header("sec-websocket-protocol"), protocol);
+        let (response, socket) = Self::shake_hands(address, changed.as_slice()).await;
+        assert_eq!(response.status, 101, "{}", response.head);
+        assert_eq!(response.header("sec-websocket-accept"), Some(ACCEPT));
+        assert_eq!(response.header("sec-websocket-protocol"), protocol);
         socket
     }
 
-    pub(crate) async fn shake_hands(address: SocketAddr, changed: &[(&str, &str)]) -> (Told, Self) {
+    pub(crate) async fn shake_hands(
+        address: SocketAddr,
+        changed: &[(&str, &str)],
+    ) -> (Response, Self) {
         Self::upgrade(Http::connect(address).await, changed).await
     }
 
@@ -90,12 +93,12 @@ impl Socket {
         Self::upgrade(Http::narrow(address).await, &[]).await.1
     }
 
-    pub(crate) async fn upgrade(mut http: Http, changed: &[(&str, &str)]) -> (Told, Self) {
+    pub(crate) async fn upgrade(mut http: Http, changed: &[(&str, &str)]) -> (Response, Self) {
         http.send(handshake(changed)).await;
-        let told = http.told().await;
-        let is_binary = told.header("sec-websocket-protocol") == Some("baton.v1.msgpack");
+        let response = http.response().await;
+        let is_binary = response.header("sec-websocket-protocol") == Some("baton.v1.msgpack");
         let (received, others) = (Vec::new(), VecDeque::new());
-        (told, Self { stream: http.stream, received, is_binary, others, last_id: 0 })
+        (response, Self { stream: http.stream, received, is_binary, others, last_id: 0 })
     }
 
     /// Sends bytes as they are. That the server has closed already is no failure here.

@@ -131,7 +131,7 @@ impl std::fmt::Debug for Issuer {
 
 /// Somebody that an issuer vouches for.
 #[derive(Debug)]
-pub(crate) struct Vouched {
+pub(crate) struct JwtIdentity {
     pub(crate) grant: Grant,
     pub(crate) subject: String,
     pub(crate) expires_at: Timestamp,
@@ -140,7 +140,7 @@ pub(crate) struct Vouched {
 
 /// Why a token of an issuer is worth nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Flaw {
+pub(crate) enum JwtFlaw {
     TooLarge,
     Malformed,
     Algorithm,
@@ -153,7 +153,7 @@ pub(crate) enum Flaw {
     Claims,
 }
 
-impl Flaw {
+impl JwtFlaw {
     /// The flaw in words, after "it".
     pub(crate) fn words(self) -> &'static str {
         match self {
@@ -242,28 +242,28 @@ impl Issuer {
     }
 
     /// Whom a token is for, and what they may, if it is worth anything at this moment.
-    pub(crate) fn verify(&self, token: &str, now: Timestamp) -> Result<Vouched, Flaw> {
+    pub(crate) fn verify(&self, token: &str, now: Timestamp) -> Result<JwtIdentity, JwtFlaw> {
         if token.len() > TOKEN_BYTES_MAX {
-            return Err(Flaw::TooLarge);
+            return Err(JwtFlaw::TooLarge);
         }
-        let (signed, signature) = token.rsplit_once('.').ok_or(Flaw::Malformed)?;
-        let (header, claims) = signed.split_once('.').ok_or(Flaw::Malformed)?;
-        let decoded = |text: &str| URL_SAFE_NO_PAD.decode(text).map_err(|_| Flaw::Malformed);
+        let (signed, signature) = token.rsplit_once('.').ok_or(JwtFlaw::Malformed)?;
+        let (header, claims) = signed.split_once('.').ok_or(JwtFlaw::Malformed)?;
+        let decoded = |text: &str| URL_SAFE_NO_PAD.decode(text).map_err(|_| JwtFlaw::Malformed);
         let header = decoded(header)?;
-        let header: Header = serde_json::from_slice(&header).map_err(|_| Flaw::Malformed)?;
+        let header: Header = serde_json::from_slice(&header).map_err(|_| JwtFlaw::Malformed)?;
         if header.crit.is_some() {
-            return Err(Flaw::Malformed);
+            return Err(JwtFlaw::Malformed);
         }
         let keys = self.keys();
-        let key = Self::meant(&keys, header.kid.as_deref()).ok_or(Flaw::UnknownKey)?;
+        let key = Self::meant(&keys, header.kid.as_deref()).ok_or(JwtFlaw::UnknownKey)?;
         let algorithm = Algorithm::named(&header.alg).filter(|algorithm| key.fits(*algorithm));
-        let algorithm = algorithm.ok_or(Flaw::Algorithm)?;
+        let algorithm = algorithm.ok_or(JwtFlaw::Algorithm)?;
         if !key.has_signed(algorithm, signed.as_bytes(), &decoded(signature)?) {
-            return Err(Flaw::Signature);
+            return Err(JwtFlaw::Signature);
         }
         let claims = decoded(claims)?;
-        let claims: Claims = serde_json::from_slice(&claims).map_err(|_| Flaw::Claims)?;
-        self.believe(claims, key.fingerprint, now)
+        let claims: Claims = serde_json::from_slice(&claims).map_err(|_| JwtFlaw::Claims)?;
+        self.identify(claims, key.fingerprint, now)
     }
 
     /// The key that a token means. Where there is but one, and it has no name, it is that.
@@ -276,27 +276,32 @@ impl Issuer {
         }
     }
 
-    fn believe(&self, claims: Claims, by: Fingerprint, now: Timestamp) -> Result<Vouched, Flaw> {
+    fn identify(
+        &self,
+        claims: Claims,
+        by: Fingerprint,
+        now: Timestamp,
+    ) -> Result<JwtIdentity, JwtFlaw> {
         let Inner { name, audience, .. } = &*self.0;
         if claims.iss.as_ref() != Some(name) {
-            return Err(Flaw::Issuer);
+            return Err(JwtFlaw::Issuer);
         }
         if !claims.aud.is_some_and(|aud| aud.has(audience)) {
-            return Err(Flaw::Audience);
+            return Err(JwtFlaw::Audience);
         }
         let expires_at = claims.exp.and_then(moment).filter(|expires_at| *expires_at > now);
-        let expires_at = expires_at.ok_or(Flaw::Expired)?;
+        let expires_at = expires_at.ok_or(JwtFlaw::Expired)?;
         if let Some(begins) = claims.nbf {
-            let begins = moment(begins).ok_or(Flaw::NotYetValid)?;
+            let begins = moment(begins).ok_or(JwtFlaw::NotYetValid)?;
             if begins > now.after(AHEAD_MS_MAX) {
-                return Err(Flaw::NotYetValid);
+                return Err(JwtFlaw::NotYetValid);
             }
         }
         let (Some(subject), Some(mut grant)) = (claims.sub, claims.baton) else {
-            return Err(Flaw::Claims);
+            return Err(JwtFlaw::Claims);
         };
         let agent = grant.agent.as_ref().map_or(subject.as_str(), AgentId::as_str);
-        grant.agent = Some(AgentId::of_caller(agent).map_err(|_| Flaw::Claims)?);
-        Ok(Vouched { grant, subject, expires_at, by })
+        grant.agent = Some(AgentId::of_caller(agent).map_err(|_| JwtFlaw::Claims)?);
+        Ok(JwtIdentity { grant, subject, expires_at, by })
     }
 }

@@ -58,7 +58,7 @@ fn issuer(bytes: &[u8], is_set: bool) -> Issuer {
     Issuer::read(file, "https://issuer.example", "baton").unwrap()
 }
 
-fn by_secret(claims: &Value) -> Result<Vouched, Flaw> {
+fn by_secret(claims: &Value) -> Result<JwtIdentity, JwtFlaw> {
     let header = json!({"alg": "HS256", "typ": "JWT"});
     let token = token(&header, claims, hmac_with(SECRET.as_bytes()));
     issuer(format!("{SECRET}\n").as_bytes(), false).verify(&token, NOW)
@@ -66,17 +66,17 @@ fn by_secret(claims: &Value) -> Result<Vouched, Flaw> {
 
 #[test]
 fn what_is_signed_and_in_order_becomes_a_grant() {
-    let vouched = by_secret(&claims()).unwrap();
+    let identity = by_secret(&claims()).unwrap();
     assert_eq!(
-        (vouched.subject.as_str(), vouched.expires_at),
+        (identity.subject.as_str(), identity.expires_at),
         ("ada", Timestamp(1_700_000_600_000))
     );
-    assert_eq!(vouched.grant.agent, Some(AgentId::parse("ada").unwrap()));
-    assert_eq!(vouched.grant.role.name(), "worker");
-    assert_eq!(vouched.grant.workspaces.len(), 1);
+    assert_eq!(identity.grant.agent, Some(AgentId::parse("ada").unwrap()));
+    assert_eq!(identity.grant.role.name(), "worker");
+    assert_eq!(identity.grant.workspaces.len(), 1);
     let named = json!({"role": "reader", "agent": "ci"});
-    let vouched = by_secret(&but("baton", named)).unwrap();
-    assert_eq!(vouched.grant.agent, Some(AgentId::parse("ci").unwrap()));
+    let identity = by_secret(&but("baton", named)).unwrap();
+    assert_eq!(identity.grant.agent, Some(AgentId::parse("ci").unwrap()));
     let one = by_secret(&but("aud", json!("baton"))).unwrap();
     assert_eq!(one.subject, "ada");
 }
@@ -84,26 +84,26 @@ fn what_is_signed_and_in_order_becomes_a_grant() {
 #[test]
 fn every_claim_that_is_not_in_order_is_refused_by_name() {
     let bad = [
-        ("iss", json!("https://elsewhere.example"), Flaw::Issuer),
-        ("iss", Value::Null, Flaw::Issuer),
-        ("aud", json!("other"), Flaw::Audience),
-        ("aud", json!([]), Flaw::Audience),
-        ("aud", Value::Null, Flaw::Audience),
-        ("exp", json!(1_700_000_000), Flaw::Expired),
-        ("exp", json!(-1), Flaw::Expired),
-        ("exp", json!(1e300), Flaw::Expired),
-        ("exp", Value::Null, Flaw::Expired),
-        ("exp", json!("1700000600"), Flaw::Claims),
-        ("nbf", json!(1_700_003_600), Flaw::NotYetValid),
-        ("nbf", json!(1e300), Flaw::NotYetValid),
-        ("sub", Value::Null, Flaw::Claims),
-        ("sub", json!("no name\n"), Flaw::Claims),
-        ("sub", json!("baton"), Flaw::Claims),
-        ("baton", json!({"role": "reader", "agent": "baton"}), Flaw::Claims),
-        ("baton", Value::Null, Flaw::Claims),
-        ("baton", json!({}), Flaw::Claims),
-        ("baton", json!({"role": "emperor"}), Flaw::Claims),
-        ("baton", json!({"role": "reader", "more": 1}), Flaw::Claims),
+        ("iss", json!("https://elsewhere.example"), JwtFlaw::Issuer),
+        ("iss", Value::Null, JwtFlaw::Issuer),
+        ("aud", json!("other"), JwtFlaw::Audience),
+        ("aud", json!([]), JwtFlaw::Audience),
+        ("aud", Value::Null, JwtFlaw::Audience),
+        ("exp", json!(1_700_000_000), JwtFlaw::Expired),
+        ("exp", json!(-1), JwtFlaw::Expired),
+        ("exp", json!(1e300), JwtFlaw::Expired),
+        ("exp", Value::Null, JwtFlaw::Expired),
+        ("exp", json!("1700000600"), JwtFlaw::Claims),
+        ("nbf", json!(1_700_003_600), JwtFlaw::NotYetValid),
+        ("nbf", json!(1e300), JwtFlaw::NotYetValid),
+        ("sub", Value::Null, JwtFlaw::Claims),
+        ("sub", json!("no name\n"), JwtFlaw::Claims),
+        ("sub", json!("baton"), JwtFlaw::Claims),
+        ("baton", json!({"role": "reader", "agent": "baton"}), JwtFlaw::Claims),
+        ("baton", Value::Null, JwtFlaw::Claims),
+        ("baton", json!({}), JwtFlaw::Claims),
+        ("baton", json!({"role": "emperor"}), JwtFlaw::Claims),
+        ("baton", json!({"role": "reader", "more": 1}), JwtFlaw::Claims),
     ];
     for (name, value, flaw) in bad {
         assert_eq!(by_secret(&but(name, value.clone())).unwrap_err(), flaw, "{name}: {value}");
@@ -119,26 +119,26 @@ fn what_is_not_signed_as_the_key_demands_is_refused() {
     let good = hmac_with(SECRET.as_bytes());
     let with = |header: Value| verify(&token(&header, &claims(), &good));
     for alg in ["none", "None", "NONE", "", "HS1", "RS256", "ES256", "EdDSA", "hs256"] {
-        assert_eq!(with(json!({ "alg": alg })), Flaw::Algorithm, "{alg}");
+        assert_eq!(with(json!({ "alg": alg })), JwtFlaw::Algorithm, "{alg}");
     }
-    assert_eq!(with(json!({"alg": "HS384"})), Flaw::Signature);
-    assert_eq!(with(json!({"alg": "HS256", "crit": ["exp"]})), Flaw::Malformed);
-    assert_eq!(with(json!({})), Flaw::Malformed);
+    assert_eq!(with(json!({"alg": "HS384"})), JwtFlaw::Signature);
+    assert_eq!(with(json!({"alg": "HS256", "crit": ["exp"]})), JwtFlaw::Malformed);
+    assert_eq!(with(json!({})), JwtFlaw::Malformed);
     let unsigned = token(&json!({"alg": "HS256"}), &claims(), |_| Vec::new());
-    assert_eq!(verify(&unsigned), Flaw::Signature);
+    assert_eq!(verify(&unsigned), JwtFlaw::Signature);
     let other = token(&json!({"alg": "HS256"}), &claims(), hmac_with(&[b'x'; 32]));
-    assert_eq!(verify(&other), Flaw::Signature);
+    assert_eq!(verify(&other), JwtFlaw::Signature);
     let whole = token(&json!({"alg": "HS256"}), &claims(), &good);
     let parts: Vec<&str> = whole.split('.').collect();
     let forged = encoded(but("sub", json!("eve")).to_string().as_bytes());
-    assert_eq!(verify(&format!("{}.{forged}.{}", parts[0], parts[2])), Flaw::Signature);
+    assert_eq!(verify(&format!("{}.{forged}.{}", parts[0], parts[2])), JwtFlaw::Signature);
     for odd in ["", "a", "a.b", "..", "a.b.c", &format!("{whole}="), &format!(" {whole}")] {
         let flaw = verify(odd);
-        assert!(matches!(flaw, Flaw::Malformed | Flaw::Signature), "{odd:?}: {flaw:?}");
+        assert!(matches!(flaw, JwtFlaw::Malformed | JwtFlaw::Signature), "{odd:?}: {flaw:?}");
     }
-    assert_eq!(verify(&format!("{}.{}", parts[0], parts[1])), Flaw::Malformed);
-    assert_eq!(verify(&format!("{whole}.{whole}")), Flaw::Signature);
-    assert_eq!(verify(&"a.".repeat(8_000)), Flaw::TooLarge);
+    assert_eq!(verify(&format!("{}.{}", parts[0], parts[1])), JwtFlaw::Malformed);
+    assert_eq!(verify(&format!("{whole}.{whole}")), JwtFlaw::Signature);
+    assert_eq!(verify(&"a.".repeat(8_000)), JwtFlaw::TooLarge);
 }
 
 /// A pair of keys on P-256: how it signs, and its point.
@@ -172,7 +172,7 @@ fn a_public_key_is_never_taken_for_a_secret() {
     // Everybody knows the public key: whoever signs with it as a secret must not come in.
     for secret in [text.as_bytes(), text.trim().as_bytes(), &point] {
         let confused = token(&json!({"alg": "HS256"}), &claims(), hmac_with(secret));
-        assert_eq!(issuer.verify(&confused, NOW).unwrap_err(), Flaw::Algorithm);
+        assert_eq!(issuer.verify(&confused, NOW).unwrap_err(), JwtFlaw::Algorithm);
     }
 }
 
@@ -193,17 +193,17 @@ fn a_set_is_asked_for_the_key_that_is_named() {
     let issuer = issuer(set.to_string().as_bytes(), true);
     let by_edwards = |text: &[u8]| edwards.sign(text).as_ref().to_vec();
     let verify = |header: Value, sign: &dyn Fn(&[u8]) -> Vec<u8>| {
-        issuer.verify(&token(&header, &claims(), sign), NOW).map(|vouched| vouched.by)
+        issuer.verify(&token(&header, &claims(), sign), NOW).map(|identity| identity.by)
     };
     let first = verify(json!({"alg": "ES256", "kid": "a"}), &sign).unwrap();
     let second = verify(json!({"alg": "EdDSA", "kid": "b"}), &by_edwards).unwrap();
     assert!(first != second && issuer.still_has(&first) && issuer.still_has(&second));
     for (header, flaw) in [
-        (json!({"alg": "ES256", "kid": "b"}), Flaw::Algorithm),
-        (json!({"alg": "ES256", "kid": "c"}), Flaw::UnknownKey),
-        (json!({"alg": "ES256", "kid": "z"}), Flaw::UnknownKey),
-        (json!({"alg": "ES256"}), Flaw::UnknownKey),
-        (json!({"alg": "EdDSA", "kid": "a"}), Flaw::Algorithm),
+        (json!({"alg": "ES256", "kid": "b"}), JwtFlaw::Algorithm),
+        (json!({"alg": "ES256", "kid": "c"}), JwtFlaw::UnknownKey),
+        (json!({"alg": "ES256", "kid": "z"}), JwtFlaw::UnknownKey),
+        (json!({"alg": "ES256"}), JwtFlaw::UnknownKey),
+        (json!({"alg": "EdDSA", "kid": "a"}), JwtFlaw::Algorithm),
     ] {
         assert_eq!(verify(header.clone(), &sign).unwrap_err(), flaw, "{header}");
     }
@@ -252,7 +252,7 @@ fn keys_that_are_read_again_take_the_place_of_the_old_ones_whole() {
     fs::write(&path, "f".repeat(32)).unwrap();
     issuer.read_again().unwrap();
     assert!(!issuer.still_has(&by) && issuer.generation() == 1);
-    assert_eq!(issuer.verify(&old, NOW).unwrap_err(), Flaw::Signature);
+    assert_eq!(issuer.verify(&old, NOW).unwrap_err(), JwtFlaw::Signature);
     assert!(!format!("{issuer:?}").contains("ffff"));
 }
 
@@ -304,8 +304,8 @@ fn what_a_key_of_rsa_has_signed_is_taken_whatever_form_the_key_is_in() {
     ]});
     let set = set.to_string();
     for (file, is_set) in [(RSA_KEY, false), (RSA_KEY_BARE, false), (&set, true)] {
-        let vouched = issuer(file.as_bytes(), is_set).verify(RSA_TOKEN, NOW).unwrap();
-        assert_eq!((vouched.subject.as_str(), vouched.grant.role.name()), ("ada", "worker"));
+        let identity = issuer(file.as_bytes(), is_set).verify(RSA_TOKEN, NOW).unwrap();
+        assert_eq!((identity.subject.as_str(), identity.grant.role.name()), ("ada", "worker"));
     }
 }
 
@@ -336,10 +336,10 @@ fn what_a_key_of_rsa_has_not_signed_is_refused_whatever_form_the_key_is_in() {
             [header, claims, ""],
             [&named("RS256"), claims, signature],
         ] {
-            assert_eq!(verify(forged), Err(Flaw::Signature), "{forged:?}");
+            assert_eq!(verify(forged), Err(JwtFlaw::Signature), "{forged:?}");
         }
         // In a set the key says which algorithm it is for; in a file any of its kind may be tried.
-        let flaw = if is_set { Flaw::Algorithm } else { Flaw::Signature };
+        let flaw = if is_set { JwtFlaw::Algorithm } else { JwtFlaw::Signature };
         for alg in ["RS384", "RS512", "PS256"] {
             assert_eq!(verify([&named(alg), claims, signature]), Err(flaw), "{alg}");
         }
@@ -349,12 +349,12 @@ fn what_a_key_of_rsa_has_not_signed_is_refused_whatever_form_the_key_is_in() {
             &self::claims(),
             hmac_with(file.as_bytes()),
         );
-        assert_eq!(issuer.verify(&confused, NOW).map(drop), Err(Flaw::Algorithm));
+        assert_eq!(issuer.verify(&confused, NOW).map(drop), Err(JwtFlaw::Algorithm));
     }
     let other = set(&RSA_MODULUS.replacen("xY1H", "xY1J", 1), "RS256");
     let other = issuer(other.as_bytes(), true).verify(RSA_TOKEN, NOW).map(drop);
-    assert_eq!(other, Err(Flaw::Signature), "another key has not signed it");
+    assert_eq!(other, Err(JwtFlaw::Signature), "another key has not signed it");
     let late = Timestamp(1_700_000_600_000);
     let late = issuer(RSA_KEY.as_bytes(), false).verify(RSA_TOKEN, late).map(drop);
-    assert_eq!(late, Err(Flaw::Expired));
+    assert_eq!(late, Err(JwtFlaw::Expired));
 }

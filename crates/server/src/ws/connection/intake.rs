@@ -7,9 +7,9 @@ use baton_core::{AgentId, IdempotencyKey, Mutation, Query, Request, WorkspaceNam
 use baton_handle::Caller;
 
 use super::{Connection, End, Stop};
-use crate::journal::{Level, Said};
+use crate::in_flight::{LookUpOutcome, SubmitOutcome, query_past};
 use crate::refusal::Refusal;
-use crate::turn::{Handed, Looked, aside};
+use crate::server_log::{FieldValue, Level};
 use crate::ws::framing::{Message, Opcode, write};
 
 impl Connection {
@@ -40,7 +40,7 @@ impl Connection {
     }
 
     fn take_frame(&mut self, text: &str) -> Option<Stop> {
-        let is_noted = self.shared.settings.journal.wants(Level::Debug);
+        let is_noted = self.shared.settings.server_log.wants(Level::Debug);
         if !is_noted
             && FastFrame::parse(text)
                 .is_some_and(|fast_frame| self.do_plainly(&fast_frame, text.len()))
@@ -62,7 +62,7 @@ impl Connection {
         if is_noted {
             self.note_asked(text, &frame);
         }
-        match self.hand_in(id, frame, text.len()) {
+        match self.submit_frame(id, frame, text.len()) {
             Ok(stop) => stop,
             Err(problem) => {
                 self.outbox.refuse(Some(id), &problem);
@@ -71,14 +71,14 @@ impl Connection {
         }
     }
 
-    fn hand_in(
+    fn submit_frame(
         &mut self,
         id: u64,
         mut frame: Frame<'_>,
         bytes: usize,
     ) -> Result<Option<Stop>, Problem> {
         self.remember_names(frame.workspace.as_deref(), frame.agent.as_deref())?;
-        self.portion.take(bytes);
+        self.budget.spend(bytes);
         let key = frame.idempotency_key.take();
         let call = frame.call().map_err(|fault| Problem::from(&fault))?;
         if let Some(workspace) = &self.workspace {
@@ -97,11 +97,11 @@ impl Connection {
                     let fault = Fault::field("watch", "there is no watch of this number");
                     return Err(Problem::from(&fault));
                 }
-                self.outbox.nothing_to_tell(id);
+                self.outbox.empty_answer(id);
                 return Ok(None);
             }
             Call::Ping => {
-                self.outbox.nothing_to_tell(id);
+                self.outbox.empty_answer(id);
                 return Ok(None);
             }
         };
@@ -122,12 +122,12 @@ impl Connection {
         let fields = Fields::parse(text).ok();
         let operation = fields.and_then(|mut fields| fields.take("command")).unwrap_or_default();
         let fields = [
-            ("connection", Said::Number(self.outbox.connection)),
-            ("workspace", Said::Text(frame.workspace.as_deref().unwrap_or_default())),
-            ("agent", Said::Text(frame.agent.as_deref().unwrap_or(self.anonymous.as_str()))),
-            ("operation", Said::Text(&operation)),
+            ("connection", FieldValue::Number(self.outbox.connection)),
+            ("workspace", FieldValue::Text(frame.workspace.as_deref().unwrap_or_default())),
+            ("agent", FieldValue::Text(frame.agent.as_deref().unwrap_or(self.anonymous.as_str()))),
+            ("operation", FieldValue::Text(&operation)),
         ];
-        self.shared.settings.journal.note(Level::Debug, "operation.asked", &fields);
+        self.shared.settings.server_log.write(Level::Debug, "operation.asked", &fields);
     }
 
     /// Does what nearly everybody wants the short way; if that cannot be, nothing has happened.
@@ -138,18 +138,18 @@ impl Connection {
         let Some(workspace) = &self.workspace else { return false };
         let FastFrame { id, call, .. } = fast_frame;
         if !self.authority.permits_all(workspace)
-            || !self.turn.do_plainly(&self.shared.baton, workspace, &self.agent, call, *id)
+            || !self.in_flight.do_plainly(&self.shared.baton, workspace, &self.agent, call, *id)
         {
             return false;
         }
-        self.portion.take(bytes);
+        self.budget.spend(bytes);
         self.answer_what_is_ready();
         true
     }
 
     /// What is durable already needs no turn, unless others wait before it.
     fn answer_what_is_ready(&mut self) {
-        while let Some((id, outcome)) = self.turn.ready() {
+        while let Some((id, outcome)) = self.in_flight.ready() {
             self.outbox.answer(id, &outcome);
         }
     }
@@ -161,9 +161,9 @@ impl Connection {
         request: Request,
         id: u64,
     ) -> Result<Option<Stop>, Problem> {
-        match self.turn.hand_in(&self.shared.baton, workspace, agent, request, id) {
-            Ok(Handed::In) => Ok(None),
-            Ok(Handed::Waits(waiting)) => {
+        match self.in_flight.submit(&self.shared.baton, workspace, agent, request, id) {
+            Ok(SubmitOutcome::InFlight) => Ok(None),
+            Ok(SubmitOutcome::Waits(waiting)) => {
                 let max = self.shared.settings.waits_per_connection_max;
                 // Nothing is lost by refusing it now: whoever lets go of a call gives it up.
                 if self.jobs.waits() >= max {
@@ -172,7 +172,7 @@ impl Connection {
                 self.jobs.wait(id, waiting.answer());
                 Ok(None)
             }
-            Ok(Handed::Stalled(stalled)) => {
+            Ok(SubmitOutcome::Stalled(stalled)) => {
                 let (workspace, agent) = (workspace.clone(), agent.clone());
                 Ok(Some(Stop::Stalled { workspace, agent, stalled }))
             }
@@ -182,17 +182,17 @@ impl Connection {
 
     pub(super) fn look_up(&mut self, id: u64, query: Query) -> Result<Option<Stop>, Problem> {
         let workspace = named(self.workspace.as_ref())?;
-        match self.turn.look_up(&self.shared.baton, workspace, &query, id) {
-            Ok(Looked::Handed) => {
+        match self.in_flight.look_up(&self.shared.baton, workspace, &query, id) {
+            Ok(LookUpOutcome::InFlight) => {
                 self.answer_what_is_ready();
                 Ok(None)
             }
-            Ok(Looked::Past) => {
+            Ok(LookUpOutcome::Past) => {
                 let caller = self.caller()?;
-                self.ask_aside(caller, query, id);
+                self.start_past_query(caller, query, id);
                 Ok(None)
             }
-            Ok(Looked::Absent) => {
+            Ok(LookUpOutcome::Absent) => {
                 let caller = self.caller()?;
                 Ok(Some(Stop::Unloaded { caller, query, id }))
             }
@@ -201,8 +201,8 @@ impl Connection {
     }
 
     /// The past is read from files: on another thread, so that nobody here waits for them.
-    fn ask_aside(&mut self, caller: Caller, query: Query, id: u64) {
-        self.jobs.ask(id, aside(Arc::clone(&self.shared), caller, query));
+    fn start_past_query(&mut self, caller: Caller, query: Query, id: u64) {
+        self.jobs.ask(id, query_past(Arc::clone(&self.shared), caller, query));
     }
 
     fn remember_names(
@@ -212,11 +212,11 @@ impl Connection {
     ) -> Result<(), Problem> {
         let bad = |field: &str, error| Problem::from(&Fault::field(field, error));
         match workspace {
-            None => self.turn_to(None),
+            None => self.switch_workspace(None),
             Some(name) if self.workspace.as_ref().is_some_and(|known| known.as_str() == name) => {}
             Some(name) => {
                 let name = WorkspaceName::parse(name).map_err(|error| bad("workspace", error))?;
-                self.turn_to(Some(name));
+                self.switch_workspace(Some(name));
             }
         }
         match agent {
@@ -231,10 +231,10 @@ impl Connection {
     }
 
     /// Each workspace has a share of its own.
-    fn turn_to(&mut self, workspace: Option<WorkspaceName>) {
-        self.end_portion();
+    fn switch_workspace(&mut self, workspace: Option<WorkspaceName>) {
+        self.end_budget();
         self.workspace = workspace;
-        self.begin_portion();
+        self.begin_budget();
     }
 
     fn caller(&self) -> Result<Caller, Problem> {

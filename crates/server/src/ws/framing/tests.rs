@@ -54,7 +54,7 @@ fn plain(first: u8, payload: &[u8]) -> Vec<u8> {
 fn decode<'a>(
     bytes_max: usize,
     pieces: impl IntoIterator<Item = &'a [u8]>,
-) -> (Vec<Kept>, Option<Broken>) {
+) -> (Vec<Kept>, Option<ProtocolError>) {
     let mut decoder = Decoder::new(bytes_max);
     let (mut kept, mut inbox) = (Vec::new(), Vec::new());
     for piece in pieces {
@@ -67,16 +67,16 @@ fn decode<'a>(
                     kept.extend(message.map(Kept::from));
                     inbox.drain(..used);
                 }
-                Err(broken) => return (kept, Some(broken)),
+                Err(error) => return (kept, Some(error)),
             }
         }
     }
     (kept, None)
 }
 
-fn broken(bytes: &[u8]) -> u16 {
-    let (_, broken) = decode(1_000, [bytes]);
-    broken.unwrap_or_else(|| panic!("{bytes:?} was accepted")).code
+fn error(bytes: &[u8]) -> u16 {
+    let (_, error) = decode(1_000, [bytes]);
+    error.unwrap_or_else(|| panic!("{bytes:?} was accepted")).code
 }
 
 /// A message in fragments, with control frames between them, and what must come out.
@@ -185,30 +185,30 @@ fn every_byte_of_a_small_conversation_may_come_alone() {
 #[test]
 fn what_a_client_must_not_send_ends_with_its_code() {
     for reserved in [0x10, 0x20, 0x40, 0x70] {
-        assert_eq!(broken(&plain(0x81 | reserved, b"")), 1002);
+        assert_eq!(error(&plain(0x81 | reserved, b"")), 1002);
     }
     for opcode in (3..8).chain(11..16) {
-        assert_eq!(broken(&plain(0x80 | opcode, b"")), 1002, "opcode {opcode}");
+        assert_eq!(error(&plain(0x80 | opcode, b"")), 1002, "opcode {opcode}");
     }
-    assert_eq!(broken(&[0x81, 0x00]), 1002, "without a mask");
-    assert_eq!(broken(&[0x81, 0x05, b'h', b'e', b'l', b'l', b'o']), 1002, "without a mask");
+    assert_eq!(error(&[0x81, 0x00]), 1002, "without a mask");
+    assert_eq!(error(&[0x81, 0x05, b'h', b'e', b'l', b'l', b'o']), 1002, "without a mask");
     for control in [0x8, 0x9, 0xA] {
-        assert_eq!(broken(&plain(control, b"")), 1002, "a control frame in parts");
-        assert_eq!(broken(&plain(0x80 | control, &[0; 126])), 1002, "a long control frame");
+        assert_eq!(error(&plain(control, b"")), 1002, "a control frame in parts");
+        assert_eq!(error(&plain(0x80 | control, &[0; 126])), 1002, "a long control frame");
     }
-    assert_eq!(broken(&plain(0x80, b"")), 1002, "a continuation of nothing");
-    assert_eq!(broken(&plain(0x00, b"")), 1002, "a continuation of nothing");
+    assert_eq!(error(&plain(0x80, b"")), 1002, "a continuation of nothing");
+    assert_eq!(error(&plain(0x00, b"")), 1002, "a continuation of nothing");
     let within = [plain(0x01, b"a"), plain(0x82, b"b")].concat();
-    assert_eq!(broken(&within), 1002, "a message within another");
-    assert_eq!(broken(&[0x81, 0xFE, 0, 125]), 1002, "a long form of a short length");
-    assert_eq!(broken(&[0x81, 0xFF, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]), 1002, "the same");
+    assert_eq!(error(&within), 1002, "a message within another");
+    assert_eq!(error(&[0x81, 0xFE, 0, 125]), 1002, "a long form of a short length");
+    assert_eq!(error(&[0x81, 0xFF, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]), 1002, "the same");
 }
 
 #[test]
 fn text_is_checked_as_a_whole() {
-    assert_eq!(broken(&plain(0x81, b"\xFF")), 1007);
-    assert_eq!(broken(&plain(0x81, b"\xED\xA0\x80")), 1007, "half of a pair");
-    assert_eq!(broken(&[plain(0x01, b"\xC3"), plain(0x80, b"x")].concat()), 1007);
+    assert_eq!(error(&plain(0x81, b"\xFF")), 1007);
+    assert_eq!(error(&plain(0x81, b"\xED\xA0\x80")), 1007, "half of a pair");
+    assert_eq!(error(&[plain(0x01, b"\xC3"), plain(0x80, b"x")].concat()), 1007);
     let good = [plain(0x01, b"\xC3"), plain(0x80, b"\xA4")].concat();
     assert_eq!(decode(10, [&good[..]]), (vec![Kept::Data(true, "ä".into())], None));
     let bytes = plain(0x82, b"\xFF");
@@ -219,12 +219,12 @@ fn text_is_checked_as_a_whole() {
 fn a_message_is_as_large_as_allowed_whole_or_in_parts() {
     let (most, kept) = ([7; 1_000], Kept::Data(false, vec![7; 1_000]));
     assert_eq!(decode(1_000, [&plain(0x82, &most)[..]]), (vec![kept.clone()], None));
-    assert_eq!(broken(&plain(0x82, &[7; 1_001])), 1009);
-    assert_eq!(broken(&[0x82, 0xFE, 0x03, 0xE9]), 1009, "as soon as it is announced");
-    assert_eq!(broken(&[0x82, 0xFF, 255, 255, 255, 255, 255, 255, 255, 255]), 1009);
+    assert_eq!(error(&plain(0x82, &[7; 1_001])), 1009);
+    assert_eq!(error(&[0x82, 0xFE, 0x03, 0xE9]), 1009, "as soon as it is announced");
+    assert_eq!(error(&[0x82, 0xFF, 255, 255, 255, 255, 255, 255, 255, 255]), 1009);
     let parts = [plain(0x02, &most[..600]), plain(0x00, b""), plain(0x80, &most[600..])].concat();
     assert_eq!(decode(1_000, [&parts[..]]), (vec![kept], None));
-    assert_eq!(broken(&[plain(0x02, &most), plain(0x80, b"x")].concat()), 1009);
+    assert_eq!(error(&[plain(0x02, &most), plain(0x80, b"x")].concat()), 1009);
 }
 
 #[test]
@@ -234,11 +234,11 @@ fn close_codes() {
         assert_eq!(decode(10, [&close(code)[..]]), (vec![Kept::Close(Some(code))], None));
     }
     for code in [0, 999, 1004, 1005, 1006, 1015, 1016, 2999, 5000, 65_535] {
-        assert_eq!(broken(&close(code)), 1002, "{code}");
+        assert_eq!(error(&close(code)), 1002, "{code}");
     }
     assert_eq!(decode(10, [&plain(0x88, b"")[..]]), (vec![Kept::Close(None)], None));
-    assert_eq!(broken(&plain(0x88, &[3])), 1002);
-    assert_eq!(broken(&plain(0x88, &[3, 232, 0xFF])), 1007);
+    assert_eq!(error(&plain(0x88, &[3])), 1002);
+    assert_eq!(error(&plain(0x88, &[3, 232, 0xFF])), 1007);
 }
 
 #[test]

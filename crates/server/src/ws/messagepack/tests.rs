@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::*;
 
-fn packed(value: &Value) -> Vec<u8> {
+fn enqueued(value: &Value) -> Vec<u8> {
     let mut out = Vec::new();
     from_json(value.to_string().as_bytes(), &mut out);
     out
@@ -49,12 +49,12 @@ fn values() -> impl Strategy<Value = Value> {
 proptest! {
     #[test]
     fn there_and_back_it_is_the_same_value(value in values()) {
-        prop_assert_eq!(read(&packed(&value)), Ok(value));
+        prop_assert_eq!(read(&enqueued(&value)), Ok(value));
     }
 
     #[test]
     fn what_is_cut_off_is_refused(value in values(), cut in any::<prop::sample::Index>()) {
-        let whole = packed(&value);
+        let whole = enqueued(&value);
         let cut = cut.index(whole.len());
         prop_assert!(read(&whole[..cut]).is_err());
     }

@@ -1,0 +1,275 @@
+//! Fairness: while several workspaces are active, none of them has the thread for itself. Deficit
+//! round robin over workspaces.
+//!
+//! ```text
+//!   noisy  ▶▶▶▶ ▶▶▶▶ ▶▶▶▶ …      a quantum of each workspace; what is beyond waits in its queue
+//!   quiet  ▶                     round 1 ──▶ look at all sockets ──▶ round 2 ──▶ …
+//! ```
+//!
+//! Counted are requests as they are submitted, and events as they are pushed to watchers.
+//!
+//! A round lasts until all that was ready has been served and, if part of it came from a workspace
+//! without a queue, until that is durable. What arrives meanwhile is served in the next round,
+//! before the queues: a quiet workspace waits for a quantum of a noisy one or two, however many
+//! connections that has and however much they send.
+//!
+//! Invariants:
+//!
+//! 1. A workspace that is alone has no limit: nothing is charged to it, and nothing is queued.
+//! 2. What was taken beyond a quantum is owed, and paid in the rounds that follow.
+//! 3. Within a workspace it is first come, first served. A ticket that is dropped passes its turn
+//!    on.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use baton::Baton;
+use baton_core::WorkspaceName;
+use tokio::sync::Notify;
+use tokio::task::yield_now;
+use tokio::time::{Instant, timeout};
+
+#[cfg(test)]
+mod tests;
+
+/// Requests that a workspace may submit in a round while others wait. Every one of them delays the
+/// others: deciding eight takes about as long as making them durable.
+const QUANTUM: usize = 8;
+/// Bytes of a request that count as another one: taking them in costs about as much.
+const BYTES_PER_UNIT: usize = 4 << 10;
+/// How long a round may last on a slow disk, where many quanta must go into one group.
+const ROUND_MAX: Duration = Duration::from_millis(1);
+/// How long a workspace counts as served after its last request.
+const ACTIVE_FOR: Duration = Duration::from_secs(1);
+
+/// Deficit round robin over the workspaces that are active.
+pub(crate) struct Fairness {
+    schedule: Mutex<Schedule>,
+    /// Several workspaces are active.
+    is_contended: AtomicBool,
+    /// A request was queued.
+    arrived: Notify,
+}
+
+struct Schedule {
+    round: u64,
+    workspaces: HashMap<WorkspaceName, Account>,
+    /// Workspaces whose queues may not be empty.
+    queued: Vec<WorkspaceName>,
+    looked_at: Instant,
+    /// A workspace without a queue has spent something in this round.
+    has_quiet: bool,
+}
+
+#[derive(Default)]
+struct Account {
+    /// The round up to which it has paid.
+    round: u64,
+    taken: usize,
+    waiting: usize,
+    queue: Arc<Notify>,
+    /// Whether it is in the list of queues.
+    is_queued: bool,
+    /// Whether something was asked of it since it was last looked at.
+    is_used: bool,
+}
+
+impl Account {
+    fn left(&mut self, round: u64) -> usize {
+        let paid = usize::try_from(round - self.round).unwrap_or(usize::MAX);
+        self.taken = self.taken.saturating_sub(paid.saturating_mul(QUANTUM));
+        self.round = round;
+        QUANTUM.saturating_sub(self.taken)
+    }
+}
+
+impl Schedule {
+    /// Workspaces without a request since this was called last are not active any more.
+    fn forget(&mut self) {
+        self.looked_at = Instant::now();
+        self.workspaces
+            .retain(|_, account| std::mem::take(&mut account.is_used) || account.is_queued);
+    }
+
+    fn budget(&mut self, workspace: &WorkspaceName, has_waited: bool) -> Budget {
+        if self.workspaces.len() <= 1 {
+            return Budget::ALL;
+        }
+        let Some(account) = self.workspaces.get_mut(workspace) else { return Budget::ALL };
+        // Nothing overtakes what is queued.
+        let left = if account.waiting > 0 && !has_waited { 0 } else { account.left(self.round) };
+        Budget { left, taken: 0 }
+    }
+}
+
+/// What a task may spend for a workspace before it yields.
+#[derive(Clone, Copy)]
+pub(crate) struct Budget {
+    left: usize,
+    taken: usize,
+}
+
+impl Budget {
+    /// Without a limit.
+    pub(crate) const ALL: Self = Self { left: usize::MAX, taken: 0 };
+
+    pub(crate) fn is_spent(&self) -> bool {
+        self.taken >= self.left
+    }
+
+    /// A request of so many bytes.
+    pub(crate) fn spend(&mut self, bytes: usize) {
+        self.taken += weight(bytes);
+    }
+}
+
+fn weight(bytes: usize) -> usize {
+    1 + bytes / BYTES_PER_UNIT
+}
+
+impl Default for Fairness {
+    fn default() -> Self {
+        let workspaces = HashMap::new();
+        let looked_at = Instant::now();
+        let schedule =
+            Schedule { round: 0, workspaces, queued: Vec::new(), looked_at, has_quiet: false };
+        let (is_contended, arrived) = (AtomicBool::new(false), Notify::new());
+        Self { schedule: Mutex::new(schedule), is_contended, arrived }
+    }
+}
+
+impl Fairness {
+    fn schedule(&self) -> MutexGuard<'_, Schedule> {
+        self.schedule.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is left of the quantum for a caller, which may have waited for it in the queue.
+    pub(crate) fn budget(&self, workspace: &WorkspaceName, has_waited: bool) -> Budget {
+        let mut schedule = self.schedule();
+        if let Some(account) = schedule.workspaces.get_mut(workspace) {
+            account.is_used = true;
+        } else {
+            let account = Account { round: schedule.round, is_used: true, ..Account::default() };
+            schedule.workspaces.insert(workspace.clone(), account);
+            self.is_contended.store(schedule.workspaces.len() > 1, Ordering::Relaxed);
+        }
+        schedule.budget(workspace, has_waited)
+    }
+
+    /// The same for a watch, which does not make a workspace active.
+    pub(crate) fn budget_to_watch(&self, workspace: &WorkspaceName, has_waited: bool) -> Budget {
+        self.schedule().budget(workspace, has_waited)
+    }
+
+    /// Charges what was spent; if something is left, it is for the next in the queue.
+    pub(crate) fn charge(&self, workspace: &WorkspaceName, budget: Budget) {
+        if budget.left == usize::MAX {
+            return;
+        }
+        let mut schedule = self.schedule();
+        let round = schedule.round;
+        let Some(account) = schedule.workspaces.get_mut(workspace) else { return };
+        let left = account.left(round);
+        account.taken += budget.taken;
+        // A budget that was empty from the start has nothing to pass on.
+        if account.waiting > 0 && budget.left > 0 && left > budget.taken {
+            account.queue.notify_one();
+        }
+        schedule.has_quiet |= account.waiting == 0 && budget.taken > 0;
+    }
+
+    /// Waits until there is something left for one request of so many bytes, and takes it.
+    pub(crate) async fn enter(&self, workspace: &WorkspaceName, bytes: usize) {
+        let mut budget = self.budget(workspace, false);
+        if budget.is_spent() {
+            self.wait_turn(workspace).await;
+            budget = self.budget(workspace, true);
+        }
+        budget.spend(bytes);
+        self.charge(workspace, budget);
+    }
+
+    /// Whether several workspaces are active.
+    pub(crate) fn is_contended(&self) -> bool {
+        self.is_contended.load(Ordering::Relaxed)
+    }
+
+    /// Waits in the queue. The caller must charge what it spends before it waits for anything else.
+    pub(crate) async fn wait_turn(&self, workspace: &WorkspaceName) {
+        let ticket = {
+            let mut schedule = self.schedule();
+            let round = schedule.round;
+            let new = || Account { round, ..Account::default() };
+            let account = schedule.workspaces.entry(workspace.clone()).or_insert_with(new);
+            account.waiting += 1;
+            let queue = Arc::clone(&account.queue);
+            if !std::mem::replace(&mut account.is_queued, true) {
+                schedule.queued.push(workspace.clone());
+            }
+            QueueTicket { fairness: self, workspace, queue }
+        };
+        self.arrived.notify_one();
+        ticket.queue.notified().await;
+    }
+
+    /// Begins one round after the other, for as long as requests are queued. It never ends.
+    pub(crate) async fn run(&self, baton: &Baton) {
+        loop {
+            // Also where nothing is ever queued: workspaces that are not active any more are
+            // forgotten.
+            let _ = timeout(ACTIVE_FOR, self.arrived.notified()).await;
+            loop {
+                // All who are ready come before whoever yields, and all sockets are looked at.
+                yield_now().await;
+                if std::mem::take(&mut self.schedule().has_quiet) {
+                    // They would wait for all that is handed in until then.
+                    let _ = timeout(ROUND_MAX, baton.wait_all_durable()).await;
+                }
+                if !self.begin_round() {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Wakes the first of each queue; false if there is no queue.
+    fn begin_round(&self) -> bool {
+        let mut schedule = self.schedule();
+        if schedule.looked_at.elapsed() >= ACTIVE_FOR {
+            schedule.forget();
+        }
+        let Schedule { round, workspaces, queued, .. } = &mut *schedule;
+        *round += 1;
+        let is_alone = workspaces.len() <= 1;
+        self.is_contended.store(!is_alone, Ordering::Relaxed);
+        queued.retain(|workspace| {
+            let account =
+                workspaces.get_mut(workspace).expect("whoever has a line is not forgotten");
+            account.is_queued = account.waiting > 0;
+            if is_alone {
+                account.queue.notify_waiters();
+            } else if account.left(*round) > 0 {
+                account.queue.notify_one();
+            }
+            account.is_queued
+        });
+        !queued.is_empty()
+    }
+}
+
+/// A ticket in the queue of a workspace.
+struct QueueTicket<'a> {
+    fairness: &'a Fairness,
+    workspace: &'a WorkspaceName,
+    queue: Arc<Notify>,
+}
+
+impl Drop for QueueTicket<'_> {
+    fn drop(&mut self) {
+        if let Some(account) = self.fairness.schedule().workspaces.get_mut(self.workspace) {
+            account.waiting -= 1;
+        }
+    }
+}

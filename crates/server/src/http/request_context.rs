@@ -1,0 +1,426 @@
+//! The context of one HTTP request: its path, query, headers and body at hand.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use axum::RequestPartsExt;
+use axum::body::Body;
+use axum::extract::{FromRequest, Path, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, header};
+use axum::response::IntoResponse;
+use baton_core::wire::{Call, Effect, Fault, Fields, Operation, write_reply};
+use baton_core::{
+    AgentId, Answer, IdempotencyKey, Json, Mutation, Reply, Traceparent, WorkspaceName, state,
+};
+use baton_handle::{Caller, Carrier};
+use bytes::{Bytes, BytesMut};
+use futures_util::StreamExt;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use percent_encoding::percent_decode_str;
+
+use crate::access::Authority;
+use crate::in_flight;
+use crate::listener::ConnectionSlot;
+use crate::problem::Refused;
+use crate::refusal::Refusal;
+use crate::server_log::{Level, Timed, operation_fields};
+use crate::shared::{InboundBytes, Shared};
+
+/// Who acts.
+pub(super) const AGENT: HeaderName = HeaderName::from_static("baton-agent");
+/// What the caller acts under.
+pub(super) const TOKEN: HeaderName = HeaderName::from_static("baton-token");
+/// The trace that a request is a part of.
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+/// The caller's own name for a request.
+pub(super) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+/// The revision at which an answer is the truth.
+const REVISION: HeaderName = HeaderName::from_static("baton-revision");
+
+/// One request.
+pub(super) struct RequestContext {
+    pub(super) shared: Arc<Shared>,
+    pub(super) caller: Caller,
+    /// What the caller may.
+    pub(super) authority: Authority,
+    /// Whether somebody is named as acting, by a header.
+    pub(super) names_agent: bool,
+    method: Method,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Bytes,
+    /// Over which connection it came.
+    pub(super) connection: u64,
+    /// What path and query say, as fields.
+    parameters: Vec<(String, String)>,
+    /// The body counts as being received until it is answered: it is in memory all that time.
+    receiving: InboundBytes,
+}
+
+impl FromRequest<Arc<Shared>> for RequestContext {
+    type Rejection = Refused;
+
+    async fn from_request(request: Request, shared: &Arc<Shared>) -> Result<Self, Refused> {
+        let (parts, body) = request.into_parts();
+        let mut context = Self::without_body(parts, shared).await?;
+        let kind = body_kind(&context.headers)?;
+        let received = receive(shared, &mut context.receiving, &context.headers, body).await?;
+        let may_be_patch = context.method == Method::PATCH;
+        if !received.is_empty() && !is_understood(&kind, may_be_patch) {
+            return Err(Refusal::UnsupportedMediaType { given: shortened(&kind) }.into());
+        }
+        context.body = received;
+        Ok(context)
+    }
+}
+
+impl RequestContext {
+    /// A request whose body is left to whoever takes it piece by piece.
+    pub(super) async fn without_body(
+        mut parts: Parts,
+        shared: &Arc<Shared>,
+    ) -> Result<Self, Refused> {
+        let (workspace, mut parameters) = read_path(&mut parts).await?;
+        read_query(parts.uri.query().unwrap_or_default(), &mut parameters)?;
+        let agent = header_text(&parts.headers, &AGENT)?;
+        let names_agent = agent.is_some();
+        let bad = |name: &HeaderName, error| Refused::from(Fault::field(name.as_str(), error));
+        let authority = parts.extensions.get::<Authority>().cloned().unwrap_or_default();
+        let agent = match (agent, authority.agent()) {
+            (Some(agent), _) => AgentId::of_caller(&agent).map_err(|error| bad(&AGENT, error))?,
+            (None, Some(agent)) => agent.clone(),
+            (None, None) => AgentId::parse("anonymous").expect("it is a good name"),
+        };
+        let idempotency_key = match header_text(&parts.headers, &IDEMPOTENCY_KEY)? {
+            Some(key) => {
+                let key = IdempotencyKey::parse(&key);
+                Some(key.map_err(|error| bad(&IDEMPOTENCY_KEY, error))?)
+            }
+            None => None,
+        };
+        let caller = Caller { workspace, agent, idempotency_key };
+        let receiving = InboundBytes::new(Arc::clone(shared));
+        let connection =
+            parts.extensions.get::<Arc<ConnectionSlot>>().map_or(0, |slot| slot.number);
+        let shared = Arc::clone(shared);
+        let Parts { headers, method, .. } = parts;
+        Ok(Self {
+            shared,
+            caller,
+            authority,
+            names_agent,
+            method,
+            headers,
+            body: Bytes::new(),
+            connection,
+            parameters,
+            receiving,
+        })
+    }
+}
+
+/// What a body is said to be, without parameters such as the character set.
+pub(super) fn body_kind(headers: &HeaderMap) -> Result<String, Refused> {
+    let kind = header_text(headers, &header::CONTENT_TYPE)?.unwrap_or_default();
+    Ok(kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
+}
+
+/// Besides JSON it may be unsaid, or what curl says unless it is told otherwise.
+fn is_understood(kind: &str, may_be_patch: bool) -> bool {
+    match kind {
+        "" | "application/json" | "application/x-www-form-urlencoded" => true,
+        "application/merge-patch+json" | "application/json-patch+json" => may_be_patch,
+        _ => false,
+    }
+}
+
+fn shortened(kind: &str) -> String {
+    kind.chars().take(80).collect()
+}
+
+async fn read_path(parts: &mut Parts) -> Result<(WorkspaceName, Vec<(String, String)>), Refused> {
+    let path = parts.extract::<Path<Vec<(String, String)>>>().await.map_err(|_| {
+        Refused::from(Fault::Malformed { reason: "the path is not UTF-8".to_owned() })
+    })?;
+    let mut parameters = path.0;
+    let index = parameters.iter().position(|(name, _)| name == "workspace");
+    let index = index.expect("every path that is visited has a workspace");
+    let workspace = WorkspaceName::parse(&parameters.remove(index).1)
+        .map_err(|error| Refused::from(Fault::field("workspace", error)))?;
+    Ok((workspace, parameters))
+}
+
+/// Reads what a query says, as fields.
+pub(super) fn read_query(
+    query: &str,
+    parameters: &mut Vec<(String, String)>,
+) -> Result<(), Refused> {
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let decode = |text: &str| {
+            let text = text.replace('+', " ");
+            let decoded = percent_decode_str(&text).decode_utf8().map(Cow::into_owned);
+            decoded.map_err(|_| {
+                Refused::from(Fault::Malformed { reason: "the query is not UTF-8".to_owned() })
+            })
+        };
+        parameters.push((decode(name)?, decode(value)?));
+    }
+    Ok(())
+}
+
+pub(super) fn header_text(
+    headers: &HeaderMap,
+    name: &HeaderName,
+) -> Result<Option<String>, Refused> {
+    let mut values = headers.get_all(name).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    if values.next().is_some() {
+        return Err(Fault::DuplicateField { field: name.to_string() }.into());
+    }
+    match value.to_str() {
+        Ok(text) => Ok(Some(text.to_owned())),
+        Err(_) => Err(Fault::field(name.as_str(), "it must be plain ASCII").into()),
+    }
+}
+
+/// Receives the body, within its limits of size and time.
+pub(super) async fn receive(
+    shared: &Arc<Shared>,
+    receiving: &mut InboundBytes,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<Bytes, Refused> {
+    let max = shared.settings.body_bytes_max;
+    let too_large = |given: usize| Fault::TooLarge { what: "bytes in its body", given, max };
+    let announced = headers.get(header::CONTENT_LENGTH).and_then(|text| text.to_str().ok());
+    if let Some(given) = announced.and_then(|text| text.parse().ok())
+        && given > max
+    {
+        return Err(too_large(given).into());
+    }
+    let whole = async {
+        let mut stream = body.into_data_stream();
+        let (mut first, mut whole) = (Bytes::new(), BytesMut::new());
+        while let Some(part) = stream.next().await {
+            let part = part.map_err(|_| {
+                Refused::from(Fault::Malformed { reason: "the body was cut off".to_owned() })
+            })?;
+            let bytes = first.len() + whole.len() + part.len();
+            if bytes > max {
+                return Err(too_large(bytes).into());
+            }
+            if !receiving.hold(bytes) {
+                let bytes_max = shared.settings.receiving_bytes_max;
+                return Err(Refusal::TooMuchReceived { bytes_max }.into());
+            }
+            // Nearly every body comes in one part, which then needs no copy.
+            if first.is_empty() && whole.is_empty() {
+                first = part;
+            } else {
+                whole.extend_from_slice(&std::mem::take(&mut first));
+                whole.extend_from_slice(&part);
+            }
+        }
+        Ok(if whole.is_empty() { first } else { whole.freeze() })
+    };
+    let deadline = shared.settings.body_deadline;
+    match tokio::time::timeout(deadline, whole).await {
+        Ok(received) => received,
+        Err(_) => Err(Refusal::Timeout { deadline_ms: deadline.as_millis() }.into()),
+    }
+}
+
+/// Receives a short body, within its limits of size and time.
+pub(super) async fn receive_up_to(
+    shared: &Shared,
+    body: Body,
+    max: usize,
+) -> Result<Vec<u8>, Refused> {
+    let whole = Limited::new(body, max).collect();
+    let deadline = shared.settings.body_deadline;
+    let received = tokio::time::timeout(deadline, whole).await;
+    let received = received.map_err(|_| Refusal::Timeout { deadline_ms: deadline.as_millis() })?;
+    match received {
+        Ok(value) => Ok(value.to_bytes().to_vec()),
+        Err(error) if error.is::<LengthLimitError>() => {
+            let fault = Fault::TooLarge { what: "bytes in its body", given: max + 1, max };
+            Err(fault.into())
+        }
+        Err(_) => Err(Fault::Malformed { reason: "the body was cut off".to_owned() }.into()),
+    }
+}
+
+/// An answer in HTTP's own manner: the bare result, with version and revision as headers.
+pub(super) struct HttpAnswer(pub(super) Answer);
+
+impl IntoResponse for HttpAnswer {
+    fn into_response(self) -> Response<Body> {
+        let Answer { revision, reply } = self.0;
+        let mut body = Vec::new();
+        write_reply(&mut body, &reply);
+        let mut response = json(body);
+        let headers = response.headers_mut();
+        headers.insert(REVISION, HeaderValue::from(revision.0));
+        if let Some(tag) = tag(&reply) {
+            headers.insert(header::ETAG, tag);
+        }
+        response
+    }
+}
+
+/// The tag of a reply that is one entry: its version.
+pub(super) fn tag(reply: &Reply) -> Option<HeaderValue> {
+    let Reply::State(state::Reply::Entry(entry)) = reply else { return None };
+    HeaderValue::from_str(&format!("\"{}\"", entry.version())).ok()
+}
+
+/// A body of JSON.
+pub(super) fn json(body: impl Into<Body>) -> Response<Body> {
+    let mut response = Response::new(body.into());
+    let kind = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    response
+}
+
+impl RequestContext {
+    /// What path and query say.
+    pub(super) fn fields(&self) -> Fields<'_> {
+        let mut fields = Fields::default();
+        for (name, value) in &self.parameters {
+            fields.text(name.as_str(), value.as_str());
+        }
+        fields
+    }
+
+    /// A field of path and query by another name.
+    pub(super) fn rename(&mut self, from: &str, to: &str) {
+        for (name, _) in self.parameters.iter_mut().filter(|(name, _)| name == from) {
+            to.clone_into(name);
+        }
+    }
+
+    /// Lets the agent that the path names act, unless a header names one.
+    pub(super) fn act_as_named(&mut self) -> Result<(), Refused> {
+        let named = self.parameters.iter().find(|(name, _)| name == "agent");
+        if let Some((_, agent)) = named.filter(|_| !self.names_agent) {
+            let bad = |error| Refused::from(Fault::field("agent", error));
+            self.caller.agent = AgentId::of_caller(agent).map_err(bad)?;
+        }
+        Ok(())
+    }
+
+    /// The body as text.
+    pub(super) fn text(&self) -> Result<&str, Refused> {
+        let text = str::from_utf8(&self.body);
+        text.map_err(|_| Fault::Malformed { reason: "the body is not UTF-8".to_owned() }.into())
+    }
+
+    /// The body as a JSON value.
+    pub(super) fn value(&self) -> Result<Json, Refused> {
+        Json::parse(self.body.to_vec()).map_err(|error| Fault::Json(error).into())
+    }
+
+    /// What path and query say, and the fields of the body if there is one.
+    pub(super) fn fields_with_body(&self) -> Result<Fields<'_>, Refused> {
+        let mut fields = self.fields();
+        if !self.body.is_empty() {
+            fields.extend(Fields::parse(self.text()?)?);
+        }
+        Ok(fields)
+    }
+
+    /// Carries out an operation with these fields, and with the token of the header, if one is
+    /// given and something is to be changed.
+    pub(super) async fn perform(
+        &self,
+        operation: &Operation,
+        mut fields: Fields<'_>,
+    ) -> Result<HttpAnswer, Refused> {
+        if operation.effect == Effect::Changes
+            && let Some(token) = header_text(&self.headers, &TOKEN)?
+        {
+            fields.text("token", token);
+        }
+        self.carry_out(&self.caller, fields.operation(operation)?).await.map(HttpAnswer)
+    }
+
+    /// Refuses a body where none is looked at: who sends one means something by it.
+    pub(super) fn no_body(&self) -> Result<(), Refused> {
+        if self.body.is_empty() {
+            return Ok(());
+        }
+        let reason = "this path and method take no body: say it in the query".to_owned();
+        Err(Fault::Malformed { reason }.into())
+    }
+
+    /// The same call as a part of the trace that the request is a part of, wherever the call itself
+    /// does not say of which. The header was written by whatever carries requests, and not for us:
+    /// if it makes no sense it is left out, as W3C Trace Context demands.
+    pub(super) fn traced(&self, call: Call) -> Call {
+        let mut given = self.headers.get_all(TRACEPARENT).iter();
+        let (Some(header), None) = (given.next(), given.next()) else { return call };
+        let text = header.to_str().unwrap_or_default();
+        let Ok(traceparent) = Traceparent::parse(text) else { return call };
+        match call {
+            Call::Command(command) => Call::Command(command.traced(&traceparent)),
+            Call::Transaction(mutation) => Call::Transaction(mutation.traced(&traceparent)),
+            Call::Query(_) | Call::Watch(_) | Call::Unwatch { .. } | Call::Ping => call,
+        }
+    }
+
+    /// Carries out a call.
+    pub(super) async fn carry_out(&self, caller: &Caller, call: Call) -> Result<Answer, Refused> {
+        let (name, call) = (call.name(), self.traced(call));
+        self.authority.permits(&caller.workspace, &caller.agent, &call, self.body.len())?;
+        let settings = &self.shared.settings;
+        if settings.server_log.wants(Level::Debug) {
+            let about = operation_fields(self.connection, &caller.workspace, &caller.agent, name);
+            settings.server_log.write(Level::Debug, "operation.asked", &about);
+        }
+        self.shared.fairness.enter(&caller.workspace, self.body.len()).await;
+        let timed = Timed::begin_call(settings, &call);
+        let baton = &self.shared.baton;
+        let outcome = match call {
+            Call::Command(command) => baton.mutate(caller, Mutation::Command(command)).await,
+            Call::Transaction(mutation) => baton.mutate(caller, mutation).await,
+            Call::Query(query) if query.is_about_the_past() => {
+                in_flight::query_past(Arc::clone(&self.shared), caller.clone(), query).await
+            }
+            Call::Query(query) => baton.ask(caller, query).await,
+            Call::Watch(_) | Call::Unwatch { .. } | Call::Ping => {
+                return Err(Refusal::NeedsConnection {}.into());
+            }
+        };
+        if timed.is_slow() {
+            timed.log_slow(&operation_fields(
+                self.connection,
+                &caller.workspace,
+                &caller.agent,
+                name,
+            ));
+        }
+        Ok(outcome?)
+    }
+
+    /// Whether the caller has the version of an answer already.
+    pub(super) fn has(&self, answer: &HttpAnswer) -> Result<bool, Refused> {
+        let known = header_text(&self.headers, &header::IF_NONE_MATCH)?;
+        let tag = tag(&answer.0.reply);
+        let is_it = |known: &str| {
+            let mut tags = known.split(',').map(|tag| tag.trim().trim_start_matches("W/"));
+            let is_same = |tag: &HeaderValue, known: &str| tag.as_bytes() == known.as_bytes();
+            tags.any(|known| tag.as_ref().is_some_and(|tag| known == "*" || is_same(tag, known)))
+        };
+        Ok(known.is_some_and(|known| is_it(&known)))
+    }
+}
+
+/// The caller has it already.
+pub(super) fn not_modified(answer: &HttpAnswer) -> Response<Body> {
+    let mut response = StatusCode::NOT_MODIFIED.into_response();
+    if let Some(tag) = tag(&answer.0.reply) {
+        response.headers_mut().insert(header::ETAG, tag);
+    }
+    response
+}

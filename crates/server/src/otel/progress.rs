@@ -1,0 +1,100 @@
+//! How far all was delivered, kept in the workspace that no door leads into.
+//!
+//! ```text
+//!   otel/since              from when on anything is sent: when it was first asked for
+//!   otel/at/WORKSPACE       {"delivered": 40, "seen": 57}
+//! ```
+//!
+//! It is written now and then, and when the server ends. Whatever was delivered since the last time
+//! is delivered again after a crash, with the same ids.
+
+use std::collections::BTreeMap;
+
+use baton::{Baton, Error};
+use baton_core::access::CLOSED;
+use baton_core::state::{Command, List, Set};
+use baton_core::{Json, Key, NamespaceName, Rejection, Revision, Timestamp, WorkspaceName};
+use baton_handle::Workspace;
+use serde::{Deserialize, Serialize};
+
+/// Under what all of it stands.
+const KEYS: &str = "otel/";
+const SINCE: &str = "otel/since";
+const AT: &str = "otel/at/";
+/// Who writes it.
+const AGENT: &str = "otel";
+/// How many are written with one commit.
+const TOGETHER_MAX: usize = 500;
+
+/// How far one workspace has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Progress {
+    /// What happened up to here is delivered.
+    pub(super) delivered: Revision,
+    /// And up to here something is known to have happened.
+    pub(super) seen: Revision,
+}
+
+/// What was kept.
+#[derive(Default)]
+pub(super) struct Kept {
+    /// Nothing that ended before is sent; none if nothing ever was.
+    pub(super) since: Option<Timestamp>,
+    pub(super) progress: BTreeMap<WorkspaceName, Progress>,
+}
+
+/// Where it is kept.
+pub(super) struct ProgressStore {
+    workspace: Workspace<Baton>,
+}
+
+impl ProgressStore {
+    pub(super) fn of(baton: &Baton) -> Result<Self, Error> {
+        Ok(Self { workspace: Workspace::new(baton.clone(), CLOSED)?.as_agent(AGENT)? })
+    }
+
+    /// Reads all of it. What cannot be read counts as not there: it is sent again.
+    pub(super) async fn read(&self) -> Result<Kept, Error> {
+        let mut kept = Kept::default();
+        let mut cursor = None;
+        loop {
+            let prefix = Some(KEYS.to_owned());
+            let list = List { prefix, cursor, ..List::all(NamespaceName::shared()) };
+            let page = self.workspace.state("shared").list(list).await?;
+            for entry in &page.entries {
+                let (key, value) = (entry.key(), entry.json());
+                if key == SINCE {
+                    kept.since = serde_json::from_str(value.as_str()).ok();
+                }
+                let name = key.strip_prefix(AT).and_then(|name| WorkspaceName::parse(name).ok());
+                let progress = serde_json::from_str(value.as_str()).ok();
+                kept.progress.extend(name.zip(progress));
+            }
+            cursor = page.cursor;
+            if cursor.is_none() {
+                return Ok(kept);
+            }
+        }
+    }
+
+    /// Writes down from when on anything is sent.
+    pub(super) async fn begin(&self, since: Timestamp) -> Result<(), Error> {
+        self.workspace.state("shared").set(SINCE, since).await?;
+        Ok(())
+    }
+
+    /// Writes down how far some workspaces have come.
+    pub(super) async fn write(&self, all: &[(WorkspaceName, Progress)]) -> Result<(), Error> {
+        for some in all.chunks(TOGETHER_MAX) {
+            let mut together = self.workspace.transaction();
+            for (workspace, progress) in some {
+                let value = Json::of(progress).map_err(Rejection::from)?;
+                let key = Key::parse(&format!("{AT}{workspace}"))?;
+                let set = Set::new(NamespaceName::shared(), key, value);
+                together = together.command(Command::Set(set));
+            }
+            together.commit().await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,140 @@
+//! One call: where it goes, what it says, and what became of it.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use axum::http::{Request, StatusCode, header};
+use baton_core::WorkspaceName;
+use baton_core::reaction::{Outcome, WebhookCall};
+use baton_tls::{Stream, TlsError};
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use tokio::net::{TcpStream, lookup_host};
+
+use super::Webhooks;
+use super::address::{Address, is_public};
+use super::signature::signature;
+
+/// What went wrong, and whether trying again can help.
+struct CallError {
+    detail: String,
+    again: bool,
+}
+
+fn call_error(detail: impl Into<String>, again: bool) -> CallError {
+    CallError { detail: detail.into(), again }
+}
+
+/// Makes one call, within the time that it may take, shaking hands and all.
+pub(super) async fn call(
+    workspace: &WorkspaceName,
+    webhook_call: WebhookCall,
+    webhooks: &Webhooks,
+) -> Outcome {
+    let timeout_ms = webhook_call.webhook.timeout_ms;
+    let made = tokio::time::timeout(
+        Duration::from_millis(timeout_ms),
+        make(workspace, &webhook_call, webhooks),
+    );
+    let failed = match made.await {
+        Ok(Ok(status)) => return Outcome::Done { status: status.as_u16() },
+        Ok(Err(call_error)) => call_error,
+        Err(_) => call_error(format!("no response within {timeout_ms} ms"), true),
+    };
+    Outcome::Failed { detail: failed.detail, again: failed.again }
+}
+
+async fn make(
+    workspace: &WorkspaceName,
+    webhook_call: &WebhookCall,
+    webhooks: &Webhooks,
+) -> Result<StatusCode, CallError> {
+    let unusable = || call_error("the url cannot be used", false);
+    let address = Address::parse(&webhook_call.webhook.url).ok_or_else(unusable)?;
+    let stream = connected(&address, webhooks).await?;
+    let handshake = http1::handshake(TokioIo::new(stream)).await;
+    let broken = |error: hyper::Error| call_error(format!("the connection broke: {error}"), true);
+    let (mut sender, connection) = handshake.map_err(broken)?;
+    let request = request(workspace, webhook_call, &address).ok_or_else(unusable)?;
+    // The connection is driven along with the request, and dropped with it.
+    let driven = async {
+        // However it ends, the request learns of it.
+        let _ = connection.await;
+        std::future::pending().await
+    };
+    let answered = tokio::select! {
+        biased;
+        answered = sender.send_request(request) => answered,
+        answered = driven => answered,
+    };
+    let status = answered.map_err(broken)?.status();
+    match status {
+        _ if status.is_success() => Ok(status),
+        _ if status.is_redirection() => {
+            Err(call_error(format!("status {status}: redirects are not followed"), false))
+        }
+        StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS => {
+            Err(call_error(format!("status {status}"), true))
+        }
+        _ => Err(call_error(format!("status {status}"), status.is_server_error())),
+    }
+}
+
+/// A connection to one of the addresses that were looked at; whether it is the host of that name is
+/// for its certificate to say.
+async fn connected(address: &Address<'_>, webhooks: &Webhooks) -> Result<Stream, CallError> {
+    let found = allowed(address, webhooks).await?;
+    let reached = TcpStream::connect(&*found).await;
+    let socket = reached.map_err(|error| call_error(format!("cannot connect: {error}"), true))?;
+    if !address.is_secure {
+        return Ok(Stream::from(socket));
+    }
+    // Worth another try whatever it is: certificates are renewed.
+    let distrusted = |error: &TlsError| call_error(format!("{}: {error}", error.code()), true);
+    let trust = webhooks.trust.as_ref().map_err(distrusted)?;
+    trust.connect(address.host, socket).await.map_err(|error| distrusted(&error))
+}
+
+/// The addresses of the host, if all of them may be called.
+async fn allowed(address: &Address<'_>, webhooks: &Webhooks) -> Result<Vec<SocketAddr>, CallError> {
+    let looked_up = lookup_host((address.host, address.port)).await;
+    let unknown = |reason: String| call_error(format!("`{}`: {reason}", address.host), true);
+    let found: Vec<_> = looked_up.map_err(|error| unknown(error.to_string()))?.collect();
+    if found.is_empty() {
+        return Err(unknown("the host has no address".to_owned()));
+    }
+    // One private address is enough: which one would be called is left to chance otherwise.
+    match found.iter().find(|there| !webhooks.private && !is_public(there.ip())) {
+        Some(private) => {
+            let detail = format!("{} is not a public address", private.ip());
+            Err(call_error(detail, false))
+        }
+        None => Ok(found),
+    }
+}
+
+fn request(
+    workspace: &WorkspaceName,
+    webhook_call: &WebhookCall,
+    address: &Address<'_>,
+) -> Option<Request<Full<Bytes>>> {
+    let body = Bytes::copy_from_slice(webhook_call.body.as_bytes());
+    let timestamp = (webhook_call.at.0 / 1_000).to_string();
+    let mut request = Request::post(&address.path)
+        .header(header::HOST, address.authority)
+        .header(header::CONTENT_TYPE, "application/json")
+        .header(header::USER_AGENT, concat!("baton/", env!("CARGO_PKG_VERSION")))
+        .header(header::CONNECTION, "close")
+        .header("baton-workspace", workspace.as_str())
+        .header("baton-reaction", webhook_call.reaction.as_str())
+        .header("baton-call", webhook_call.number.to_string())
+        .header("baton-attempt", webhook_call.attempt.to_string())
+        .header("baton-timestamp", &timestamp);
+    if let Some(secret) = &webhook_call.secret {
+        let signature = signature(secret.reveal(), &timestamp, &body);
+        request = request.header("baton-signature", signature);
+    }
+    request.body(Full::new(body)).ok()
+}

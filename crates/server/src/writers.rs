@@ -1,0 +1,253 @@
+//! Writers: threads that write to sockets, so that the thread that serves need not.
+//!
+//! A connection does not wait for its answers. It puts its output into its send queue, with the
+//! requests that it has in flight and that are not durable yet, and goes on receiving:
+//!
+//! ```text
+//!                        not durable                      durable
+//!   connection ── send queue ──▶ waiting ── a group is durable ──▶ ready ──▶ flushed by the thread
+//!              └── nothing in it waits for a group ────────────────┘  │      that serves
+//!                                                                     └────▶ and by writers, as
+//!                                                                            soon as several wait
+//! ```
+//!
+//! To send costs more than to decide, and the time is spent in the kernel's network stack, where
+//! threads do not contend. A thread with time takes the next queue. If no writer gets a processor,
+//! the thread that serves flushes all queues, and none of them has waited for a writer.
+//!
+//! Invariants:
+//!
+//! 1. A queue is waiting, ready, being flushed, or idle: one of them at a time. So the output of a
+//!    connection keeps its order.
+//! 2. A queue that cannot be flushed because the peer takes nothing goes back to its owner: to wait
+//!    for a peer, with a deadline, is the connection's task.
+//! 3. Where few connections have output that is ready, each sends its own, and no thread is woken.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use baton::Baton;
+use tokio::sync::Notify;
+use tokio::task::yield_now;
+use tokio::time::Instant;
+
+use crate::shared::Shared;
+
+mod send_queue;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use send_queue::{Enqueued, SendQueue};
+
+/// Connections with output in a tick from which on writers are used, in it and in the next one.
+const BUSY_FROM: usize = 8;
+/// Queues that are ready before a writer is woken: to wake one costs as much as to flush one or
+/// two.
+const WAKE_FROM: usize = 8;
+/// Most writers, however many processors there are: the network stack has locks of its own.
+const WRITERS_MAX: usize = 3;
+
+/// The send queues of all connections that have output, and the threads that flush them.
+#[derive(Default)]
+pub(crate) struct Writers {
+    queues: Mutex<Queues>,
+    changed: Condvar,
+    /// Connections that had output in this tick.
+    active: AtomicUsize,
+    /// There were many of them in the last tick.
+    was_busy: AtomicBool,
+    has_pool: AtomicBool,
+    /// A connection has output.
+    tick: Notify,
+    /// Something in a queue is not durable.
+    submitted: Notify,
+}
+
+#[derive(Default)]
+struct Queues {
+    /// Send queues that wait for a group.
+    waiting: Vec<(u64, Arc<SendQueue>)>,
+    ready: VecDeque<Arc<SendQueue>>,
+    /// Writers that were not woken since they fell asleep.
+    idle_writers: usize,
+    is_closed: bool,
+}
+
+/// The threads that run. They are joined when this is dropped.
+pub(crate) struct WriterPool {
+    writers: Arc<Writers>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Drop for WriterPool {
+    fn drop(&mut self) {
+        self.writers.lock().is_closed = true;
+        self.writers.changed.notify_all();
+        for thread in self.threads.drain(..) {
+            // One that panicked has reported it.
+            let _ = thread.join();
+        }
+        // Queues of connections that did not wait for them.
+        let mut queues = self.writers.lock();
+        let left = (std::mem::take(&mut queues.waiting), std::mem::take(&mut queues.ready));
+        drop(queues);
+        drop(left);
+    }
+}
+
+impl Writers {
+    fn lock(&self) -> MutexGuard<'_, Queues> {
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many writers are worth it: one for each processor but the one that serves.
+    pub(crate) fn default_count() -> usize {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        processors.saturating_sub(1).min(WRITERS_MAX)
+    }
+
+    /// Starts so many threads.
+    pub(crate) fn spawn(self: &Arc<Self>, count: usize) -> WriterPool {
+        let threads = (0..count).filter_map(|_| {
+            let writers = Arc::clone(self);
+            let thread = std::thread::Builder::new().name("baton-send".to_owned());
+            // Without them the thread that serves sends everything.
+            thread.spawn(move || writers.write_loop()).ok()
+        });
+        let threads: Vec<_> = threads.collect();
+        self.has_pool.store(!threads.is_empty(), Ordering::Relaxed);
+        WriterPool { writers: Arc::clone(self), threads }
+    }
+
+    fn write_loop(&self) {
+        while let Some(queue) = self.next() {
+            queue.flush();
+        }
+    }
+
+    /// Waits for the next queue; none when the pool is closed.
+    fn next(&self) -> Option<Arc<SendQueue>> {
+        let mut queues = self.lock();
+        loop {
+            if let Some(queue) = queues.ready.pop_front() {
+                return Some(queue);
+            }
+            if queues.is_closed {
+                return None;
+            }
+            queues.idle_writers += 1;
+            queues = self.changed.wait(queues).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// A connection has output: whether writers shall send it.
+    fn should_offload(&self) -> bool {
+        let before = self.active.fetch_add(1, Ordering::Relaxed);
+        if before == 0 {
+            self.tick.notify_one();
+        }
+        let is_busy = before >= BUSY_FROM || self.was_busy.load(Ordering::Relaxed);
+        is_busy && self.has_pool.load(Ordering::Relaxed)
+    }
+
+    /// Makes a queue ready, or lets it wait for a group.
+    fn schedule(&self, queue: Arc<SendQueue>, group: u64) {
+        let mut queues = self.lock();
+        if group == 0 {
+            queues.ready.push_back(queue);
+            let is_first = queues.ready.len() == 1;
+            self.wake(queues);
+            if is_first {
+                self.tick.notify_one();
+            }
+            return;
+        }
+        queues.waiting.push((group, queue));
+        let is_first = queues.waiting.len() == 1;
+        drop(queues);
+        if is_first {
+            self.submitted.notify_one();
+        }
+    }
+
+    /// Wakes a writer, if enough queues are ready.
+    fn wake(&self, mut queues: MutexGuard<'_, Queues>) {
+        let wakes = queues.ready.len() >= WAKE_FROM && queues.idle_writers > 0;
+        if wakes {
+            queues.idle_writers -= 1;
+        }
+        drop(queues);
+        if wakes {
+            self.changed.notify_one();
+        }
+    }
+
+    /// Flushes the queues that are ready, on the thread that serves; whether more became ready
+    /// meanwhile.
+    fn drain_once(&self) -> bool {
+        let mut queues = self.lock();
+        let mut count = queues.ready.len();
+        while let Some(queue) = queues.ready.pop_front_if(|_| count > 0) {
+            drop(queues);
+            // Dropping the last reference to a queue may make others ready.
+            queue.flush();
+            count -= 1;
+            queues = self.lock();
+        }
+        !queues.ready.is_empty()
+    }
+
+    /// Flushes what is ready at the end of every tick: a task of its own, so that tasks which were
+    /// woken before it have queued their output.
+    pub(crate) async fn run(&self) {
+        loop {
+            self.tick.notified().await;
+            let active = self.active.swap(0, Ordering::Relaxed);
+            self.was_busy.store(active >= BUSY_FROM, Ordering::Relaxed);
+            while self.drain_once() {
+                yield_now().await;
+            }
+        }
+    }
+
+    /// Waits for the groups of requests in flight, and makes their queues ready when they are
+    /// durable.
+    pub(crate) async fn watch_durability(&self, shared: &Shared) {
+        loop {
+            let last = self.lock().waiting.iter().map(|(group, _)| *group).max();
+            let Some(last) = last else {
+                self.submitted.notified().await;
+                continue;
+            };
+            let began = Instant::now();
+            // What became of it is asked for each by itself: one group may be lost though a later
+            // one is well.
+            let _ = shared.baton.wait_durable(last).await;
+            let took = began.elapsed();
+            let slow = (took >= shared.settings.slow).then_some(took);
+            self.make_ready(&shared.baton, |queue| {
+                slow.iter().for_each(|took| queue.was_slow(*took))
+            });
+            if self.drain_once() {
+                self.tick.notify_one();
+            }
+        }
+    }
+
+    /// Queues that wait for no group any more become ready.
+    fn make_ready(&self, baton: &Baton, seen: impl Fn(&SendQueue)) {
+        let mut queues = self.lock();
+        let Queues { waiting, ready, .. } = &mut *queues;
+        waiting.retain_mut(|(group, queue)| {
+            let is_decided = baton.group_status(*group).is_some();
+            if is_decided {
+                seen(queue);
+                ready.push_back(Arc::clone(queue));
+            }
+            !is_decided
+        });
+        self.wake(queues);
+    }
+}
