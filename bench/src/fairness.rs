@@ -19,11 +19,11 @@ use serde_json::json;
 
 use crate::Outcome;
 use crate::options::Options;
-use crate::peers::driver::{self, Opened, Requests, Served};
+use crate::peers::driver::{self, Opened, Requests, TurnResult};
 use crate::peers::processes::Server;
 use crate::peers::programs;
 use crate::peers::{baton, websocket};
-use crate::report::{Line, Report, Target, median, rate, say};
+use crate::report::{Comparison, Report, Target, median, rate, say};
 use crate::samples::{key, value};
 
 /// How many times as long the slowest hundredth may take.
@@ -100,7 +100,7 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
             "ratios": ratios, "beside_us": sides.0, "alone_us": sides.1, "noisy_per_second": noise
         });
         let note = format!("while the noisy one sets {}", rate(noise));
-        let line = Line { note, target, facts, ..Line::of_ratios(name, &ratios, said) };
+        let line = Comparison { note, target, facts, ..Comparison::of_ratios(name, &ratios, said) };
         report.add(line);
     }
     say(&report.summary());
@@ -120,7 +120,7 @@ struct Quiet {
 fn turn(options: &Options, program: &Path, is_noisy: bool) -> Outcome<Quiet> {
     let server = baton::start(program, &options.folder)?;
     if !is_noisy {
-        let Served { p50_us, p99_us, .. } = measure_quiet(options, &server)?;
+        let TurnResult { p50_us, p99_us, .. } = measure_quiet(options, &server)?;
         return Ok(Quiet { p50_us, p99_us, noisy_rate: 0.0 });
     }
     let noisy = open(server.port(), "noisy", NOISY_CONNECTIONS)?;
@@ -133,11 +133,11 @@ fn turn(options: &Options, program: &Path, is_noisy: bool) -> Outcome<Quiet> {
         let measured = measure_quiet(options, &server);
         is_over.store(true, Ordering::SeqCst);
         let noisy_rate = flooding.join().map_err(|_| "the noisy tenant panicked")??;
-        let Served { p50_us, p99_us, .. } = measured?;
+        let TurnResult { p50_us, p99_us, .. } = measured?;
         Ok(Quiet { p50_us, p99_us, noisy_rate })
     })
 }
 
-fn measure_quiet(options: &Options, server: &Server) -> Outcome<Served> {
+fn measure_quiet(options: &Options, server: &Server) -> Outcome<TurnResult> {
     driver::measure(open(server.port(), "quiet", 1)?, 1, options.turn, server.pid())
 }

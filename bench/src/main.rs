@@ -39,11 +39,11 @@ mod kernel;
 mod options;
 mod peers;
 mod report;
+mod resources;
 mod samples;
 mod search;
 mod soak;
 mod talk;
-mod timing;
 mod work;
 
 use std::error::Error;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::timing::Measured;
+use crate::resources::Measured;
 
 /// What a ratio should be.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +39,7 @@ impl Target {
 }
 
 /// One load's result.
-pub(crate) struct Line {
+pub(crate) struct Comparison {
     pub(crate) name: String,
     pub(crate) ratio: f64,
     /// The least and the greatest of the turns.
@@ -51,7 +51,7 @@ pub(crate) struct Line {
     pub(crate) facts: Value,
 }
 
-impl Line {
+impl Comparison {
     /// Ratios that were taken turn by turn: their median, the least and the greatest of them.
     pub(crate) fn of_ratios(name: &str, ratios: &[f64], sides: (String, String)) -> Self {
         Self {
@@ -138,14 +138,14 @@ impl Line {
 /// All results so far.
 #[derive(Default)]
 pub(crate) struct Report {
-    lines: Vec<Line>,
+    lines: Vec<Comparison>,
     /// What could not be measured, and why.
     left_out: Vec<String>,
 }
 
 impl Report {
     /// Takes a result and says it at once: the next load may take a while.
-    pub(crate) fn add(&mut self, line: Line) {
+    pub(crate) fn add(&mut self, line: Comparison) {
         say(&line.text());
         self.lines.push(line);
     }
@@ -158,14 +158,14 @@ impl Report {
 
     /// How many targets were met.
     pub(crate) fn summary(&self) -> String {
-        let verdicts: Vec<bool> = self.lines.iter().filter_map(Line::verdict).collect();
+        let verdicts: Vec<bool> = self.lines.iter().filter_map(Comparison::verdict).collect();
         let met = verdicts.iter().filter(|met| **met).count();
         format!("{met} of {} targets met", verdicts.len())
     }
 
     /// Writes all results as JSON.
     pub(crate) fn write_json(&self, path: &Path) -> io::Result<()> {
-        let lines: Vec<Value> = self.lines.iter().map(Line::json).collect();
+        let lines: Vec<Value> = self.lines.iter().map(Comparison::json).collect();
         let all = json!({ "loads": lines, "left_out": self.left_out, "summary": self.summary() });
         fs::write(path, format!("{all:#}\n"))
     }

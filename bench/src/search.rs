@@ -16,8 +16,8 @@ use tempfile::TempDir;
 use crate::Outcome;
 use crate::kernel::load;
 use crate::options::Options;
-use crate::report::{Line, Report, Target, say};
-use crate::timing::{Stopwatch, count, resident_bytes, settle};
+use crate::report::{Comparison, Report, Target, say};
+use crate::resources::{Stopwatch, count, resident_bytes, settle};
 
 /// Callers that make tasks at once.
 const MAKERS: usize = 1_024;
@@ -75,7 +75,7 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
     Ok(())
 }
 
-async fn measured(workspace: &Workspace, question: &str, bytes: f64) -> Outcome<Line> {
+async fn measured(workspace: &Workspace, question: &str, bytes: f64) -> Outcome<Comparison> {
     let mut times_ms = Vec::with_capacity(ASKED);
     let mut found = 0;
     for _ in 0..ASKED {
@@ -85,7 +85,7 @@ async fn measured(workspace: &Workspace, question: &str, bytes: f64) -> Outcome<
     }
     times_ms.sort_by(f64::total_cmp);
     let (middle, slowest) = (times_ms[ASKED / 2], times_ms[ASKED - 1 - ASKED / 100]);
-    Ok(Line {
+    Ok(Comparison {
         name: format!("search `{question}`"),
         ratio: slowest / MOST_MS,
         spread: (times_ms[0] / MOST_MS, times_ms[ASKED - 1] / MOST_MS),

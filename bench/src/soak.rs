@@ -23,9 +23,9 @@ use crate::peers::latencies::Latencies;
 use crate::peers::processes::{Server, allow_many_files, go_on_unless_interrupted};
 use crate::peers::programs::Programs;
 use crate::peers::{Bench, Kind, baton, driver, report_all};
-use crate::report::{Line, Report, Target, median, spread};
+use crate::report::{Comparison, Report, Target, median, spread};
+use crate::resources::{Stopwatch, count, pause};
 use crate::samples::{key, value};
-use crate::timing::{Stopwatch, count, pause};
 
 /// Names by which servers are left out: there is only one.
 pub(crate) const SERVERS: [&str; 1] = ["baton"];
@@ -49,19 +49,19 @@ fn soak(options: &Options, report: &mut Report) -> Outcome<()> {
     let programs = Programs::provide(options, &[Kind::Baton], report)?;
     let bench = Bench { options, programs, files };
     let server = bench.start(Kind::Baton)?.ok_or("there is no Baton to wear in")?;
-    let worn = server.blame(Worn::of(&server, options.turn))?;
+    let worn = server.blame(SoakResult::of(&server, options.turn))?;
     report.add(worn.line());
     Ok(())
 }
 
 /// What was seen meanwhile.
-struct Worn {
+struct SoakResult {
     memory: Vec<f64>,
     latencies: Latencies,
     seconds: f64,
 }
 
-impl Worn {
+impl SoakResult {
     fn of(server: &Server, whole: Duration) -> Outcome<Self> {
         let mut streams = Vec::with_capacity(CONNECTIONS);
         for _ in 0..CONNECTIONS {
@@ -108,7 +108,7 @@ impl Worn {
         Ok(())
     }
 
-    fn line(&self) -> Line {
+    fn line(&self) -> Comparison {
         let quarter = self.memory.len() / 4;
         let settled = median(&self.memory[quarter..2 * quarter]);
         let last = &self.memory[self.memory.len() - quarter..];
@@ -116,7 +116,7 @@ impl Worn {
         let rate = self.latencies.total() / self.seconds;
         let (p50, p99) = (self.latencies.quantile_us(0.5), self.latencies.quantile_us(0.99));
         let note = format!("{rate:.0} answers/s for {:.0} s, {p50:.0}/{p99:.0} µs", self.seconds);
-        Line {
+        Comparison {
             name: NAME.to_owned(),
             ratio: median(last) / settled,
             spread: (least / settled, greatest / settled),

@@ -7,12 +7,12 @@ use baton_core::{AgentId, Command, NamespaceName, Request};
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::bare::Bare;
+use super::in_memory::InMemoryShard;
 use super::load;
 use crate::Outcome;
 use crate::options::Options;
-use crate::report::{Line, Report, Target, median, spread};
-use crate::timing::{Stopwatch, count, cpu_seconds};
+use crate::report::{Comparison, Report, Target, median, spread};
+use crate::resources::{Stopwatch, count, cpu_seconds};
 
 const FEW: usize = 10_000;
 /// New keys in one measurement: few enough that ten thousand stay ten thousand.
@@ -26,13 +26,13 @@ const WINDOW_DURABLE: usize = 20_000;
 pub(crate) fn machine(options: &Options, report: &mut Report) -> Outcome<()> {
     let mut few = Vec::new();
     for _ in 0..WINDOWS {
-        let mut bare = Filling::new()?;
-        bare.fill(FEW)?;
-        few.push(bare.insert_us()?);
+        let mut shard = GrowingSpace::new()?;
+        shard.fill(FEW)?;
+        few.push(shard.insert_us()?);
     }
-    let mut bare = Filling::new()?;
-    bare.fill(options.keys)?;
-    let many = (0..WINDOWS).map(|_| bare.insert_us()).collect::<Outcome<Vec<f64>>>()?;
+    let mut shard = GrowingSpace::new()?;
+    shard.fill(options.keys)?;
+    let many = (0..WINDOWS).map(|_| shard.insert_us()).collect::<Outcome<Vec<f64>>>()?;
     let name = "insert at 1 M against 10 k, machine";
     report.add(line(name, &many, &few, "no I/O".to_owned()));
     Ok(())
@@ -56,10 +56,10 @@ pub(crate) fn end_to_end(options: &Options, report: &mut Report) -> Outcome<()> 
     Ok(())
 }
 
-fn line(name: &str, many: &[f64], few: &[f64], note: String) -> Line {
+fn line(name: &str, many: &[f64], few: &[f64], note: String) -> Comparison {
     let (many_us, few_us) = (median(many), median(few));
     let (least, greatest) = spread(many);
-    Line {
+    Comparison {
         name: name.to_owned(),
         ratio: many_us / few_us,
         spread: (least / few_us, greatest / few_us),
@@ -71,22 +71,22 @@ fn line(name: &str, many: &[f64], few: &[f64], note: String) -> Line {
 }
 
 /// A bare engine that is filled with keys.
-struct Filling {
-    bare: Bare,
+struct GrowingSpace {
+    shard: InMemoryShard,
     agent: AgentId,
     keys: usize,
 }
 
-impl Filling {
+impl GrowingSpace {
     fn new() -> Outcome<Self> {
-        Ok(Self { bare: Bare::new()?, agent: AgentId::parse(load::AGENT)?, keys: 0 })
+        Ok(Self { shard: InMemoryShard::new()?, agent: AgentId::parse(load::AGENT)?, keys: 0 })
     }
 
     fn fill(&mut self, keys: usize) -> Outcome<()> {
         while self.keys < keys {
             let requests = self.requests(FEW.min(keys - self.keys))?;
             self.submit(requests)?;
-            self.bare.forget_log()?;
+            self.shard.forget_log()?;
         }
         Ok(())
     }
@@ -111,7 +111,7 @@ impl Filling {
     }
 
     fn submit(&self, requests: Vec<Request>) -> Outcome<()> {
-        self.bare.submit(requests, &self.agent, |answer| {
+        self.shard.submit(requests, &self.agent, |answer| {
             answer?;
             Ok(())
         })

@@ -12,8 +12,8 @@ use tempfile::TempDir;
 use super::load;
 use crate::Outcome;
 use crate::options::{Options, Part};
-use crate::report::{Line, Report, Target, say};
-use crate::timing::{count, resident_bytes, settle};
+use crate::report::{Comparison, Report, Target, say};
+use crate::resources::{count, resident_bytes, settle};
 
 /// The name of the process that is measured.
 pub(crate) const PART: &str = "memory";
@@ -35,7 +35,7 @@ pub(crate) fn run(options: &Options, report: &mut Report) -> Outcome<()> {
     let [loaded, rested, whole] = numbers[..] else {
         return Err(format!("the measured process said `{text}`").into());
     };
-    report.add(Line {
+    report.add(Comparison {
         name: "memory per key, 1 M keys".to_owned(),
         ratio: rested / BYTES_PER_KEY_MAX,
         spread: (rested / BYTES_PER_KEY_MAX, rested / BYTES_PER_KEY_MAX),

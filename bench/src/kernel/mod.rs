@@ -12,12 +12,12 @@
 //! Deliberately absent: other databases. They come with their own protocols and clients, which this
 //! would measure instead: see [`crate::peers`].
 
-pub(crate) mod bare;
+pub(crate) mod in_memory;
 mod insert;
 pub(crate) mod load;
 mod memory;
-mod raw;
 mod reopen;
+mod segment_file;
 mod sets;
 mod watchers;
 

@@ -16,8 +16,8 @@ use tempfile::TempDir;
 use super::load;
 use crate::Outcome;
 use crate::options::{Options, Part};
-use crate::report::{Line, Report, Target, median, say, spread};
-use crate::timing::Stopwatch;
+use crate::report::{Comparison, Report, Target, median, say, spread};
+use crate::resources::Stopwatch;
 
 /// The process that is killed.
 pub(crate) const PART_FILL: &str = "reopen-fill";
@@ -37,7 +37,7 @@ pub(crate) fn run(options: &Options, report: &mut Report) -> Outcome<()> {
     let seconds = seconds.collect::<Outcome<Vec<f64>>>()?;
     let took = median(&seconds);
     let (least, greatest) = spread(&seconds);
-    report.add(Line {
+    report.add(Comparison {
         name: "reopen after SIGKILL, 1 M keys".to_owned(),
         ratio: took / SECONDS_MAX,
         spread: (least / SECONDS_MAX, greatest / SECONDS_MAX),

@@ -13,11 +13,11 @@ use baton_core::{Key, NamespaceName};
 use tempfile::TempDir;
 
 use super::load;
-use super::raw::{self, Waking};
+use super::segment_file::{self, WakeMode};
 use crate::Outcome;
 use crate::options::{Options, Part};
-use crate::report::{Line, Report, Target, say};
-use crate::timing::{Measured, Turn};
+use crate::report::{Comparison, Report, Target, say};
+use crate::resources::{Measured, MeasuredTurn};
 
 /// Keys that callers write over and over.
 const KEYS: usize = 10_000;
@@ -30,18 +30,18 @@ const PROFILED: Duration = Duration::from_secs(4);
 /// Many callers, each with one set under way.
 pub(crate) fn many(options: &Options, report: &mut Report, callers: usize) -> Outcome<()> {
     let bytes = load::bytes_per_set()?;
-    let against = |waking| {
+    let against = |wake_mode| {
         alternate(
             options,
             |folder| ours(folder, options.turn, callers),
-            |folder| raw::many(folder, options.turn, callers, bytes, waking),
+            |folder| segment_file::many(folder, options.turn, callers, bytes, wake_mode),
         )
     };
     let name = format!("sets, {callers} callers");
-    let line = Line::of_turns(&name, &against(Waking::Each)?);
+    let line = Comparison::of_turns(&name, &against(WakeMode::Each)?);
     report.add(if callers == 1024 { line.target(Target::AtLeast(0.4)) } else { line });
     let name = format!("{name}, against the barest file");
-    report.add(Line::of_turns(&name, &against(Waking::First)?));
+    report.add(Comparison::of_turns(&name, &against(WakeMode::First)?));
     Ok(())
 }
 
@@ -51,9 +51,9 @@ pub(crate) fn one(options: &Options, report: &mut Report) -> Outcome<()> {
     let turns = alternate(
         options,
         |folder| ours(folder, options.turn, 1),
-        |folder| raw::one(folder, options.turn, bytes),
+        |folder| segment_file::one(folder, options.turn, bytes),
     )?;
-    report.add(Line::of_turns("sets, one caller", &turns).target(Target::AtLeast(0.8)));
+    report.add(Comparison::of_turns("sets, one caller", &turns).target(Target::AtLeast(0.8)));
     Ok(())
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn gets(options: &Options, report: &mut Report) -> Outcome<()> {
         |folder| our_gets(folder, options.turn, callers),
         |_| map_gets(options.turn, callers),
     )?;
-    let mut line = Line::of_turns("gets, 1024 callers, against a map", &turns);
+    let mut line = Comparison::of_turns("gets, 1024 callers, against a map", &turns);
     line.note += ", each after a turn of the others";
     report.add(line);
     Ok(())
@@ -102,7 +102,7 @@ fn ours(folder: &Path, turn: Duration, callers: usize) -> Outcome<Measured> {
     load::runtime()?.block_on(async {
         let baton = baton::open(folder).await?;
         let workspace = load::workspace(&baton)?;
-        let turn = Arc::new(Turn::begin(turn));
+        let turn = Arc::new(MeasuredTurn::begin(turn));
         let callers: Vec<_> = (0..callers)
             .map(|caller| {
                 let (workspace, turn) = (workspace.clone(), Arc::clone(&turn));
@@ -172,7 +172,7 @@ async fn read_in_turns<F: Future<Output = ()> + Send>(
     callers: usize,
     get: impl Fn(usize) -> F + Clone + Send + 'static,
 ) -> Outcome<Measured> {
-    let turn = Arc::new(Turn::begin(turn));
+    let turn = Arc::new(MeasuredTurn::begin(turn));
     let callers: Vec<_> = (0..callers)
         .map(|caller| {
             let (get, turn) = (get.clone(), Arc::clone(&turn));

@@ -13,8 +13,8 @@ use tempfile::TempDir;
 use super::load;
 use crate::Outcome;
 use crate::options::Options;
-use crate::report::{Line, Report, Target, median, spread};
-use crate::timing::{Stopwatch, count};
+use crate::report::{Comparison, Report, Target, median, spread};
+use crate::resources::{Stopwatch, count};
 
 const WATCHERS: usize = 1_000;
 const EVENTS: usize = 200;
@@ -29,7 +29,7 @@ pub(crate) fn run(options: &Options, report: &mut Report) -> Outcome<()> {
         Ok::<_, Box<dyn std::error::Error>>(delivered)
     })?;
     let (least, greatest) = spread(&encodings);
-    report.add(Line {
+    report.add(Comparison {
         name: "watchers, 1 event to 1,000".to_owned(),
         ratio: median(&encodings),
         spread: (least, greatest),

@@ -16,12 +16,12 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::driver::{self, Answers, Opened, Requests, Served, Taken};
+use super::driver::{self, Answers, Element, Opened, Requests, TurnResult};
 use super::http::Http;
 use super::processes::{self, Ending, Server};
 use super::requests::{self, Cycle, Prebuilt};
 use super::websocket::{self, Opcode};
-use super::{Door, Kind, Load, Operation};
+use super::{Kind, Load, Operation, Transport};
 use crate::Outcome;
 use crate::samples::{key, value};
 
@@ -51,16 +51,21 @@ pub(crate) fn fill(server: &Server, load: &Load) -> Outcome<()> {
 }
 
 /// One turn. The number is that of the turn, so that each compares and sets fresh keys.
-pub(crate) fn turn(server: &Server, load: &Load, turn: Duration, number: usize) -> Outcome<Served> {
+pub(crate) fn turn(
+    server: &Server,
+    load: &Load,
+    turn: Duration,
+    number: usize,
+) -> Outcome<TurnResult> {
     let (in_flight, pid) = (load.in_flight, server.pid());
-    match (load.door, load.operation) {
-        (Door::WebSocket, Operation::Set) => {
+    match (load.transport, load.operation) {
+        (Transport::WebSocket, Operation::Set) => {
             driver::measure(cycles(server, load, set)?, in_flight, turn, pid)
         }
-        (Door::WebSocket, Operation::Get) => {
+        (Transport::WebSocket, Operation::Get) => {
             driver::measure(cycles(server, load, get)?, in_flight, turn, pid)
         }
-        (Door::WebSocket, Operation::CompareAndSet) => {
+        (Transport::WebSocket, Operation::CompareAndSet) => {
             let opened = (0..load.connections).map(|connection| {
                 let key = format!("compared/{number}/{connection}");
                 let requests = CompareAndSet::new(&key, &value(connection));
@@ -68,7 +73,7 @@ pub(crate) fn turn(server: &Server, load: &Load, turn: Duration, number: usize) 
             });
             driver::measure(opened.collect::<Outcome<Vec<_>>>()?, in_flight, turn, pid)
         }
-        (Door::Http, Operation::Set) => {
+        (Transport::Http, Operation::Set) => {
             let port = server.port();
             let prebuilt = Prebuilt::build(|number| put(number, port));
             let opened = (0..load.connections).map(|connection| {
@@ -77,7 +82,7 @@ pub(crate) fn turn(server: &Server, load: &Load, turn: Duration, number: usize) 
             });
             driver::measure(opened.collect::<Outcome<Vec<_>>>()?, in_flight, turn, pid)
         }
-        (Door::Http, operation) => Err(format!("no load asks {operation:?} over HTTP").into()),
+        (Transport::Http, operation) => Err(format!("no load asks {operation:?} over HTTP").into()),
     }
 }
 
@@ -199,7 +204,7 @@ impl Requests for CompareAndSet {
 pub(crate) struct Json;
 
 impl Answers for Json {
-    fn take(&mut self, bytes: &[u8], replies: &mut Vec<u8>) -> Result<Option<Taken>, String> {
+    fn take(&mut self, bytes: &[u8], replies: &mut Vec<u8>) -> Result<Option<Element>, String> {
         take_text(bytes, replies, is_success)
     }
 }
@@ -209,7 +214,7 @@ impl Answers for Json {
 pub(crate) struct Event;
 
 impl Answers for Event {
-    fn take(&mut self, bytes: &[u8], replies: &mut Vec<u8>) -> Result<Option<Taken>, String> {
+    fn take(&mut self, bytes: &[u8], replies: &mut Vec<u8>) -> Result<Option<Element>, String> {
         take_text(bytes, replies, is_event)
     }
 }
@@ -218,16 +223,16 @@ fn take_text(
     bytes: &[u8],
     replies: &mut Vec<u8>,
     is_expected: fn(&[u8]) -> bool,
-) -> Result<Option<Taken>, String> {
+) -> Result<Option<Element>, String> {
     let Some(frame) = websocket::parse(bytes)? else { return Ok(None) };
     match frame.opcode {
-        Opcode::Text if is_expected(frame.payload) => Ok(Some(Taken::answer(frame.bytes))),
+        Opcode::Text if is_expected(frame.payload) => Ok(Some(Element::answer(frame.bytes))),
         Opcode::Text => Err(format!("refused: {}", String::from_utf8_lossy(frame.payload))),
         Opcode::Ping => {
             websocket::pong(frame.payload, replies);
-            Ok(Some(Taken::other(frame.bytes)))
+            Ok(Some(Element::other(frame.bytes)))
         }
-        Opcode::Pong => Ok(Some(Taken::other(frame.bytes))),
+        Opcode::Pong => Ok(Some(Element::other(frame.bytes))),
     }
 }
 

@@ -29,7 +29,7 @@ use mio::{Events, Interest, Poll, Token};
 use super::latencies::Latencies;
 use super::processes;
 use crate::Outcome;
-use crate::timing::{Measured, Stopwatch, count, thread_cpu_seconds, tree_cpu_seconds};
+use crate::resources::{Measured, Stopwatch, count, thread_cpu_seconds, tree_cpu_seconds};
 
 /// Silence after which a server counts as stuck.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
@@ -53,24 +53,24 @@ pub(crate) trait Answers {
     /// Takes one element of the protocol from the front, or none if it is not there in full.
     /// What has to be sent for it goes to `replies`: what the protocol itself demands, and the
     /// next request of several that make one operation. A refusal is an error.
-    fn take(&mut self, bytes: &[u8], replies: &mut Vec<u8>) -> Result<Option<Taken>, String>;
+    fn take(&mut self, bytes: &[u8], replies: &mut Vec<u8>) -> Result<Option<Element>, String>;
 }
 
 impl Answers for Box<dyn Answers> {
-    fn take(&mut self, bytes: &[u8], replies: &mut Vec<u8>) -> Result<Option<Taken>, String> {
+    fn take(&mut self, bytes: &[u8], replies: &mut Vec<u8>) -> Result<Option<Element>, String> {
         (**self).take(bytes, replies)
     }
 }
 
 /// One element of a protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Taken {
+pub(crate) struct Element {
     pub(crate) bytes: usize,
     /// Whether it completes the answer to a request.
     pub(crate) is_answer: bool,
 }
 
-impl Taken {
+impl Element {
     pub(crate) fn answer(bytes: usize) -> Self {
         Self { bytes, is_answer: true }
     }
@@ -93,7 +93,7 @@ pub(crate) fn decimal(digits: &[u8]) -> Option<usize> {
 
 /// What a turn came to.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Served {
+pub(crate) struct TurnResult {
     /// The processor time is the server's, the callers' is the driver's.
     pub(crate) measured: Measured,
     pub(crate) p50_us: f64,
@@ -158,7 +158,7 @@ pub(crate) fn measure<R: Requests, A: Answers>(
     in_flight: usize,
     turn: Duration,
     pid: u32,
-) -> Outcome<Served> {
+) -> Outcome<TurnResult> {
     let mut driver = Driver::new(opened, in_flight, usize::MAX)?;
     let warm_up = turn * 3 / 10;
     while driver.clock.elapsed() < warm_up {
@@ -172,7 +172,7 @@ pub(crate) fn measure<R: Requests, A: Answers>(
         operations += driver.round()?;
     }
     let ended = driver.clock.elapsed();
-    let served = Served {
+    let served = TurnResult {
         measured: Measured {
             operations: count(operations),
             seconds: ended.saturating_sub(began).as_secs_f64(),

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use super::driver::{self, Opened, Requests, Served};
+use super::driver::{self, Opened, Requests, TurnResult};
 use super::http2::{self, Calls};
 use super::processes::{self, Ending, Server};
 use super::requests::{self, Cycle, Prebuilt};
@@ -44,7 +44,7 @@ pub(crate) fn fill(server: &Server, load: &Load) -> Outcome<()> {
 }
 
 /// One turn.
-pub(crate) fn turn(server: &Server, load: &Load, turn: Duration) -> Outcome<Served> {
+pub(crate) fn turn(server: &Server, load: &Load, turn: Duration) -> Outcome<TurnResult> {
     match load.operation {
         Operation::Set => driver::measure(puts(server, load)?, load.in_flight, turn, server.pid()),
         operation => Err(format!("no load asks etcd for {operation:?}").into()),

@@ -3,7 +3,7 @@
 //! Deliberately absent: chunks and answers that end with the connection; a server that answers a
 //! small request so would be measured for that.
 
-use super::driver::{Answers, Taken, decimal};
+use super::driver::{Answers, Element, decimal};
 
 const LENGTH: &[u8] = b"content-length:";
 
@@ -11,8 +11,8 @@ const LENGTH: &[u8] = b"content-length:";
 pub(crate) struct Http;
 
 impl Answers for Http {
-    fn take(&mut self, bytes: &[u8], _: &mut Vec<u8>) -> Result<Option<Taken>, String> {
-        Ok(parse(bytes)?.map(Taken::answer))
+    fn take(&mut self, bytes: &[u8], _: &mut Vec<u8>) -> Result<Option<Element>, String> {
+        Ok(parse(bytes)?.map(Element::answer))
     }
 }
 

@@ -13,7 +13,7 @@
 //!    is a success and the trailers need no decoder.
 //! 3. SETTINGS and PING of the server are acknowledged.
 
-use super::driver::{Answers, Taken};
+use super::driver::{Answers, Element};
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const HEAD_BYTES: usize = 9;
@@ -122,7 +122,7 @@ pub(crate) struct Calls {
 }
 
 impl Answers for Calls {
-    fn take(&mut self, bytes: &[u8], replies: &mut Vec<u8>) -> Result<Option<Taken>, String> {
+    fn take(&mut self, bytes: &[u8], replies: &mut Vec<u8>) -> Result<Option<Element>, String> {
         let Some(head) = bytes.first_chunk::<HEAD_BYTES>() else { return Ok(None) };
         let end = HEAD_BYTES + payload_bytes(head);
         let Some(payload) = bytes.get(HEAD_BYTES..end) else { return Ok(None) };
@@ -132,7 +132,7 @@ impl Answers for Calls {
             HEADERS if flags & END_STREAM != 0 => {
                 let left = self.messages.checked_sub(1);
                 self.messages = left.ok_or_else(|| refusal(payload))?;
-                return Ok(Some(Taken::answer(end)));
+                return Ok(Some(Element::answer(end)));
             }
             SETTINGS if flags & ACK == 0 => frame(SETTINGS, ACK, 0, &[], replies),
             PING if flags & ACK == 0 => frame(PING, ACK, 0, payload, replies),
@@ -141,7 +141,7 @@ impl Answers for Calls {
             // Windows are large enough, and the standard wants unknown frames to be ignored.
             _ => {}
         }
-        Ok(Some(Taken::other(end)))
+        Ok(Some(Element::other(end)))
     }
 }
 

@@ -17,9 +17,9 @@ use super::driver::{self, Answers};
 use super::processes::{Server, go_on_unless_interrupted};
 use super::{Bench, Kind, baton, redis};
 use crate::Outcome;
-use crate::report::{Line, Report, Target};
+use crate::report::{Comparison, Report, Target};
+use crate::resources::count;
 use crate::samples::{key, value};
-use crate::timing::count;
 
 pub(crate) const NAME: &str = "10,000 idle WebSocket connections";
 const CONNECTIONS: usize = 10_000;
@@ -42,14 +42,14 @@ pub(crate) fn run(bench: &Bench<'_>, report: &mut Report) -> Outcome<()> {
     };
     let peer =
         theirs.as_ref().map_or("no Redis".to_owned(), |redis| format!("Redis {}", redis.text()));
-    let line = Line {
+    let line = Comparison {
         note: format!("KB for each of {connections}, every one was answered"),
         facts: json!({
             "connections": connections,
             "ours": ours.json(),
             "theirs": theirs.map(|redis| redis.json()),
         }),
-        ..Line::of_ratios(NAME, &[ours.kib()], (ours.text(), peer))
+        ..Comparison::of_ratios(NAME, &[ours.kib()], (ours.text(), peer))
     };
     report.add(if bench.is_control() { line } else { line.target(Target::AtMost(MOST_KIB)) });
     Ok(())

@@ -10,7 +10,7 @@
 
 use std::time::Duration;
 
-use crate::timing::count;
+use crate::resources::count;
 
 /// Buckets of an octave, as a power of two.
 const BUCKET_BITS: u32 = 6;

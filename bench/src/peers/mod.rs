@@ -24,6 +24,7 @@
 pub(crate) mod baton;
 pub(crate) mod driver;
 pub(crate) mod etcd;
+pub(crate) mod fanout;
 mod http;
 pub(crate) mod http2;
 mod idle;
@@ -34,10 +35,9 @@ pub(crate) mod processes;
 pub(crate) mod programs;
 pub(crate) mod redis;
 mod requests;
-pub(crate) mod rounds;
 #[cfg(test)]
 pub(crate) mod tests;
-pub(crate) mod turns;
+pub(crate) mod throughput;
 mod watchers;
 pub(crate) mod websocket;
 
@@ -95,7 +95,7 @@ pub(crate) enum Operation {
 
 /// How Baton is asked. The peers have one door each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Door {
+pub(crate) enum Transport {
     WebSocket,
     Http,
 }
@@ -106,7 +106,7 @@ pub(crate) struct Load {
     operation: Operation,
     connections: usize,
     in_flight: usize,
-    door: Door,
+    transport: Transport,
     /// Whom it is run against, and the least ratio that is wanted.
     against: &'static [(Kind, f64)],
 }
@@ -117,7 +117,7 @@ const LOADS: [Load; 7] = [
         operation: Operation::Set,
         connections: 64,
         in_flight: 1,
-        door: Door::WebSocket,
+        transport: Transport::WebSocket,
         against: &[(Kind::Redis, 1.2), (Kind::Etcd, 5.0), (Kind::Postgres, 3.0)],
     },
     Load {
@@ -125,7 +125,7 @@ const LOADS: [Load; 7] = [
         operation: Operation::Set,
         connections: 64,
         in_flight: 16,
-        door: Door::WebSocket,
+        transport: Transport::WebSocket,
         against: &[(Kind::Redis, 1.5)],
     },
     Load {
@@ -133,7 +133,7 @@ const LOADS: [Load; 7] = [
         operation: Operation::Set,
         connections: 1,
         in_flight: 1,
-        door: Door::WebSocket,
+        transport: Transport::WebSocket,
         against: &[(Kind::Redis, 1.3)],
     },
     Load {
@@ -141,7 +141,7 @@ const LOADS: [Load; 7] = [
         operation: Operation::Set,
         connections: 64,
         in_flight: 1,
-        door: Door::Http,
+        transport: Transport::Http,
         against: &[(Kind::Redis, 0.8)],
     },
     Load {
@@ -149,7 +149,7 @@ const LOADS: [Load; 7] = [
         operation: Operation::Get,
         connections: 64,
         in_flight: 1,
-        door: Door::WebSocket,
+        transport: Transport::WebSocket,
         against: &[(Kind::Redis, 0.95)],
     },
     Load {
@@ -157,7 +157,7 @@ const LOADS: [Load; 7] = [
         operation: Operation::Get,
         connections: 64,
         in_flight: 16,
-        door: Door::WebSocket,
+        transport: Transport::WebSocket,
         against: &[(Kind::Redis, 1.1)],
     },
     Load {
@@ -165,7 +165,7 @@ const LOADS: [Load; 7] = [
         operation: Operation::CompareAndSet,
         connections: 64,
         in_flight: 1,
-        door: Door::WebSocket,
+        transport: Transport::WebSocket,
         against: &[(Kind::Redis, 1.7)],
     },
 ];
@@ -202,7 +202,7 @@ fn run_loads(options: &Options, files: u64, report: &mut Report) -> Outcome<()> 
     let bench = Bench { options, programs, files };
     bench.tell_if_control(report);
     for load in LOADS.iter().filter(|load| options.wants(load.name)) {
-        turns::run(&bench, load, report)?;
+        throughput::run(&bench, load, report)?;
     }
     if options.wants(watchers::NAME) {
         watchers::run(&bench, report)?;

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::Kind;
-use super::driver::{self, Answers, Taken, decimal};
+use super::driver::{self, Answers, Element, decimal};
 use super::processes::{self, Ending, Server};
 use crate::Outcome;
 
@@ -75,7 +75,7 @@ pub(crate) fn answer_to(message: &[u8]) -> Option<&str> {
 pub(crate) struct Messages;
 
 impl Answers for Messages {
-    fn take(&mut self, bytes: &[u8], replies: &mut Vec<u8>) -> Result<Option<Taken>, String> {
+    fn take(&mut self, bytes: &[u8], replies: &mut Vec<u8>) -> Result<Option<Element>, String> {
         take(bytes, replies, |line| line.starts_with(b"MSG "))
     }
 }
@@ -84,7 +84,7 @@ impl Answers for Messages {
 struct Pong;
 
 impl Answers for Pong {
-    fn take(&mut self, bytes: &[u8], replies: &mut Vec<u8>) -> Result<Option<Taken>, String> {
+    fn take(&mut self, bytes: &[u8], replies: &mut Vec<u8>) -> Result<Option<Element>, String> {
         take(bytes, replies, |line| line == b"PONG")
     }
 }
@@ -93,7 +93,7 @@ fn take(
     bytes: &[u8],
     replies: &mut Vec<u8>,
     is_answer: impl Fn(&[u8]) -> bool,
-) -> Result<Option<Taken>, String> {
+) -> Result<Option<Element>, String> {
     let Some(line_feed) = bytes.iter().position(|byte| *byte == b'\n') else { return Ok(None) };
     let (line, mut end) = (bytes[..line_feed].trim_ascii_end(), line_feed + 1);
     let refused = || format!("refused: {}", String::from_utf8_lossy(line));
@@ -114,5 +114,5 @@ fn take(
     if line == b"PING" {
         replies.extend_from_slice(b"PONG\r\n");
     }
-    Ok(Some(Taken { bytes: end, is_answer: is_answer(line) }))
+    Ok(Some(Element { bytes: end, is_answer: is_answer(line) }))
 }

@@ -17,7 +17,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use super::driver::{self, Answers, Opened, Served, Taken};
+use super::driver::{self, Answers, Element, Opened, TurnResult};
 use super::processes::{self, Ending, Server};
 use super::programs::Postgres;
 use super::requests::{self, Cycle, Prebuilt};
@@ -107,7 +107,7 @@ pub(crate) fn fill(server: &Server, load: &Load) -> Outcome<()> {
 }
 
 /// One turn.
-pub(crate) fn turn(server: &Server, load: &Load, turn: Duration) -> Outcome<Served> {
+pub(crate) fn turn(server: &Server, load: &Load, turn: Duration) -> Outcome<TurnResult> {
     match load.operation {
         Operation::Set => {
             driver::measure(upserts(server, load)?, load.in_flight, turn, server.pid())
@@ -204,18 +204,18 @@ fn length(bytes: usize) -> [u8; 4] {
 pub(crate) struct Messages;
 
 impl Answers for Messages {
-    fn take(&mut self, bytes: &[u8], _: &mut Vec<u8>) -> Result<Option<Taken>, String> {
+    fn take(&mut self, bytes: &[u8], _: &mut Vec<u8>) -> Result<Option<Element>, String> {
         let Some(head) = bytes.first_chunk::<5>() else { return Ok(None) };
         let length = u32::from_be_bytes([head[1], head[2], head[3], head[4]]);
         let end = 1 + usize::try_from(length).map_err(|_| "a message is too long")?;
         let Some(body) = bytes.get(5..end) else { return Ok(None) };
         match head[0] {
-            b'Z' => Ok(Some(Taken::answer(end))),
+            b'Z' => Ok(Some(Element::answer(end))),
             b'C' if body.starts_with(b"INSERT") && body != b"INSERT 0 1\0" => {
                 Err(format!("not one row: {}", String::from_utf8_lossy(body)))
             }
             b'E' => Err(format!("refused: {}", String::from_utf8_lossy(body).replace('\0', " "))),
-            _ => Ok(Some(Taken::other(end))),
+            _ => Ok(Some(Element::other(end))),
         }
     }
 }

@@ -24,7 +24,7 @@ use tempfile::TempDir;
 
 use super::Kind;
 use crate::Outcome;
-use crate::timing::{Stopwatch, pause, resident_bytes_of};
+use crate::resources::{Stopwatch, pause, resident_bytes_of};
 
 /// How long a server may take until it answers.
 const START: Duration = Duration::from_secs(30);

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use super::driver::{self, Answers, Opened, Requests, Served, Taken, decimal};
+use super::driver::{self, Answers, Element, Opened, Requests, TurnResult, decimal};
 use super::processes::{self, Ending, Server};
 use super::requests::{self, Prebuilt};
 use super::{Kind, Load, Operation};
@@ -55,7 +55,12 @@ pub(crate) fn fill(server: &Server, load: &Load) -> Outcome<()> {
 }
 
 /// One turn. The number is that of the turn, so that each compares and sets fresh keys.
-pub(crate) fn turn(server: &Server, load: &Load, turn: Duration, number: usize) -> Outcome<Served> {
+pub(crate) fn turn(
+    server: &Server,
+    load: &Load,
+    turn: Duration,
+    number: usize,
+) -> Outcome<TurnResult> {
     let (connections, in_flight, pid) = (load.connections, load.in_flight, server.pid());
     match load.operation {
         Operation::Set => driver::measure(cycles(server, connections, set)?, in_flight, turn, pid),
@@ -159,8 +164,8 @@ impl Requests for CompareAndSet {
 pub(crate) struct Resp;
 
 impl Answers for Resp {
-    fn take(&mut self, bytes: &[u8], _: &mut Vec<u8>) -> Result<Option<Taken>, String> {
-        Ok(element_bytes(bytes)?.map(Taken::answer))
+    fn take(&mut self, bytes: &[u8], _: &mut Vec<u8>) -> Result<Option<Element>, String> {
+        Ok(element_bytes(bytes)?.map(Element::answer))
     }
 }
 

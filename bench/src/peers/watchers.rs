@@ -5,13 +5,13 @@
 
 use serde_json::{Value, json};
 
+use super::fanout::{FanoutProtocol, FanoutServer};
 use super::processes::Server;
-use super::rounds::{Side, Speech};
 use super::{Bench, Kind, baton, driver, redis};
 use crate::Outcome;
-use crate::report::{Line, Report, Target, median};
+use crate::report::{Comparison, Report, Target, median};
+use crate::resources::count;
 use crate::samples::{mark, value};
-use crate::timing::count;
 
 pub(crate) const NAME: &str = "1 write to 1,000 WebSocket watchers";
 const WATCHERS: usize = 1_000;
@@ -38,33 +38,33 @@ pub(crate) fn run(bench: &Bench<'_>, report: &mut Report) -> Outcome<()> {
             times_ms.0.push(ours.round(number)?.as_secs_f64() * 1e3);
             times_ms.1.push(theirs.round(number)?.as_secs_f64() * 1e3);
         }
-        our_turns.push(Turn::of(&times_ms.0, ours.cpu_seconds() - cpu_seconds.0));
-        their_turns.push(Turn::of(&times_ms.1, theirs.cpu_seconds() - cpu_seconds.1));
+        our_turns.push(FanoutTimes::of(&times_ms.0, ours.cpu_seconds() - cpu_seconds.0));
+        their_turns.push(FanoutTimes::of(&times_ms.1, theirs.cpu_seconds() - cpu_seconds.1));
     }
     let line = line(&our_turns, &their_turns);
     report.add(if bench.is_control() { line } else { line.target(Target::AtMost(MOST)) });
     Ok(())
 }
 
-fn line(ours: &[Turn], theirs: &[Turn]) -> Line {
+fn line(ours: &[FanoutTimes], theirs: &[FanoutTimes]) -> Comparison {
     let pairs = ours.iter().zip(theirs);
     let ratios: Vec<f64> = pairs.map(|(ours, theirs)| ours.p50 / theirs.p50).collect();
-    let (ours, theirs) = (Turn::middle(ours), Turn::middle(theirs));
+    let (ours, theirs) = (FanoutTimes::middle(ours), FanoutTimes::middle(theirs));
     let name = format!("{NAME}, write to last, against Redis SET + PUBLISH");
     let facts = json!({ "ours": ours.json(), "theirs": theirs.json(), "ratios": ratios });
-    Line { facts, ..Line::of_ratios(&name, &ratios, (ours.text(), theirs.text())) }
+    Comparison { facts, ..Comparison::of_ratios(&name, &ratios, (ours.text(), theirs.text())) }
 }
 
 /// What a turn's writes came to on one side, in milliseconds.
 #[derive(Clone, Copy)]
-struct Turn {
+struct FanoutTimes {
     p50: f64,
     p99: f64,
     /// The server's, for one write.
     cpu: f64,
 }
 
-impl Turn {
+impl FanoutTimes {
     fn of(times_ms: &[f64], cpu_seconds: f64) -> Self {
         let mut sorted = times_ms.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -95,12 +95,12 @@ impl Turn {
     }
 }
 
-fn side(server: Server) -> Outcome<Side> {
-    let speech = if server.kind() == Kind::Redis { REDIS } else { BATON };
-    Side::new(server, speech)
+fn side(server: Server) -> Outcome<FanoutServer> {
+    let fanout = if server.kind() == Kind::Redis { REDIS } else { BATON };
+    FanoutServer::new(server, fanout)
 }
 
-const BATON: Speech = Speech {
+const BATON: FanoutProtocol = FanoutProtocol {
     listeners: WATCHERS,
     events: 1,
     listen: |server| baton::watch(server, &format!("state/shared/{KEY}")),
@@ -112,7 +112,7 @@ const BATON: Speech = Speech {
     last: mark,
 };
 
-const REDIS: Speech = Speech {
+const REDIS: FanoutProtocol = FanoutProtocol {
     listeners: WATCHERS,
     events: 1,
     listen: |server| redis::subscribe(server, KEY),

@@ -11,9 +11,9 @@
 //! durable is compared with what is not, except in two loads: Baton's requests and streams survive
 //! a power cut, those of NATS core and of Redis with `everysec` do not.
 
-mod durable;
-mod pairs;
-mod posts;
+mod broadcast;
+mod durable_publish;
+mod request_reply;
 #[cfg(test)]
 mod tests;
 
@@ -39,23 +39,23 @@ fn run_loads(options: &Options, report: &mut Report) -> Outcome<()> {
     if bench.is_control() {
         return Err("nothing stands in for Baton here".into());
     }
-    if options.wants(pairs::NAME) {
-        pairs::run(&bench, report)?;
+    if options.wants(request_reply::NAME) {
+        request_reply::run(&bench, report)?;
     }
-    for load in posts::LOADS.iter().filter(|load| options.wants(load.name)) {
-        posts::run(&bench, load, report)?;
+    for load in broadcast::LOADS.iter().filter(|load| options.wants(load.name)) {
+        broadcast::run(&bench, load, report)?;
     }
-    if options.wants(durable::NAME) {
-        durable::run(&bench, report)?;
+    if options.wants(durable_publish::NAME) {
+        durable_publish::run(&bench, report)?;
     }
     Ok(())
 }
 
 /// Servers that the loads asked for need, so that nothing is installed for the others.
 fn wanted(options: &Options) -> Vec<Kind> {
-    let needs_nats = options.wants(pairs::NAME) || options.wants(durable::NAME);
-    let needs_redis =
-        options.wants(durable::NAME) || posts::LOADS.iter().any(|load| options.wants(load.name));
+    let needs_nats = options.wants(request_reply::NAME) || options.wants(durable_publish::NAME);
+    let needs_redis = options.wants(durable_publish::NAME)
+        || broadcast::LOADS.iter().any(|load| options.wants(load.name));
     let wanted = [(Kind::Baton, true), (Kind::Redis, needs_redis), (Kind::Nats, needs_nats)];
     wanted.into_iter().filter_map(|(kind, is_needed)| is_needed.then_some(kind)).collect()
 }

@@ -11,12 +11,12 @@
 use std::net::TcpStream;
 use std::time::Duration;
 
-use super::contended::Contender;
-use super::cycle::{Cycles, Opening, Script, Then, refused};
+use super::contention::Contender;
+use super::cycle::{Cycles, FirstRequest, NextStep, Script, refused};
 use super::{CLIENTS, TTL_MS};
 use crate::Outcome;
 use crate::peers::baton::{Json, command, connect, field};
-use crate::peers::driver::{self, Served};
+use crate::peers::driver::{self, TurnResult};
 use crate::peers::processes::Server;
 use crate::samples::value;
 
@@ -24,11 +24,11 @@ use crate::samples::value;
 const WAIT_MS: u32 = 4_000;
 
 /// One turn of task cycles. Every worker has a type of its own, so nobody takes another's task.
-pub(crate) fn tasks(server: &Server, turn: Duration) -> Outcome<Served> {
+pub(crate) fn tasks(server: &Server, turn: Duration) -> Outcome<TurnResult> {
     let open = |worker: usize| {
         let create =
             format!(r#""task.create","type":"type-{worker}","definition":{}"#, value(worker));
-        let opening = Opening(frame(worker, &create));
+        let opening = FirstRequest(frame(worker, &create));
         let cycles = Cycles { protocol: Json, script: Task::new(worker) };
         Ok((connect(server.port())?, opening, cycles))
     };
@@ -37,11 +37,11 @@ pub(crate) fn tasks(server: &Server, turn: Duration) -> Outcome<Served> {
 }
 
 /// One turn of lock cycles. Every client has a lock of its own.
-pub(crate) fn locks(server: &Server, turn: Duration) -> Outcome<Served> {
+pub(crate) fn locks(server: &Server, turn: Duration) -> Outcome<TurnResult> {
     let open = |client: usize| {
         let name = format!("lock-{client}");
         let acquire = format!(r#""lock.acquire","name":"{name}","ttl_ms":{TTL_MS}"#);
-        let opening = Opening(frame(client, &acquire));
+        let opening = FirstRequest(frame(client, &acquire));
         let cycles = Cycles { protocol: Json, script: Lock::new(client, &name) };
         Ok((connect(server.port())?, opening, cycles))
     };
@@ -75,9 +75,14 @@ impl Task {
 }
 
 impl Script for Task {
-    fn hear(&mut self, element: &[u8], is_answer: bool, out: &mut Vec<u8>) -> Result<Then, String> {
+    fn hear(
+        &mut self,
+        element: &[u8],
+        is_answer: bool,
+        out: &mut Vec<u8>,
+    ) -> Result<NextStep, String> {
         if !is_answer {
-            return Ok(Then::GoesOn);
+            return Ok(NextStep::GoesOn);
         }
         let next = match self.step {
             Step::Created => {
@@ -94,11 +99,11 @@ impl Script for Task {
             }
             Step::Completed => {
                 self.step = Step::Created;
-                return Ok(Then::Over);
+                return Ok(NextStep::Over);
             }
         };
         self.step = next;
-        Ok(Then::GoesOn)
+        Ok(NextStep::GoesOn)
     }
 }
 
@@ -126,15 +131,20 @@ fn token(answer: &[u8]) -> Result<&str, String> {
 }
 
 impl Script for Lock {
-    fn hear(&mut self, element: &[u8], is_answer: bool, out: &mut Vec<u8>) -> Result<Then, String> {
+    fn hear(
+        &mut self,
+        element: &[u8],
+        is_answer: bool,
+        out: &mut Vec<u8>,
+    ) -> Result<NextStep, String> {
         if !is_answer {
-            return Ok(Then::GoesOn);
+            return Ok(NextStep::GoesOn);
         }
         if !self.is_held {
             out.extend_from_slice(&self.release(token(element)?));
         }
         self.is_held = !self.is_held;
-        Ok(if self.is_held { Then::GoesOn } else { Then::Over })
+        Ok(if self.is_held { NextStep::GoesOn } else { NextStep::Over })
     }
 }
 

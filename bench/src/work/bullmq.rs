@@ -23,11 +23,11 @@ use tempfile::TempDir;
 
 use super::CLIENTS;
 use crate::Outcome;
-use crate::peers::driver::{PATIENCE, Served};
+use crate::peers::driver::{PATIENCE, TurnResult};
 use crate::peers::processes::{self, Server};
 use crate::peers::programs;
 use crate::report::say;
-use crate::timing::{Measured, tree_cpu_seconds};
+use crate::resources::{Measured, tree_cpu_seconds};
 
 const PACKAGE: &str = include_str!("../../bullmq/package.json");
 const DRIVER: &str = include_str!("../../bullmq/drive.js");
@@ -89,7 +89,7 @@ impl BullMq {
     }
 
     /// One turn.
-    pub(crate) fn turn(&mut self, turn: Duration) -> Outcome<Served> {
+    pub(crate) fn turn(&mut self, turn: Duration) -> Outcome<TurnResult> {
         processes::go_on_unless_interrupted()?;
         writeln!(self.input, "{}", turn.as_secs_f64() * 1e3)?;
         self.expect("begin", turn + PATIENCE)?;
@@ -111,13 +111,13 @@ impl BullMq {
 }
 
 /// What a turn came to, from what the driver tells.
-pub(crate) fn served(told: &str, cpu_seconds: f64) -> Outcome<Served> {
+pub(crate) fn served(told: &str, cpu_seconds: f64) -> Outcome<TurnResult> {
     let told: Value = serde_json::from_str(told)?;
     let number = |name: &str| {
         let number = told.get(name).and_then(Value::as_f64);
         number.ok_or_else(|| format!("BullMQ: the driver tells no `{name}`"))
     };
-    Ok(Served {
+    Ok(TurnResult {
         measured: Measured {
             operations: number("cycles")?,
             seconds: number("seconds")?,

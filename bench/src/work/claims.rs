@@ -13,11 +13,11 @@ use serde_json::json;
 
 use super::cycle::refused;
 use crate::Outcome;
-use crate::kernel::bare::Bare;
+use crate::kernel::in_memory::InMemoryShard;
 use crate::options::Options;
-use crate::report::{Line, Report, Target, median, spread};
+use crate::report::{Comparison, Report, Target, median, spread};
+use crate::resources::{Stopwatch, count};
 use crate::samples::value;
-use crate::timing::{Stopwatch, count};
 
 pub(crate) const NAME: &str = "claim from 1 M pending tasks of 1,000 types";
 const TYPES: usize = 1_000;
@@ -42,7 +42,7 @@ pub(crate) fn run(options: &Options, report: &mut Report) -> Outcome<()> {
     }
     let (few_median, many_median) = (median(&few_us), median(&many_us));
     let (least, greatest) = spread(&many_us);
-    report.add(Line {
+    report.add(Comparison {
         name: format!("{NAME}, against 1,000, machine"),
         ratio: many_median / few_median,
         spread: (least / few_median, greatest / few_median),
@@ -56,7 +56,7 @@ pub(crate) fn run(options: &Options, report: &mut Report) -> Outcome<()> {
 
 /// An engine with pending tasks.
 struct Pending {
-    bare: Bare,
+    shard: InMemoryShard,
     /// Tasks made so far; the type of each is that of its number.
     made: usize,
     /// Claims made so far.
@@ -65,11 +65,11 @@ struct Pending {
 
 impl Pending {
     fn new(tasks: usize) -> Outcome<Self> {
-        let mut pending = Self { bare: Bare::new()?, made: 0, claimed: 0 };
+        let mut pending = Self { shard: InMemoryShard::new()?, made: 0, claimed: 0 };
         while pending.made < tasks {
             let portion = PORTION.min(tasks - pending.made);
             pending.create(portion, |number| number % TYPES)?;
-            pending.bare.forget_log()?;
+            pending.shard.forget_log()?;
         }
         Ok(pending)
     }
@@ -99,13 +99,13 @@ impl Pending {
         let us = clock.elapsed().as_secs_f64() * 1e6 / count(WINDOW as u64);
         check(&answers, r#""lease":{"#)?;
         self.create(WINDOW, kind)?;
-        self.bare.forget_log()?;
+        self.shard.forget_log()?;
         Ok(us)
     }
 
     fn submit(&self, requests: Vec<Request>, agent: &str) -> Outcome<Vec<Answer>> {
         let mut answers = Vec::with_capacity(requests.len());
-        self.bare.submit(requests, &AgentId::parse(agent)?, |answer| {
+        self.shard.submit(requests, &AgentId::parse(agent)?, |answer| {
             answers.push(answer?);
             Ok(())
         })?;

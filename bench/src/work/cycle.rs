@@ -12,12 +12,12 @@
 //! To the driver the whole cycle is one request and one answer, so its rate and its times are those
 //! of cycles. What a script writes goes out in the same write as the answers of one read.
 
-use crate::peers::driver::{Answers, Requests, Taken};
+use crate::peers::driver::{Answers, Element, Requests};
 
 /// What a cycle begins with: always the same bytes.
-pub(crate) struct Opening(pub(crate) Vec<u8>);
+pub(crate) struct FirstRequest(pub(crate) Vec<u8>);
 
-impl Requests for Opening {
+impl Requests for FirstRequest {
     fn next(&mut self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.0);
     }
@@ -25,7 +25,7 @@ impl Requests for Opening {
 
 /// What follows an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Then {
+pub(crate) enum NextStep {
     /// More of the same cycle.
     GoesOn,
     /// The cycle is over, with success.
@@ -36,7 +36,12 @@ pub(crate) enum Then {
 pub(crate) trait Script {
     /// Hears one element of the protocol, and writes the request that follows if it completes an
     /// answer. An answer that is not the one wanted is an error.
-    fn hear(&mut self, element: &[u8], is_answer: bool, out: &mut Vec<u8>) -> Result<Then, String>;
+    fn hear(
+        &mut self,
+        element: &[u8],
+        is_answer: bool,
+        out: &mut Vec<u8>,
+    ) -> Result<NextStep, String>;
 }
 
 /// A protocol whose answers are whole cycles.
@@ -46,10 +51,10 @@ pub(crate) struct Cycles<P, S> {
 }
 
 impl<P: Answers, S: Script> Answers for Cycles<P, S> {
-    fn take(&mut self, bytes: &[u8], replies: &mut Vec<u8>) -> Result<Option<Taken>, String> {
+    fn take(&mut self, bytes: &[u8], replies: &mut Vec<u8>) -> Result<Option<Element>, String> {
         let Some(taken) = self.protocol.take(bytes, replies)? else { return Ok(None) };
         let then = self.script.hear(&bytes[..taken.bytes], taken.is_answer, replies)?;
-        Ok(Some(Taken { is_answer: then == Then::Over, ..taken }))
+        Ok(Some(Element { is_answer: then == NextStep::Over, ..taken }))
     }
 }
 

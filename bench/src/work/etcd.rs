@@ -11,9 +11,9 @@
 use std::time::Duration;
 
 use super::CLIENTS;
-use super::cycle::{Cycles, Script, Then};
+use super::cycle::{Cycles, NextStep, Script};
 use crate::Outcome;
-use crate::peers::driver::{self, Opened, Requests, Served};
+use crate::peers::driver::{self, Opened, Requests, TurnResult};
 use crate::peers::etcd::{FIRST_STREAM, open, push_number, push_text};
 use crate::peers::http2::{self, Calls};
 use crate::peers::processes::Server;
@@ -31,7 +31,7 @@ const UNLOCK_STREAM: u32 = LOCK_STREAM + 2;
 const CYCLE_STREAMS: u32 = 4;
 
 /// One turn of lock cycles. The number is that of the turn, so that each has leases of its own.
-pub(crate) fn locks(server: &Server, turn: Duration, number: usize) -> Outcome<Served> {
+pub(crate) fn locks(server: &Server, turn: Duration, number: usize) -> Outcome<TurnResult> {
     let open = |client| client_of(server.port(), client, number * CLIENTS + client + 1);
     let opened = (0..CLIENTS).map(open).collect::<Outcome<Vec<_>>>()?;
     driver::measure(opened, 1, turn, server.pid())
@@ -115,14 +115,14 @@ pub(crate) struct Unlock {
 }
 
 impl Script for Unlock {
-    fn hear(&mut self, _: &[u8], is_answer: bool, out: &mut Vec<u8>) -> Result<Then, String> {
+    fn hear(&mut self, _: &[u8], is_answer: bool, out: &mut Vec<u8>) -> Result<NextStep, String> {
         if !is_answer {
-            return Ok(Then::GoesOn);
+            return Ok(NextStep::GoesOn);
         }
         if !self.is_held {
             self.unlock.next(out);
         }
         self.is_held = !self.is_held;
-        Ok(if self.is_held { Then::GoesOn } else { Then::Over })
+        Ok(if self.is_held { NextStep::GoesOn } else { NextStep::Over })
     }
 }

@@ -13,10 +13,10 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::CLIENTS;
-use super::cycle::{Cycles, Script, Then, refused};
+use super::cycle::{Cycles, NextStep, Script, refused};
 use crate::Outcome;
 use crate::peers::baton::{Json, command};
-use crate::peers::driver::{self, Requests, Served};
+use crate::peers::driver::{self, Requests, TurnResult};
 use crate::peers::processes::Server;
 use crate::peers::{baton, postgres};
 
@@ -62,18 +62,23 @@ impl Requests for Prepared {
 struct Executed;
 
 impl Script for Executed {
-    fn hear(&mut self, element: &[u8], is_answer: bool, _: &mut Vec<u8>) -> Result<Then, String> {
+    fn hear(
+        &mut self,
+        element: &[u8],
+        is_answer: bool,
+        _: &mut Vec<u8>,
+    ) -> Result<NextStep, String> {
         const DONE: &[u8] = br#""status":"completed""#;
         match is_answer {
-            false => Ok(Then::GoesOn),
-            true if element.windows(DONE.len()).any(|window| window == DONE) => Ok(Then::Over),
+            false => Ok(NextStep::GoesOn),
+            true if element.windows(DONE.len()).any(|window| window == DONE) => Ok(NextStep::Over),
             true => Err(refused(element)),
         }
     }
 }
 
 /// One turn of Baton's side.
-pub(crate) fn ours(server: &Server, turn: Duration, number: usize) -> Outcome<Served> {
+pub(crate) fn ours(server: &Server, turn: Duration, number: usize) -> Outcome<TurnResult> {
     let open = |client: usize| {
         let mut stream = baton::connect(server.port())?;
         let agents = [0, 1].map(|side| format!("agent-{number}-{client}-{side}"));
@@ -156,11 +161,16 @@ pub(crate) fn prepare(server: &Server) -> Outcome<()> {
 struct Row;
 
 impl Script for Row {
-    fn hear(&mut self, element: &[u8], is_answer: bool, _: &mut Vec<u8>) -> Result<Then, String> {
+    fn hear(
+        &mut self,
+        element: &[u8],
+        is_answer: bool,
+        _: &mut Vec<u8>,
+    ) -> Result<NextStep, String> {
         match element.first() {
             Some(b'C') if !element.ends_with(b" 1\0") => Err(refused(element)),
-            Some(_) if is_answer => Ok(Then::Over),
-            Some(_) | None => Ok(Then::GoesOn),
+            Some(_) if is_answer => Ok(NextStep::Over),
+            Some(_) | None => Ok(NextStep::GoesOn),
         }
     }
 }
@@ -179,7 +189,7 @@ impl Requests for Alternating {
 }
 
 /// One turn of Postgres's side.
-pub(crate) fn theirs(server: &Server, turn: Duration) -> Outcome<Served> {
+pub(crate) fn theirs(server: &Server, turn: Duration) -> Outcome<TurnResult> {
     let open = |client: usize| {
         let mut stream = postgres::connect(server.port())?;
         let agents = [0, 1].map(|side| format!("agent-{client}-{side}"));

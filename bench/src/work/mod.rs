@@ -26,13 +26,13 @@
 mod baton;
 mod bullmq;
 mod claims;
-mod contended;
+mod contention;
 pub(crate) mod cycle;
+mod cycle_rates;
 mod etcd;
-mod finished;
+mod handoff_history;
 mod handoffs;
 mod postgres;
-mod rates;
 mod redis;
 #[cfg(test)]
 mod tests;
@@ -66,26 +66,26 @@ fn run_loads(options: &Options, report: &mut Report) -> Outcome<()> {
     if !wanted.is_empty() {
         bench.tell_if_control(report);
     }
-    for load in rates::LOADS.iter().filter(|load| options.wants(load.name)) {
-        rates::run(&bench, load, report)?;
+    for load in cycle_rates::LOADS.iter().filter(|load| options.wants(load.name)) {
+        cycle_rates::run(&bench, load, report)?;
     }
-    if options.wants(contended::NAME) {
-        contended::run(&bench, report)?;
+    if options.wants(contention::NAME) {
+        contention::run(&bench, report)?;
     }
     if options.wants(claims::NAME) && options.includes(Kind::Baton.word()) {
         claims::run(options, report)?;
     }
-    if options.wants(finished::NAME) && options.includes(Kind::Baton.word()) {
-        finished::run(options, report)?;
+    if options.wants(handoff_history::NAME) && options.includes(Kind::Baton.word()) {
+        handoff_history::run(options, report)?;
     }
     Ok(())
 }
 
 /// Servers that the loads asked for need, so that nothing is installed for the others.
 fn wanted(options: &Options) -> Vec<Kind> {
-    let rates = rates::LOADS.iter().filter(|load| options.wants(load.name));
-    let mut wanted: Vec<Kind> = rates.flat_map(rates::Load::kinds).collect();
-    if options.wants(contended::NAME) {
+    let rates = cycle_rates::LOADS.iter().filter(|load| options.wants(load.name));
+    let mut wanted: Vec<Kind> = rates.flat_map(cycle_rates::Load::kinds).collect();
+    if options.wants(contention::NAME) {
         wanted.extend([Kind::Baton, Kind::Postgres]);
     }
     let all = [Kind::Baton, Kind::Redis, Kind::Postgres, Kind::Etcd];

@@ -13,10 +13,10 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use super::CLIENTS;
-use super::contended::Contender;
-use super::cycle::{Cycles, Opening, Script, Then, refused};
+use super::contention::Contender;
+use super::cycle::{Cycles, FirstRequest, NextStep, Script, refused};
 use crate::Outcome;
-use crate::peers::driver::{self, Served};
+use crate::peers::driver::{self, TurnResult};
 use crate::peers::postgres::{Messages, call, connect, prepare, query};
 use crate::peers::processes::Server;
 use crate::samples::value;
@@ -46,7 +46,7 @@ pub(crate) fn prepare_tasks(server: &Server) -> Outcome<()> {
 }
 
 /// One turn of task cycles. Every worker has a type of its own, so nobody takes another's row.
-pub(crate) fn tasks(server: &Server, turn: Duration) -> Outcome<Served> {
+pub(crate) fn tasks(server: &Server, turn: Duration) -> Outcome<TurnResult> {
     let open = |worker: usize| {
         let mut stream = connect(server.port())?;
         driver::ask(&mut stream, &query(BY_INDEX), &mut Messages, 1)?;
@@ -54,7 +54,7 @@ pub(crate) fn tasks(server: &Server, turn: Duration) -> Outcome<Served> {
             driver::ask(&mut stream, &prepare(name, statement), &mut Messages, 1)?;
         }
         let kind = format!("type-{worker}");
-        let opening = Opening(call("create", &[&kind, &value(worker)]));
+        let opening = FirstRequest(call("create", &[&kind, &value(worker)]));
         let script = Row::new(&kind, &format!("agent-{worker}"));
         Ok((stream, opening, Cycles { protocol: Messages, script }))
     };
@@ -82,7 +82,7 @@ impl Row {
         Self { claim: call("claim", &[kind, holder]), id: None, step: Step::Inserted }
     }
 
-    fn answered(&mut self, out: &mut Vec<u8>) -> Result<Then, String> {
+    fn answered(&mut self, out: &mut Vec<u8>) -> Result<NextStep, String> {
         let next = match self.step {
             Step::Inserted => {
                 out.extend_from_slice(&self.claim);
@@ -95,25 +95,30 @@ impl Row {
             }
             Step::Deleted => {
                 self.step = Step::Inserted;
-                return Ok(Then::Over);
+                return Ok(NextStep::Over);
             }
         };
         self.step = next;
-        Ok(Then::GoesOn)
+        Ok(NextStep::GoesOn)
     }
 }
 
 impl Script for Row {
-    fn hear(&mut self, element: &[u8], is_answer: bool, out: &mut Vec<u8>) -> Result<Then, String> {
+    fn hear(
+        &mut self,
+        element: &[u8],
+        is_answer: bool,
+        out: &mut Vec<u8>,
+    ) -> Result<NextStep, String> {
         match element.first() {
             // However many rows were found, a statement must have changed exactly one.
             Some(b'C') if !element.ends_with(b" 1\0") => Err(refused(element)),
             Some(b'D') => {
                 self.id = first_column(element);
-                Ok(Then::GoesOn)
+                Ok(NextStep::GoesOn)
             }
             Some(_) if is_answer => self.answered(out),
-            Some(_) | None => Ok(Then::GoesOn),
+            Some(_) | None => Ok(NextStep::GoesOn),
         }
     }
 }

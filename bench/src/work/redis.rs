@@ -9,10 +9,10 @@
 
 use std::time::Duration;
 
-use super::cycle::{Cycles, Opening, Script, Then, refused};
+use super::cycle::{Cycles, FirstRequest, NextStep, Script, refused};
 use super::{CLIENTS, TTL_MS};
 use crate::Outcome;
-use crate::peers::driver::{self, Served};
+use crate::peers::driver::{self, TurnResult};
 use crate::peers::processes::Server;
 use crate::peers::redis::{Resp, array, load_script};
 use crate::samples::value;
@@ -26,13 +26,13 @@ const ID_LINE: usize = 7;
 const ONE: &[u8] = b":1\r\n";
 
 /// One turn of task cycles. The number is that of the turn, so that each makes its own groups.
-pub(crate) fn tasks(server: &Server, turn: Duration, number: usize) -> Outcome<Served> {
+pub(crate) fn tasks(server: &Server, turn: Duration, number: usize) -> Outcome<TurnResult> {
     let open = |worker: usize| {
         let stream = format!("work/{number}/{worker}");
         let mut connection = driver::connect(server.port())?;
         let group = array(&["XGROUP", "CREATE", &stream, GROUP, "$", "MKSTREAM"]);
         driver::ask(&mut connection, &group, &mut Resp, 1)?;
-        let opening = Opening(array(&["XADD", &stream, "*", "definition", &value(worker)]));
+        let opening = FirstRequest(array(&["XADD", &stream, "*", "definition", &value(worker)]));
         let script = Entry::new(&stream, &format!("agent-{worker}"));
         Ok((connection, opening, Cycles { protocol: Resp, script }))
     };
@@ -41,11 +41,11 @@ pub(crate) fn tasks(server: &Server, turn: Duration, number: usize) -> Outcome<S
 }
 
 /// One turn of lock cycles. Every client has a lock of its own.
-pub(crate) fn locks(server: &Server, turn: Duration) -> Outcome<Served> {
+pub(crate) fn locks(server: &Server, turn: Duration) -> Outcome<TurnResult> {
     let script = load_script(server, RELEASE)?;
     let open = |client: usize| {
         let (key, secret) = (format!("lock-{client}"), format!("secret-of-agent-{client}"));
-        let opening = Opening(array(&["SET", &key, &secret, "NX", "PX", &TTL_MS.to_string()]));
+        let opening = FirstRequest(array(&["SET", &key, &secret, "NX", "PX", &TTL_MS.to_string()]));
         let release = array(&["EVALSHA", &script, "1", &key, &secret]);
         let script = Lock { release, is_held: false };
         let cycles = Cycles { protocol: Resp, script };
@@ -77,7 +77,7 @@ impl Entry {
 }
 
 impl Script for Entry {
-    fn hear(&mut self, element: &[u8], _: bool, out: &mut Vec<u8>) -> Result<Then, String> {
+    fn hear(&mut self, element: &[u8], _: bool, out: &mut Vec<u8>) -> Result<NextStep, String> {
         let next = match self.step {
             Step::Added => {
                 out.extend_from_slice(&self.read);
@@ -95,11 +95,11 @@ impl Script for Entry {
             Step::Acknowledged => Step::Deleted,
             Step::Deleted => {
                 self.step = Step::Added;
-                return Ok(Then::Over);
+                return Ok(NextStep::Over);
             }
         };
         self.step = next;
-        Ok(Then::GoesOn)
+        Ok(NextStep::GoesOn)
     }
 }
 
@@ -110,14 +110,14 @@ pub(crate) struct Lock {
 }
 
 impl Script for Lock {
-    fn hear(&mut self, element: &[u8], _: bool, out: &mut Vec<u8>) -> Result<Then, String> {
+    fn hear(&mut self, element: &[u8], _: bool, out: &mut Vec<u8>) -> Result<NextStep, String> {
         // Nothing, which is what a lock that somebody holds is answered with, is refused before.
         if !self.is_held {
             out.extend_from_slice(&self.release);
             self.is_held = true;
-            return Ok(Then::GoesOn);
+            return Ok(NextStep::GoesOn);
         }
         self.is_held = false;
-        if element == ONE { Ok(Then::Over) } else { Err(refused(element)) }
+        if element == ONE { Ok(NextStep::Over) } else { Err(refused(element)) }
     }
 }

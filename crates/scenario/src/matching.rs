@@ -10,31 +10,31 @@
 use serde_json::Value;
 
 /// What is missing or otherwise in what came, and where; none if it contains the expected.
-pub fn difference(expected: &Value, came: &Value) -> Option<String> {
-    within("", expected, Some(came))
+pub fn difference(expected: &Value, actual: &Value) -> Option<String> {
+    within("", expected, Some(actual))
 }
 
-fn within(path: &str, expected: &Value, came: Option<&Value>) -> Option<String> {
+fn within(path: &str, expected: &Value, actual: Option<&Value>) -> Option<String> {
     let otherwise = || {
         let place = if path.is_empty() { "the whole" } else { path };
-        let came = came.map_or_else(|| "nothing".to_owned(), Value::to_string);
-        Some(format!("{place}: expected {expected}, came {came}"))
+        let actual = actual.map_or_else(|| "nothing".to_owned(), Value::to_string);
+        Some(format!("{place}: expected {expected}, came {actual}"))
     };
-    match (expected, came) {
+    match (expected, actual) {
         (Value::Null, None | Some(Value::Null)) => None,
-        (Value::Object(expected), Some(Value::Object(came))) => expected
+        (Value::Object(expected), Some(Value::Object(actual))) => expected
             .iter()
-            .find_map(|(name, value)| within(&format!("{path}/{name}"), value, came.get(name))),
-        (Value::Array(expected), Some(Value::Array(came))) if expected.len() == came.len() => {
-            (0..).zip(expected.iter().zip(came)).find_map(|(index, (value, came))| {
-                within(&format!("{path}/{index}"), value, Some(came))
+            .find_map(|(name, value)| within(&format!("{path}/{name}"), value, actual.get(name))),
+        (Value::Array(expected), Some(Value::Array(actual))) if expected.len() == actual.len() => {
+            (0..).zip(expected.iter().zip(actual)).find_map(|(index, (value, actual))| {
+                within(&format!("{path}/{index}"), value, Some(actual))
             })
         }
-        (Value::Number(expected), Some(Value::Number(came))) => {
-            let same = expected == came || expected.as_f64() == came.as_f64();
+        (Value::Number(expected), Some(Value::Number(actual))) => {
+            let same = expected == actual || expected.as_f64() == actual.as_f64();
             if same { None } else { otherwise() }
         }
-        (expected, Some(came)) if expected == came => None,
+        (expected, Some(actual)) if expected == actual => None,
         _ => otherwise(),
     }
 }
@@ -46,21 +46,21 @@ mod tests {
 
     #[test]
     fn what_contains_the_expected_has_no_difference() {
-        let came = json!({"a": 1, "b": [{"c": "x", "d": 2.0}], "e": null});
+        let actual = json!({"a": 1, "b": [{"c": "x", "d": 2.0}], "e": null});
         for expected in [
             json!({}),
             json!({"a": 1.0}),
             json!({"b": [{"d": 2}]}),
             json!({"e": null, "f": null}),
-            came.clone(),
+            actual.clone(),
         ] {
-            assert_eq!(difference(&expected, &came), None, "{expected}");
+            assert_eq!(difference(&expected, &actual), None, "{expected}");
         }
     }
 
     #[test]
     fn a_difference_says_where_it_is() {
-        let came = json!({"a": 1, "b": [{"c": "x"}]});
+        let actual = json!({"a": 1, "b": [{"c": "x"}]});
         let cases = [
             (json!({"a": 2}), "/a: expected 2, came 1"),
             (json!({"z": 1}), "/z: expected 1, came nothing"),
@@ -70,7 +70,7 @@ mod tests {
             (json!([]), r#"the whole: expected [], came {"a":1,"b":[{"c":"x"}]}"#),
         ];
         for (expected, message) in cases {
-            assert_eq!(difference(&expected, &came).as_deref(), Some(message));
+            assert_eq!(difference(&expected, &actual).as_deref(), Some(message));
         }
     }
 }

@@ -37,22 +37,22 @@ pub struct Step {
     /// When, in milliseconds since the beginning.
     pub at_ms: u64,
     /// What is done.
-    pub deed: Deed,
+    pub action: Action,
     /// What must come of it.
     pub expected: Expected,
 }
 
 /// What is done in a step.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Deed {
+pub enum Action {
     /// Time passes.
-    Passes,
+    Advance,
     /// Somebody says something, and is answered.
-    Says(Said),
+    Call(ScriptedCall),
     /// Somebody says something that cannot be answered yet.
-    Waits(Said),
+    BlockingCall(ScriptedCall),
     /// Somebody is answered who had to wait: the first of that agent's calls that do.
-    Hears {
+    ReceiveAnswer {
         /// Who.
         agent: String,
     },
@@ -60,7 +60,7 @@ pub enum Deed {
 
 /// What somebody says.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Said {
+pub struct ScriptedCall {
     /// Who acts.
     pub agent: String,
     /// The caller's own name for the request.
@@ -81,7 +81,7 @@ pub struct Expected {
     /// The revision of the answer.
     pub revision: Option<u64>,
     /// All that happened since the step before, if that matters.
-    pub events: Option<Vec<Happening>>,
+    pub events: Option<Vec<ExpectedEvent>>,
 }
 
 /// How an answer must be.
@@ -100,7 +100,7 @@ pub enum Outcome {
 
 /// An event that must have happened.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Happening {
+pub struct ExpectedEvent {
     /// Its type.
     pub kind: String,
     /// What it is about.
@@ -155,31 +155,32 @@ impl Script {
 
 fn step(line: usize, words: &[&str]) -> Result<Step, String> {
     let [time, rest @ ..] = words else { return Err("a step needs a time".to_owned()) };
-    let (deed, expected) = (Deed::Passes, Expected::default());
-    let mut step = Step { line, at_ms: milliseconds(time)?, deed, expected };
+    let (action, expected) = (Action::Advance, Expected::default());
+    let mut step = Step { line, at_ms: milliseconds(time)?, action, expected };
     let (workspace, rest) = match rest {
-        [agent, "in", workspace, spoken @ ..] => {
-            (Some((*workspace).to_owned()), [&[*agent], spoken].concat())
+        [agent, "in", workspace, command_words @ ..] => {
+            (Some((*workspace).to_owned()), [&[*agent], command_words].concat())
         }
         rest => (None, rest.to_vec()),
     };
-    let (agent, idempotency_key, spoken) = match &rest[..] {
+    let (agent, idempotency_key, command_words) = match &rest[..] {
         ["time", "passes"] => return Ok(step),
         [agent, "hears"] => {
-            step.deed = Deed::Hears { agent: (*agent).to_owned() };
+            step.action = Action::ReceiveAnswer { agent: (*agent).to_owned() };
             return Ok(step);
         }
-        [agent, "once", key, spoken @ ..] => (agent, Some((*key).to_owned()), spoken),
-        [agent, spoken @ ..] => (agent, None, spoken),
+        [agent, "once", key, command_words @ ..] => (agent, Some((*key).to_owned()), command_words),
+        [agent, command_words @ ..] => (agent, None, command_words),
         [] => return Err("a step needs somebody who says something".to_owned()),
     };
-    let (waits, spoken) = match spoken {
-        ["waits", spoken @ ..] => (true, spoken),
-        spoken => (false, spoken),
+    let (waits, command_words) = match command_words {
+        ["waits", command_words @ ..] => (true, command_words),
+        command_words => (false, command_words),
     };
-    let (command, fields) = command(spoken)?;
-    let said = Said { agent: (*agent).to_owned(), idempotency_key, workspace, command, fields };
-    step.deed = if waits { Deed::Waits(said) } else { Deed::Says(said) };
+    let (command, fields) = command(command_words)?;
+    let scripted =
+        ScriptedCall { agent: (*agent).to_owned(), idempotency_key, workspace, command, fields };
+    step.action = if waits { Action::BlockingCall(scripted) } else { Action::Call(scripted) };
     Ok(step)
 }
 
@@ -227,7 +228,8 @@ fn facts(words: &[&str]) -> Result<Value, String> {
 
 fn detail(step: &mut Step, sign: &str, words: &[&str]) -> Result<(), String> {
     let twice = || Err(format!("`{sign}` cannot be expected again"));
-    if matches!((&step.deed, sign), (Deed::Waits(_) | Deed::Passes, "=" | "!" | "@")) {
+    if matches!((&step.action, sign), (Action::BlockingCall(_) | Action::Advance, "=" | "!" | "@"))
+    {
         return Err("nothing is answered here".to_owned());
     }
     let expected = &mut step.expected;
@@ -262,7 +264,7 @@ fn detail(step: &mut Step, sign: &str, words: &[&str]) -> Result<(), String> {
                 [kind, subject, rest @ ..] => {
                     let (kind, fields) = ((*kind).to_owned(), facts(rest)?);
                     let subject = value_of(subject).as_str().unwrap_or(subject).to_owned();
-                    events.push(Happening { kind, subject, fields });
+                    events.push(ExpectedEvent { kind, subject, fields });
                     Ok(())
                 }
                 _ => Err("an event has a type and a subject".to_owned()),
@@ -273,11 +275,11 @@ fn detail(step: &mut Step, sign: &str, words: &[&str]) -> Result<(), String> {
 }
 
 fn part(step: &mut Step, field: &str, value: Value) -> Result<(), String> {
-    let said = match &mut step.deed {
-        Deed::Says(said) if said.command == "transaction" => said,
+    let scripted = match &mut step.action {
+        Action::Call(scripted) if scripted.command == "transaction" => scripted,
         _ => return Err("only a transaction has parts".to_owned()),
     };
-    let list = said.fields.entry(field).or_insert_with(|| Value::Array(Vec::new()));
+    let list = scripted.fields.entry(field).or_insert_with(|| Value::Array(Vec::new()));
     list.as_array_mut().ok_or_else(|| format!("`{field}` is given already"))?.push(value);
     Ok(())
 }
@@ -300,35 +302,37 @@ mod tests {
         let script = parse(text).unwrap();
         let [first, second] = &script.steps[..] else { panic!("{script:?}") };
         assert_eq!((first.line, first.at_ms, second.at_ms), (3, 1_500, 120_000));
-        let Deed::Says(said) = &first.deed else { panic!("{first:?}") };
-        assert_eq!(said.idempotency_key.as_deref(), Some("k1"));
+        let Action::Call(scripted) = &first.action else { panic!("{first:?}") };
+        assert_eq!(scripted.idempotency_key.as_deref(), Some("k1"));
         let fields = json!({"require": [{"revision": 1}],
             "commands": [{"command": "state.set", "key": "a", "value": 1}]});
-        assert_eq!(Value::Object(said.fields.clone()), fields);
+        assert_eq!(Value::Object(scripted.fields.clone()), fields);
         assert_eq!(first.expected.revision, Some(2));
         assert_eq!(first.expected.events.as_ref().unwrap()[0].subject, "state/shared/a");
         let events = second.expected.events.as_deref();
-        assert_eq!((&second.deed, events), (&Deed::Passes, Some(&[][..])));
+        assert_eq!((&second.action, events), (&Action::Advance, Some(&[][..])));
     }
 
     #[test]
     fn a_call_may_wait_and_be_answered_later() {
         let text = "at 0s bob once k waits lock.acquire name=a\nat 1s bob hears\n= null\n";
         let script = parse(text).unwrap();
-        let Deed::Waits(said) = &script.steps[0].deed else { panic!("{script:?}") };
+        let Action::BlockingCall(scripted) = &script.steps[0].action else { panic!("{script:?}") };
         assert_eq!(
-            (said.command.as_str(), said.idempotency_key.as_deref()),
+            (scripted.command.as_str(), scripted.idempotency_key.as_deref()),
             ("lock.acquire", Some("k"))
         );
-        assert_eq!(script.steps[1].deed, Deed::Hears { agent: "bob".to_owned() });
+        assert_eq!(script.steps[1].action, Action::ReceiveAnswer { agent: "bob".to_owned() });
         assert_eq!(script.steps[1].expected.answer, Some(Outcome::Result(Value::Null)));
     }
 
     #[test]
     fn a_value_is_json_if_it_can_be() {
         let script = parse(r#"at 0s ada x a=1 b=one c="1" d={"e":[true]} f=a=b g="a\u0020b" h="#);
-        let Deed::Says(said) = script.unwrap().steps[0].deed.clone() else { panic!("it is said") };
-        let fields = said.fields;
+        let Action::Call(scripted) = script.unwrap().steps[0].action.clone() else {
+            panic!("it is said")
+        };
+        let fields = scripted.fields;
         let expected = json!({"a": 1, "b": "one", "c": "1", "d": {"e": [true]}, "f": "a=b",
             "g": "a b", "h": ""});
         assert_eq!(Value::Object(fields), expected);

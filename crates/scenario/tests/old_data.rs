@@ -1,6 +1,6 @@
 //! Data written by earlier versions still opens, with the same history and the same present.
 //!
-//! `data/c90efe2/folder` was written by the program of that commit: it played `spec/scenarios` on
+//! `data/c90efe2/folder` was written by the program of that commit: it run `spec/scenarios` on
 //! the engine in files, each scenario in its own workspace. Its events are in the log, in archived
 //! runs and in snapshots. `data/c90efe2/answers.jsonl` is what that program
 //! answered about the folder: every event of every workspace, and the answers to the list queries.
@@ -18,7 +18,7 @@ use baton::{Baton, Item, Options};
 use baton_core::wire::{Call, Frame, Watch as Wanted, write_answer};
 use baton_core::{AgentId, Pattern, Revision, WorkspaceName};
 use baton_handle::{Caller, Carrier};
-use baton_scenario::stages::BEGINNING;
+use baton_scenario::backends::BEGINNING;
 use serde_json::{Value, json};
 
 /// How many workspaces there are: `scenario-1` and so on. One scenario left its own empty.

@@ -1,12 +1,12 @@
-//! Every scenario on every stage.
+//! Every scenario on every backend.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use baton_scenario::stages::{
-    CoreStage, EngineStage, HttpStage, Manner, SocketStage, Storage, SubProtocol,
+use baton_scenario::backends::{
+    BodyForm, CoreBackend, EngineBackend, HttpBackend, Storage, SubProtocol, WebSocketBackend,
 };
-use baton_scenario::{Script, Stage, play};
+use baton_scenario::{Backend, Script, run};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../spec/scenarios")
@@ -27,11 +27,11 @@ fn scripts() -> Vec<Script> {
     paths.iter().map(parse).collect()
 }
 
-/// Plays all of them, each on a stage of its own, and tells all that failed.
-fn play_all<S: Stage>(stage: impl Fn() -> S) {
+/// Runs all of them, each on a backend of its own, and tells all that failed.
+fn run_all<S: Backend>(backend: impl Fn() -> S) {
     let failed: Vec<String> = scripts()
         .iter()
-        .flat_map(|script| play(script, &mut stage()))
+        .flat_map(|script| run(script, &mut backend()))
         .map(|failed| failed.to_string())
         .collect();
     assert!(failed.is_empty(), "{} failed\n\n{}\n", failed.len(), failed.join("\n\n"));
@@ -39,37 +39,37 @@ fn play_all<S: Stage>(stage: impl Fn() -> S) {
 
 #[test]
 fn on_the_core() {
-    play_all(CoreStage::default);
+    run_all(CoreBackend::default);
 }
 
 #[test]
 fn on_the_engine_in_memory() {
-    play_all(|| EngineStage::new(Storage::Memory));
+    run_all(|| EngineBackend::new(Storage::Memory));
 }
 
 #[test]
 fn on_the_engine_in_files() {
-    play_all(|| EngineStage::new(Storage::Files));
+    run_all(|| EngineBackend::new(Storage::Files));
 }
 
 #[test]
 fn over_http() {
-    play_all(|| HttpStage::new(Manner::Single));
+    run_all(|| HttpBackend::new(BodyForm::Single));
 }
 
 #[test]
 fn over_http_in_lists() {
-    play_all(|| HttpStage::new(Manner::Listed));
+    run_all(|| HttpBackend::new(BodyForm::Listed));
 }
 
 #[test]
 fn over_a_websocket_with_json() {
-    play_all(|| SocketStage::new(SubProtocol::Json));
+    run_all(|| WebSocketBackend::new(SubProtocol::Json));
 }
 
 #[test]
 fn over_a_websocket_with_messagepack() {
-    play_all(|| SocketStage::new(SubProtocol::MessagePack));
+    run_all(|| WebSocketBackend::new(SubProtocol::MessagePack));
 }
 
 /// A scenario that cannot fail proves nothing: each kind of expectation is shown to be looked at.
@@ -96,7 +96,7 @@ at 8s ada state.get namespace=shared key=a
   ! state.not_found
 "#;
     let script = Script::parse("a.txt", text).expect("it is a scenario");
-    let failed = play(&script, &mut CoreStage::default());
+    let failed = run(&script, &mut CoreBackend::default());
     let told: Vec<String> = failed
         .iter()
         .map(|failed| failed.to_string().lines().next().expect("it says something").to_owned())

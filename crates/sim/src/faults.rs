@@ -16,7 +16,7 @@ use baton_core::Timestamp;
 use baton_log::faulty::{FaultyDisk, Operation};
 
 use crate::auditor::{Audit, demand};
-use crate::recovery::{archived, lost_by_rot, read_all};
+use crate::recovery::{archived, lost_by_corruption, read_all};
 use crate::world::{World, broken, is_excused};
 
 /// Attempts to open a server while single operations fail.
@@ -57,7 +57,7 @@ impl World {
         self.trace.tell(|| "the power is cut".to_owned());
         let survivor = self.disk.fork();
         let before = sizes_and_sums(&survivor);
-        survivor.crash(self.chance.next());
+        survivor.crash(self.rng.next());
         if before != sizes_and_sums(&survivor) {
             self.coverage.met("open: torn tail or lost cache");
         }
@@ -67,7 +67,7 @@ impl World {
     /// The power will go within one of the next operations of the disk.
     pub(crate) fn power_cut_soon(&mut self) {
         let total = self.disk.counts().total;
-        let index = total + self.chance.below(60);
+        let index = total + self.rng.below(60);
         self.trace.tell(|| format!("the power will go at operation {index}, {total} so far"));
         self.disk.stop_at(index);
     }
@@ -76,20 +76,20 @@ impl World {
     pub(crate) fn fail_soon(&mut self) {
         self.faults += 1;
         let counts = self.disk.counts();
-        if self.chance.once_in(3) {
-            let index = counts.total + self.chance.below(40);
+        if self.rng.once_in(3) {
+            let index = counts.total + self.rng.below(40);
             self.trace.tell(|| format!("operation {index} will fail"));
             self.disk.fail_at(index);
             return;
         }
-        let operation = *self.chance.pick(&[
+        let operation = *self.rng.pick(&[
             Operation::Write,
             Operation::Sync,
             Operation::Name,
             Operation::Read,
             Operation::Open,
         ]);
-        let nth = counts.of(operation) + self.chance.below(8);
+        let nth = counts.of(operation) + self.rng.below(8);
         self.trace.tell(|| format!("{operation:?} number {nth} will fail"));
         self.disk.fail_nth(operation, nth);
     }
@@ -103,7 +103,7 @@ impl World {
         self.faults += 1;
         self.full = true;
         self.coverage.met("fault: disk full");
-        let room = self.chance.below(6_000);
+        let room = self.rng.below(6_000);
         self.trace.tell(|| format!("the disk has {room} bytes left"));
         self.disk.set_capacity(Some(self.disk.bytes_used() + room));
     }
@@ -118,15 +118,15 @@ impl World {
     fn restart(&mut self, survivor: FaultyDisk) -> Audit {
         let unknown = self.end_server();
         self.disk = survivor;
-        if self.chance.once_in(6) {
-            let back = self.chance.between(1, 5 * 3_600_000);
+        if self.rng.once_in(6) {
+            let back = self.rng.between(1, 5 * 3_600_000);
             let now = self.clock.now();
             self.clock.set(Timestamp(now.0 - back));
             self.coverage.met("fault: clock set back");
             self.trace.tell(|| format!("the clock is set back by {back} ms"));
         }
-        if self.chance.once_in(4) {
-            let index = self.disk.counts().total + self.chance.below(25);
+        if self.rng.once_in(4) {
+            let index = self.disk.counts().total + self.rng.below(25);
             self.disk.fail_at(index);
         }
         self.start(unknown)
@@ -145,7 +145,7 @@ impl World {
         self.pending.clear();
         self.stays.clear();
         self.agents.iter_mut().for_each(|agent| agent.waiting = 0);
-        self.watchers.iter_mut().for_each(crate::watching::Watcher::cut_off);
+        self.watchers.iter_mut().for_each(crate::actors::watch::Watcher::cut_off);
         self.stopped_for = 0;
         server.log.unknown()
     }
@@ -184,15 +184,15 @@ impl World {
         let disk = self.disk.fork();
         disk.set_capacity(None);
         let files = disk.files();
-        let (path, bytes) = self.chance.pick(&files).clone();
+        let (path, bytes) = self.rng.pick(&files).clone();
         if bytes == 0 {
             return Ok(());
         }
-        let bit = self.chance.below(bytes * 8);
+        let bit = self.rng.below(bytes * 8);
         disk.flip_bit(&path, bit);
         self.faults += 1;
         self.trace.tell(|| format!("bit {bit} of `{}` rots", path.display()));
-        let verdict = self.judge_rotten(&disk)?;
+        let verdict = self.check_corrupted(&disk)?;
         if let Some(error) = verdict {
             self.coverage.met("fault: flipped bit refused");
             self.trace.tell(|| format!("   it is refused: {error}"));
@@ -201,13 +201,13 @@ impl World {
     }
 
     /// A server on a rotten disk shows the truth, or says that it cannot.
-    fn judge_rotten(&mut self, disk: &FaultyDisk) -> Audit<Option<Error>> {
+    fn check_corrupted(&mut self, disk: &FaultyDisk) -> Audit<Option<Error>> {
         let fresh = match self.open_on(disk) {
             Ok(fresh) => fresh,
             Err(error) => return Ok(Some(error)),
         };
         let Ok(ours) = read_all(self.server()) else { return Ok(None) };
-        let lost = match lost_by_rot(&ours, &fresh)? {
+        let lost = match lost_by_corruption(&ours, &fresh)? {
             Ok(lost) => lost,
             Err(error) => return Ok(Some(error)),
         };

@@ -18,57 +18,36 @@
 //! | module | part |
 //! |---|---|
 //! | `plan` | what the seed decides before the first step |
-//! | `agents`, `things`, `questions` | scripted agents and what they talk about |
-//! | `locking`, `sharing`, `meeting`, `working`, `saving` | the same about what can be held |
-//! | `handing` | the same about what changes hands |
-//! | `speaking` | the same about mail, requests, topics and streams |
-//! | `hiding` | secrets, and where their values must not stand |
-//! | `forking` | workspaces that begin with the content of another, and who goes on in them |
-//! | `world` | one step after another |
-//! | `serving` | requests and questions, from asking to the answer |
-//! | `reading` | questions about the past |
-//! | `watching` | watchers that lag, leave and resume |
-//! | `upkeep` | chores, snapshots in slices, fresh servers that must show the same |
-//! | `faults`, `recovery` | kills, power cuts, failing operations, and what must be there after |
-//! | `settling` | the end: faults stop, everything settles |
-//! | `story` | what is wanted and answered, in words |
+//! | [`actors`] | scripted agents, a module for each primitive |
+//! | [`models`] | the auditor's own model of each primitive |
 //! | [`auditor`] | says what must be true, with code of its own |
+//! | `world` | one step after another |
+//! | `requests` | requests and queries, from the call to the answer |
+//! | `history` | queries of the past |
+//! | `maintenance` | chores, snapshots in slices, fresh servers that must show the same |
+//! | `faults`, `recovery` | kills, power cuts, failing operations, and what must be there after |
+//! | `convergence` | the end: faults stop, everything that is due happens |
+//! | `story` | what is wanted and answered, in words |
 //! | [`coverage`], [`trace`] | which rare events were met, and the story |
 //!
 //! Deliberately absent: threads and the network. What they add is tested elsewhere; here every
 //! interleaving is a choice of the seed.
 
-pub mod agents;
+pub mod actors;
 pub mod auditor;
-pub mod chance;
+mod convergence;
 pub mod coverage;
 mod faults;
-pub mod forking;
-pub mod handing;
-mod hiding;
-pub mod locking;
-pub mod meeting;
-pub mod piping;
+mod history;
+mod maintenance;
+pub mod models;
 pub mod plan;
-pub mod questions;
-pub mod reacting;
-mod reading;
 mod recovery;
-pub mod ruling;
-pub mod saving;
-pub mod searching;
-mod serving;
-mod settling;
-pub mod sharing;
-pub mod speaking;
-pub mod storing;
+mod requests;
+pub mod rng;
 mod story;
 pub mod tap;
-pub mod things;
 pub mod trace;
-mod upkeep;
-mod watching;
-pub mod working;
 mod world;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

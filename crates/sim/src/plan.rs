@@ -9,7 +9,7 @@ use std::time::Duration;
 use baton::Options;
 use baton_core::WorkspaceName;
 
-use crate::chance::Chance;
+use crate::rng::Rng;
 
 /// What an agent is like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -151,23 +151,23 @@ pub struct Plan {
 
 impl Plan {
     /// What this seed decides.
-    pub fn draw(chance: &mut Chance, steps: Option<u64>) -> Self {
+    pub fn draw(rng: &mut Rng, steps: Option<u64>) -> Self {
         let names = ["w1", "Team-B", "w3", "w.4", "W5", "w6"];
-        let count = 1 + chance.index(names.len());
+        let count = 1 + rng.index(names.len());
         let workspaces = names[..count].iter();
         let workspaces = workspaces.map(|name| WorkspaceName::parse(name).expect("a good name"));
-        let favoured: Vec<Kind> = KINDS.into_iter().filter(|_| !chance.once_in(4)).collect();
+        let favoured: Vec<Kind> = KINDS.into_iter().filter(|_| !rng.once_in(4)).collect();
         let favoured = if favoured.is_empty() { KINDS.to_vec() } else { favoured };
         // Half of all worlds are about what can be held: nothing happens there without a crowd.
-        let held = *chance.pick(&HOLDING);
+        let held = *rng.pick(&HOLDING);
         let enough = if held == Kind::Giver { (4, 9) } else { (2, 5) };
-        let crowd = if chance.once_in(2) { chance.between(enough.0, enough.1) } else { 0 };
-        let agents = (0..chance.between(3, 9)).map(|_| *chance.pick(&favoured));
+        let crowd = if rng.once_in(2) { rng.between(enough.0, enough.1) } else { 0 };
+        let agents = (0..rng.between(3, 9)).map(|_| *rng.pick(&favoured));
         let mut agents: Vec<Kind> = agents.collect();
         agents.extend((0..crowd).map(|_| held));
         // A batch must fit into a record, and a record into a segment: one batch may move every
         // entry of a namespace.
-        let (value_bytes_max, segment_bytes) = *chance.pick(&[
+        let (value_bytes_max, segment_bytes) = *rng.pick(&[
             (20, 16_384),
             (60, 32_768),
             (200, 32_768),
@@ -175,58 +175,58 @@ impl Plan {
             (1_500, 131_072),
         ]);
         Self {
-            steps: steps.unwrap_or_else(|| chance.between(200, 2_400)),
+            steps: steps.unwrap_or_else(|| rng.between(200, 2_400)),
             workspaces: workspaces.collect(),
             agents,
-            watchers: chance.index(5),
-            keys: chance.between(2, 30),
+            watchers: rng.index(5),
+            keys: rng.between(2, 30),
             value_bytes_max,
-            options: options(chance, segment_bytes),
+            options: options(rng, segment_bytes),
             segment_bytes,
-            direct: chance.once_in(2),
-            cache_lies: chance.once_in(2),
-            weights: weights(chance),
+            direct: rng.once_in(2),
+            cache_lies: rng.once_in(2),
+            weights: weights(rng),
         }
     }
 }
 
 impl Plan {
     /// Where an agent of a kind works. Those who hand things on or talk do so where they meet.
-    pub fn home_of(&self, kind: Kind, chance: &mut Chance) -> WorkspaceName {
+    pub fn home_of(&self, kind: Kind, rng: &mut Rng) -> WorkspaceName {
         match kind {
             Kind::Giver | Kind::Talker => self.workspaces[0].clone(),
-            _ => self.somewhere(chance),
+            _ => self.somewhere(rng),
         }
     }
 
     /// One of the workspaces. The first are livelier than the last, so that there is a crowd
     /// somewhere and a quiet place elsewhere.
-    pub fn somewhere(&self, chance: &mut Chance) -> WorkspaceName {
+    pub fn somewhere(&self, rng: &mut Rng) -> WorkspaceName {
         let length = self.workspaces.len();
-        let index = chance.index(length).min(chance.index(length));
+        let index = rng.index(length).min(rng.index(length));
         self.workspaces[index].clone()
     }
 }
 
-fn options(chance: &mut Chance, segment_bytes: u64) -> Options {
+fn options(rng: &mut Rng, segment_bytes: u64) -> Options {
     Options {
-        watch_queue_max: *chance.pick(&[2, 8, 64]),
+        watch_queue_max: *rng.pick(&[2, 8, 64]),
         group_bytes_max: 4_000,
-        tail_batches_max: *chance.pick(&[8, 20, 60, 200]),
-        log_bytes_max: segment_bytes * chance.between(1, 4),
-        run_bytes_max: *chance.pick(&[4_000, 20_000, 200_000]),
-        snapshot_bytes_min: *chance.pick(&[500, 4_000, 30_000]),
-        snapshot_chunk: *chance.pick(&[1, 3, 16]),
-        idle: Duration::from_secs(*chance.pick(&[5, 60, 1_000_000])),
+        tail_batches_max: *rng.pick(&[8, 20, 60, 200]),
+        log_bytes_max: segment_bytes * rng.between(1, 4),
+        run_bytes_max: *rng.pick(&[4_000, 20_000, 200_000]),
+        snapshot_bytes_min: *rng.pick(&[500, 4_000, 30_000]),
+        snapshot_chunk: *rng.pick(&[1, 3, 16]),
+        idle: Duration::from_secs(*rng.pick(&[5, 60, 1_000_000])),
         ..Options::default()
     }
 }
 
-fn weights(chance: &mut Chance) -> Vec<(Step, u64)> {
+fn weights(rng: &mut Rng) -> Vec<(Step, u64)> {
     let mut weights = vec![
         (Step::Act, 1_000),
         (Step::Watch, 60),
-        (Step::Flush, *chance.pick(&[100, 300, 600])),
+        (Step::Flush, *rng.pick(&[100, 300, 600])),
         (Step::Expire, 40),
         (Step::Tick, 100),
         (Step::Compare, 4),
@@ -248,7 +248,7 @@ fn weights(chance: &mut Chance) -> Vec<(Step, u64)> {
         (Step::Call, 20, 80),
     ];
     for (step, few, many) in sometimes {
-        match chance.below(4) {
+        match rng.below(4) {
             0 => {}
             1 | 2 => weights.push((step, few)),
             _ => weights.push((step, many)),

@@ -165,7 +165,7 @@ impl World {
 
 /// How many revisions of which workspaces a rotten log has lost. It may take the very last record
 /// for one that was never complete, and nothing else.
-pub(crate) fn lost_by_rot(
+pub(crate) fn lost_by_corruption(
     ours: &[Vec<u8>],
     fresh: &Server,
 ) -> Audit<Result<BTreeMap<WorkspaceName, u64>, Error>> {

@@ -8,13 +8,13 @@ use baton_core::{
     agent, namespace, workspace,
 };
 
-use crate::agents::Action;
+use crate::actors::agent::Action;
 
 /// Longer values tell nothing more.
 const VALUE_CHARACTERS_MAX: usize = 24;
 
 /// What somebody wants.
-pub(crate) fn wanted(action: &Action) -> String {
+pub(crate) fn render_action(action: &Action) -> String {
     match action {
         Action::Submit(request) => requested(request),
         Action::Ask(query) => asked(query),
@@ -177,7 +177,7 @@ fn asked(query: &Query) -> String {
 }
 
 /// What somebody is told.
-pub(crate) fn told(answer: &Result<Answer, Rejection>) -> String {
+pub(crate) fn render_answer(answer: &Result<Answer, Rejection>) -> String {
     match answer {
         Ok(Answer { revision, reply }) => format!("{} at revision {revision}", shown(reply)),
         Err(rejection) => format!("no, {rejection}"),

@@ -11,7 +11,7 @@ use baton_log::{AppendError, FileLog, Log, Position};
 
 /// What went through the tap since it was last emptied.
 #[derive(Default)]
-pub struct Passed {
+pub struct TapRecords {
     /// Bodies that were acknowledged, in order.
     pub acknowledged: Vec<Vec<u8>>,
     /// The body of the append whose outcome is unknown, if there is one.
@@ -22,27 +22,27 @@ pub struct Passed {
 #[derive(Clone)]
 pub struct TappedLog {
     log: Arc<FileLog<FaultyDisk>>,
-    passed: Arc<Mutex<Passed>>,
+    records: Arc<Mutex<TapRecords>>,
 }
 
 impl TappedLog {
     /// Puts a tap on a log.
     pub fn new(log: FileLog<FaultyDisk>) -> Self {
-        Self { log: Arc::new(log), passed: Arc::default() }
+        Self { log: Arc::new(log), records: Arc::default() }
     }
 
-    fn passed(&self) -> MutexGuard<'_, Passed> {
-        self.passed.lock().expect("nothing panics with the lock")
+    fn records(&self) -> MutexGuard<'_, TapRecords> {
+        self.records.lock().expect("nothing panics with the lock")
     }
 
     /// Takes what was acknowledged since the last time.
     pub fn take_acknowledged(&self) -> Vec<Vec<u8>> {
-        std::mem::take(&mut self.passed().acknowledged)
+        std::mem::take(&mut self.records().acknowledged)
     }
 
     /// The body of the append whose outcome is unknown.
     pub fn unknown(&self) -> Option<Vec<u8>> {
-        self.passed().unknown.clone()
+        self.records().unknown.clone()
     }
 }
 
@@ -57,12 +57,12 @@ impl Log for TappedLog {
 
     fn append(&self, expected: Position, body: &[u8]) -> Result<Position, AppendError> {
         let appended = self.log.append(expected, body);
-        let mut passed = self.passed();
+        let mut records = self.records();
         match &appended {
-            Ok(_) => passed.acknowledged.push(body.to_vec()),
+            Ok(_) => records.acknowledged.push(body.to_vec()),
             // Later appends fail too and write nothing: only the first one's outcome is open.
-            Err(AppendError::Failed(_)) if passed.unknown.is_none() => {
-                passed.unknown = Some(body.to_vec());
+            Err(AppendError::Failed(_)) if records.unknown.is_none() => {
+                records.unknown = Some(body.to_vec());
             }
             Err(_) => {}
         }

@@ -11,17 +11,17 @@ use baton_core::{AgentId, Timestamp, WorkspaceName};
 use baton_log::faulty::FaultyDisk;
 use baton_log::{FileLog, Options as LogOptions, Prepare};
 
-use crate::agents::Agent;
-use crate::auditor::secrets::nothing_told;
+use crate::actors::agent::Agent;
+use crate::actors::secret::SecretValues;
+use crate::actors::watch::Watcher;
 use crate::auditor::{Audit, Auditor, Breach, demand};
-use crate::chance::Chance;
 use crate::coverage::Coverage;
-use crate::hiding::Hidden;
+use crate::models::secret::check_no_secret;
 use crate::plan::{Plan, Step};
-use crate::serving::Pending;
+use crate::requests::PendingRequest;
+use crate::rng::Rng;
 use crate::tap::TappedLog;
 use crate::trace::{Listener, Trace};
-use crate::watching::Watcher;
 
 /// When every world begins.
 const BEGINNING: Timestamp = Timestamp(1_700_000_000_000);
@@ -46,17 +46,17 @@ pub(crate) struct Running {
 /// Everything there is.
 pub(crate) struct World {
     pub(crate) plan: Plan,
-    pub(crate) chance: Chance,
+    pub(crate) rng: Rng,
     pub(crate) clock: ManualClock,
     pub(crate) disk: FaultyDisk,
     pub(crate) server: Option<Server>,
     pub(crate) agents: Vec<Agent>,
     pub(crate) watchers: Vec<Watcher>,
-    pub(crate) pending: Vec<Pending>,
+    pub(crate) pending: Vec<PendingRequest>,
     /// What was in memory when that was last looked at.
     pub(crate) stays: BTreeMap<WorkspaceName, u64>,
     pub(crate) auditor: Auditor,
-    pub(crate) hidden: Hidden,
+    pub(crate) hidden: SecretValues,
     pub(crate) coverage: Coverage,
     pub(crate) trace: Trace,
     pub(crate) steps: u64,
@@ -69,19 +69,19 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new(seed: u64, steps: Option<u64>, listener: Option<Listener>) -> Self {
-        let mut chance = Chance::new(seed);
-        let plan = Plan::draw(&mut chance, steps);
-        let disk = FaultyDisk::new(chance.next());
+        let mut rng = Rng::new(seed);
+        let plan = Plan::draw(&mut rng, steps);
+        let disk = FaultyDisk::new(rng.next());
         disk.refuse_direct(!plan.direct);
         disk.keep_cache_on_failed_sync(plan.cache_lies);
         let agents = plan.agents.iter().enumerate();
-        let agents = agents
-            .map(|(number, kind)| Agent::new(number, *kind, plan.home_of(*kind, &mut chance)));
+        let agents =
+            agents.map(|(number, kind)| Agent::new(number, *kind, plan.home_of(*kind, &mut rng)));
         let agents = agents.collect();
-        let watchers = (0..plan.watchers).map(|_| Watcher::new(&mut chance, &plan)).collect();
+        let watchers = (0..plan.watchers).map(|_| Watcher::new(&mut rng, &plan)).collect();
         Self {
             plan,
-            chance,
+            rng,
             clock: ManualClock::at(BEGINNING),
             disk,
             server: None,
@@ -90,7 +90,7 @@ impl World {
             pending: Vec::new(),
             stays: BTreeMap::new(),
             auditor: Auditor::default(),
-            hidden: Hidden::default(),
+            hidden: SecretValues::default(),
             coverage: Coverage::default(),
             trace: Trace::new(listener),
             steps: 0,
@@ -121,12 +121,12 @@ impl World {
         while self.steps < self.plan.steps {
             self.steps += 1;
             self.trace.begin_step(self.steps);
-            let step = self.chance.weighted(&self.plan.weights);
+            let step = self.rng.weighted(&self.plan.weights);
             self.trace.sum_numbers(&[step as u64]);
             self.take(step)?;
             self.after_step()?;
         }
-        self.settle()
+        self.converge()
     }
 
     fn take(&mut self, step: Step) -> Audit {
@@ -135,15 +135,15 @@ impl World {
             Step::Watch => self.watch_some(),
             Step::Flush => self.flush().map(drop),
             Step::Expire => self.expire(),
-            Step::Keep => self.keep(),
+            Step::Keep => self.do_chore(),
             Step::Capture => self.capture(),
             Step::Tick => {
-                let passed = *self.chance.pick(&[1, 20, 300, 4_000]);
+                let passed = *self.rng.pick(&[1, 20, 300, 4_000]);
                 self.pass_time(passed);
                 Ok(())
             }
             Step::Leap => {
-                let passed = self.chance.between(1, 30 * 3_600_000);
+                let passed = self.rng.between(1, 30 * 3_600_000);
                 self.pass_time(passed);
                 self.expire()
             }
@@ -165,8 +165,8 @@ impl World {
             }
             Step::FlipBit => self.flip_bit(),
             Step::Compare => self.compare(),
-            Step::Inherit => self.inherit(),
-            Step::Hide => self.hide(),
+            Step::Inherit => self.act_in_fork(),
+            Step::Hide => self.act_on_secrets(),
             Step::Call => self.call(),
         }
     }
@@ -186,7 +186,7 @@ impl World {
             self.stopped_for += 1;
             self.coverage.met("fault: failed sync or write");
             if self.stopped_for > 4 {
-                return if self.chance.once_in(2) { self.kill() } else { self.power_cut() };
+                return if self.rng.once_in(2) { self.kill() } else { self.power_cut() };
             }
         }
         let now = self.clock.now();
@@ -199,7 +199,7 @@ impl World {
         let mut fresh = Vec::new();
         for body in self.server().log.take_acknowledged() {
             self.trace.sum(&body);
-            nothing_told("a record", &body)?;
+            check_no_secret("a record", &body)?;
             for (workspace, batch) in self.auditor.record(&body, &mut self.coverage)? {
                 let server = self.server.as_mut().expect("there is one");
                 if let Some(running) = &mut server.capture

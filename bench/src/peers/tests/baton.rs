@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::super::baton::{self, CompareAndSet, Event, Json};
-use super::super::driver::{Answers, Requests, Taken};
+use super::super::driver::{Answers, Element, Requests};
 use super::assert_needs_every_byte;
 use crate::samples::{key, value};
 
@@ -106,7 +106,7 @@ fn a_watcher_gets_events_only() {
 fn a_ping_is_answered_and_not_counted() {
     let mut replies = Vec::new();
     let taken = Json.take(&[0x89, 1, b'!'], &mut replies);
-    assert_eq!(taken, Ok(Some(Taken::other(3))));
+    assert_eq!(taken, Ok(Some(Element::other(3))));
     assert_eq!(replies[0], 0x8A);
-    assert_eq!(Json.take(&[0x8A, 0], &mut Vec::new()), Ok(Some(Taken::other(2))));
+    assert_eq!(Json.take(&[0x8A, 0], &mut Vec::new()), Ok(Some(Element::other(2))));
 }

@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use super::super::driver::{self, Answers, Opened, Requests, Taken};
+use super::super::driver::{self, Answers, Element, Opened, Requests};
 
 struct Numbered(usize);
 
@@ -19,15 +19,15 @@ impl Requests for Numbered {
 struct Lines;
 
 impl Answers for Lines {
-    fn take(&mut self, bytes: &[u8], replies: &mut Vec<u8>) -> Result<Option<Taken>, String> {
+    fn take(&mut self, bytes: &[u8], replies: &mut Vec<u8>) -> Result<Option<Element>, String> {
         let Some(end) = bytes.iter().position(|byte| *byte == b'\n') else { return Ok(None) };
         match &bytes[..end] {
             b"no" => Err("refused".to_owned()),
             b"ping" => {
                 replies.extend_from_slice(b"pong\n");
-                Ok(Some(Taken::other(end + 1)))
+                Ok(Some(Element::other(end + 1)))
             }
-            _ => Ok(Some(Taken::answer(end + 1))),
+            _ => Ok(Some(Element::answer(end + 1))),
         }
     }
 }

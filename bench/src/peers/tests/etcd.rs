@@ -1,6 +1,6 @@
 //! `HTTP/2` and the call in it.
 
-use super::super::driver::{Answers, Taken};
+use super::super::driver::{Answers, Element};
 use super::super::etcd::{push_number, put};
 use super::super::http2::{self, Calls};
 use super::{assert_needs_every_byte, take_all};
@@ -85,7 +85,7 @@ fn an_end_without_a_message_is_a_refusal() {
 fn settings_and_pings_are_acknowledged_once() {
     let asked = [frame(4, 0, 0, &[0; 6]), frame(6, 0, 0, b"12345678"), frame(8, 0, 0, &[0; 4])];
     let (taken, replies, _) = take_all(&mut Calls::default(), &asked.concat()).unwrap();
-    assert_eq!(taken, [15, 17, 13].map(Taken::other));
+    assert_eq!(taken, [15, 17, 13].map(Element::other));
     assert_eq!(replies, [frame(4, 1, 0, &[]), frame(6, 1, 0, b"12345678")].concat());
     let (_, replies, _) = take_all(&mut Calls::default(), &replies).unwrap();
     assert!(replies.is_empty());

@@ -11,13 +11,13 @@ mod redis;
 mod requests;
 pub(crate) mod websocket;
 
-use super::driver::{Answers, Taken};
+use super::driver::{Answers, Element};
 
 /// Takes everything from the front: what was taken, what was replied, and how much is left.
 pub(crate) fn take_all(
     protocol: &mut impl Answers,
     bytes: &[u8],
-) -> Result<(Vec<Taken>, Vec<u8>, usize), String> {
+) -> Result<(Vec<Element>, Vec<u8>, usize), String> {
     let (mut taken, mut replies, mut at) = (Vec::new(), Vec::new(), 0);
     while let Some(next) = protocol.take(&bytes[at..], &mut replies)? {
         at += next.bytes;
@@ -34,5 +34,5 @@ fn assert_needs_every_byte<A: Answers>(protocol: impl Fn() -> A, element: &[u8],
     }
     let followed = [element, b"x"].concat();
     let taken = protocol().take(&followed, &mut Vec::new());
-    assert_eq!(taken, Ok(Some(Taken { bytes: element.len(), is_answer })));
+    assert_eq!(taken, Ok(Some(Element { bytes: element.len(), is_answer })));
 }

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::super::baton::{Lock, Task};
-use super::super::cycle::{Script, Then};
+use super::super::cycle::{NextStep, Script};
 use super::{asked, refusal};
 use crate::peers::tests::baton::json_of;
 use crate::peers::tests::websocket::from_server;
@@ -66,6 +66,6 @@ fn what_is_acquired_is_released_with_its_token() {
 #[test]
 fn a_ping_between_answers_changes_nothing() {
     let ping = from_server(0x89, b"x");
-    assert_eq!(Task::new(0).hear(&ping, false, &mut Vec::new()), Ok(Then::GoesOn));
-    assert_eq!(Lock::new(0, "l").hear(&ping, false, &mut Vec::new()), Ok(Then::GoesOn));
+    assert_eq!(Task::new(0).hear(&ping, false, &mut Vec::new()), Ok(NextStep::GoesOn));
+    assert_eq!(Lock::new(0, "l").hear(&ping, false, &mut Vec::new()), Ok(NextStep::GoesOn));
 }

@@ -1,18 +1,18 @@
-use super::super::cycle::{Cycles, Opening, Script, Then, refused};
-use crate::peers::driver::{Answers, Requests, Taken};
+use super::super::cycle::{Cycles, FirstRequest, NextStep, Script, refused};
+use crate::peers::driver::{Answers, Element, Requests};
 use crate::peers::tests::take_all;
 
 /// One byte each: `p` is the protocol's own and is replied to, everything else is an answer.
 struct Bytes;
 
 impl Answers for Bytes {
-    fn take(&mut self, bytes: &[u8], replies: &mut Vec<u8>) -> Result<Option<Taken>, String> {
+    fn take(&mut self, bytes: &[u8], replies: &mut Vec<u8>) -> Result<Option<Element>, String> {
         match bytes.first() {
             Some(b'p') => {
                 replies.push(b'P');
-                Ok(Some(Taken::other(1)))
+                Ok(Some(Element::other(1)))
             }
-            Some(_) => Ok(Some(Taken::answer(1))),
+            Some(_) => Ok(Some(Element::answer(1))),
             None => Ok(None),
         }
     }
@@ -22,14 +22,19 @@ impl Answers for Bytes {
 struct Alphabet;
 
 impl Script for Alphabet {
-    fn hear(&mut self, element: &[u8], is_answer: bool, out: &mut Vec<u8>) -> Result<Then, String> {
+    fn hear(
+        &mut self,
+        element: &[u8],
+        is_answer: bool,
+        out: &mut Vec<u8>,
+    ) -> Result<NextStep, String> {
         match (element, is_answer) {
             (b"a", true) => {
                 out.push(b'b');
-                Ok(Then::GoesOn)
+                Ok(NextStep::GoesOn)
             }
-            (b"c", true) => Ok(Then::Over),
-            (b"p", false) => Ok(Then::GoesOn),
+            (b"c", true) => Ok(NextStep::Over),
+            (b"p", false) => Ok(NextStep::GoesOn),
             _ => Err(refused(element)),
         }
     }
@@ -52,7 +57,7 @@ fn what_a_script_does_not_want_fails_the_run() {
 
 #[test]
 fn every_cycle_opens_with_the_same() {
-    let (mut opening, mut out) = (Opening(b"ab".to_vec()), Vec::new());
+    let (mut opening, mut out) = (FirstRequest(b"ab".to_vec()), Vec::new());
     (0..2).for_each(|_| opening.next(&mut out));
     assert_eq!(out, b"abab");
 }

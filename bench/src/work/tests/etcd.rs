@@ -1,4 +1,4 @@
-use super::super::cycle::{Script, Then};
+use super::super::cycle::{NextStep, Script};
 use super::super::etcd::{Stepped, Unlock};
 use crate::peers::driver::Requests;
 
@@ -20,13 +20,13 @@ fn both_calls_of_a_cycle_have_streams_that_only_grow() {
         assert!(call.ends_with(b"lock"));
         seen.push(streams(&call));
         call.clear();
-        assert_eq!(script.hear(b"", false, &mut call), Ok(Then::GoesOn));
+        assert_eq!(script.hear(b"", false, &mut call), Ok(NextStep::GoesOn));
         assert!(call.is_empty());
-        assert_eq!(script.hear(b"", true, &mut call), Ok(Then::GoesOn));
+        assert_eq!(script.hear(b"", true, &mut call), Ok(NextStep::GoesOn));
         assert!(call.ends_with(b"unlock"));
         seen.push(streams(&call));
         call.clear();
-        assert_eq!((script.hear(b"", true, &mut call), call.len()), (Ok(Then::Over), 0));
+        assert_eq!((script.hear(b"", true, &mut call), call.len()), (Ok(NextStep::Over), 0));
     }
     assert_eq!(seen, [7, 9, 11, 13, 15, 17].map(|stream| [stream; 2]));
 }

@@ -2,13 +2,13 @@
 
 mod baton;
 mod bullmq;
-mod contended;
+mod contention;
 mod cycle;
 mod etcd;
 mod postgres;
 mod redis;
 
-use super::cycle::{Script, Then};
+use super::cycle::{NextStep, Script};
 
 /// What a script asks after each of these answers. All but the last must go on, the last must not.
 fn asked(script: &mut impl Script, answers: &[&[u8]]) -> Vec<Vec<u8>> {
@@ -16,7 +16,11 @@ fn asked(script: &mut impl Script, answers: &[&[u8]]) -> Vec<Vec<u8>> {
         let mut out = Vec::new();
         let then = script.hear(answer, true, &mut out);
         let is_last = number + 1 == answers.len();
-        assert_eq!(then, Ok(if is_last { Then::Over } else { Then::GoesOn }), "answer {number}");
+        assert_eq!(
+            then,
+            Ok(if is_last { NextStep::Over } else { NextStep::GoesOn }),
+            "answer {number}"
+        );
         out
     };
     answers.iter().enumerate().map(hear).collect()
@@ -26,7 +30,7 @@ fn asked(script: &mut impl Script, answers: &[&[u8]]) -> Vec<Vec<u8>> {
 fn refusal(script: &mut impl Script, answers: &[&[u8]]) -> String {
     let (last, before) = answers.split_last().unwrap();
     for answer in before {
-        assert_eq!(script.hear(answer, true, &mut Vec::new()), Ok(Then::GoesOn));
+        assert_eq!(script.hear(answer, true, &mut Vec::new()), Ok(NextStep::GoesOn));
     }
     script.hear(last, true, &mut Vec::new()).unwrap_err()
 }

@@ -1,4 +1,4 @@
-use super::super::cycle::{Script, Then};
+use super::super::cycle::{NextStep, Script};
 use super::super::postgres::Row;
 use crate::peers::postgres::call;
 
@@ -18,9 +18,9 @@ fn the_row_that_was_claimed_is_deleted() {
         let (insert, update, delete) = (done("INSERT 0 1"), done("UPDATE 1"), done("DELETE 1"));
         for element in [&insert[..], ROW, &update, &delete] {
             let then = script.hear(element, false, &mut out);
-            assert_eq!((then, out.len()), (Ok(Then::GoesOn), 0));
+            assert_eq!((then, out.len()), (Ok(NextStep::GoesOn), 0));
             if element != ROW {
-                let expected = if element == delete { Then::Over } else { Then::GoesOn };
+                let expected = if element == delete { NextStep::Over } else { NextStep::GoesOn };
                 assert_eq!(script.hear(READY, true, &mut out), Ok(expected));
             }
             match element {
@@ -40,7 +40,7 @@ fn a_statement_that_changed_no_row_fails_the_run() {
         assert!(refused.unwrap_err().starts_with("refused: "), "{tag}");
     }
     let mut script = Row::new("t", "a");
-    assert_eq!(script.hear(READY, true, &mut Vec::new()), Ok(Then::GoesOn));
+    assert_eq!(script.hear(READY, true, &mut Vec::new()), Ok(NextStep::GoesOn));
     let refused = script.hear(READY, true, &mut Vec::new()).unwrap_err();
     assert_eq!(refused, "refused: no row was claimed");
 }

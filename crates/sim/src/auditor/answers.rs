@@ -10,14 +10,14 @@ use baton_core::{
     Request, Timestamp, agent, namespace, state, topic,
 };
 
-use super::explain::explain;
-use super::holding::commands;
-use super::ledger::{Fact, Ledger};
 use super::{Audit, Breach, demand};
+use crate::auditor::explain::explain;
+use crate::auditor::ledger::{EntryModel, Ledger};
 use crate::coverage::Coverage;
+use crate::models::lock::commands;
 
 /// A request that was answered.
-pub struct Answered<'a> {
+pub struct DecidedRequest<'a> {
     /// Who asked.
     pub agent: &'a AgentId,
     /// What was asked.
@@ -32,7 +32,7 @@ impl Ledger {
     /// Something was answered. True if it had an effect of its own.
     pub fn answer(
         &mut self,
-        asked: &Answered<'_>,
+        asked: &DecidedRequest<'_>,
         answer: &Result<Answer, Rejection>,
         coverage: &mut Coverage,
     ) -> Audit<bool> {
@@ -56,11 +56,11 @@ impl Ledger {
 
     fn accepted(
         &mut self,
-        asked: &Answered<'_>,
+        asked: &DecidedRequest<'_>,
         answer: &Answer,
         coverage: &mut Coverage,
     ) -> Audit<bool> {
-        let Answered { agent, request, decided_at, .. } = *asked;
+        let DecidedRequest { agent, request, decided_at, .. } = *asked;
         if let Mutation::Command(Command::Agent(agent::Command::Heartbeat { agent, .. })) =
             &request.mutation
         {
@@ -113,7 +113,7 @@ impl Ledger {
 
     fn replayed(
         &mut self,
-        asked: &Answered<'_>,
+        asked: &DecidedRequest<'_>,
         key: &IdempotencyKey,
         revision: u64,
         answer: &Answer,
@@ -133,7 +133,12 @@ impl Ledger {
     }
 
     /// What may be accepted without a trace in the log.
-    fn check_no_effect(&self, asked: &Answered<'_>, command: &Command, reply: &Reply) -> Audit {
+    fn check_no_effect(
+        &self,
+        asked: &DecidedRequest<'_>,
+        command: &Command,
+        reply: &Reply,
+    ) -> Audit {
         let (asking, at) = (asked.agent, asked.decided_at);
         match command {
             Command::Agent(agent::Command::Heartbeat { agent, token }) => {
@@ -287,7 +292,7 @@ impl Ledger {
 
     fn refused(
         &self,
-        asked: &Answered<'_>,
+        asked: &DecidedRequest<'_>,
         rejection: &Rejection,
         coverage: &mut Coverage,
     ) -> Audit {
@@ -355,7 +360,7 @@ impl Ledger {
 
     fn refused_state(
         &self,
-        asked: &Answered<'_>,
+        asked: &DecidedRequest<'_>,
         rejection: &StateRejection,
         at: u64,
         coverage: &mut Coverage,
@@ -448,7 +453,7 @@ impl Ledger {
 }
 
 /// Demands that an entry is exactly what the ledger says.
-pub fn same_entry(fact: Option<&Fact>, entry: Option<&Entry>) -> Audit {
+pub fn same_entry(fact: Option<&EntryModel>, entry: Option<&Entry>) -> Audit {
     let same = match (fact, entry) {
         (None, None) => true,
         (Some(fact), Some(entry)) => {

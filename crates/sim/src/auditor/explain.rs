@@ -17,10 +17,10 @@ use baton_core::{
     AgentId, Batch, Command, Event, Json, NamespaceName, Request, Rules, Timestamp, Version,
 };
 
-use super::holding::commands;
-use super::ledger::{Fact, Ledger};
-use super::reactions::reactions_begin;
 use super::{Audit, Breach, demand};
+use crate::auditor::ledger::{EntryModel, Ledger};
+use crate::models::lock::commands;
+use crate::models::reaction::reactions_begin;
 
 /// Demands that a durable batch is the whole effect of a request of this agent.
 pub fn explain(ledger: &Ledger, batch: &Batch, agent: &AgentId, request: &Request) -> Audit {
@@ -30,29 +30,29 @@ pub fn explain(ledger: &Ledger, batch: &Batch, agent: &AgentId, request: &Reques
             batch.revision, batch.agent, breach.0, batch.events
         ))
     };
-    let mut reading = Reading { ledger, batch, next: 0 };
-    reading.request(agent, request).map_err(wrong)
+    let mut reader = BatchReader { ledger, batch, next: 0 };
+    reader.request(agent, request).map_err(wrong)
 }
 
 /// Events that are still to be explained.
-pub(super) struct Reading<'a> {
-    pub(super) ledger: &'a Ledger,
-    pub(super) batch: &'a Batch,
+pub(crate) struct BatchReader<'a> {
+    pub(crate) ledger: &'a Ledger,
+    pub(crate) batch: &'a Batch,
     next: usize,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> BatchReader<'a> {
     /// The next event, if there is one.
-    pub(super) fn peek(&self) -> Option<&'a Event> {
+    pub(crate) fn peek(&self) -> Option<&'a Event> {
         self.batch.events.get(self.next)
     }
 
     /// The next event is explained.
-    pub(super) fn skip(&mut self) {
+    pub(crate) fn skip(&mut self) {
         self.next += 1;
     }
 
-    pub(super) fn take(&mut self) -> Audit<&'a Event> {
+    pub(crate) fn take(&mut self) -> Audit<&'a Event> {
         let event = self.batch.events.get(self.next);
         self.next += 1;
         event.ok_or_else(|| Breach("an event is missing".to_owned()))
@@ -140,14 +140,14 @@ impl<'a> Reading<'a> {
     }
 
     /// The entry before an event of this batch: by an earlier event of it, or from the ledger.
-    fn before(&self, set: &StateEvent) -> Option<Before> {
+    fn before(&self, set: &StateEvent) -> Option<EntryBefore> {
         let (namespace, key) = set.entry_key();
         let earlier = self.batch.events[..self.next - 1].iter().rev();
         for event in earlier {
             match event {
                 Event::State(event) if event.entry_key() == (namespace, key) => {
                     return match event {
-                        StateEvent::Set { value, expires_at, bound_to, .. } => Some(Before {
+                        StateEvent::Set { value, expires_at, bound_to, .. } => Some(EntryBefore {
                             value: value.clone(),
                             expires_at: *expires_at,
                             bound_to: bound_to.clone(),
@@ -162,7 +162,7 @@ impl<'a> Reading<'a> {
             }
         }
         let fact = self.ledger.entry(namespace, key, self.batch.revision.0 - 1)?;
-        Some(Before::of(fact))
+        Some(EntryBefore::of(fact))
     }
 
     /// The rules of a namespace as they were for this event.
@@ -235,7 +235,7 @@ impl<'a> Reading<'a> {
     }
 
     /// Entries move from one namespace to another.
-    pub(super) fn transfer(&mut self, transfer: &Transfer) -> Audit {
+    pub(crate) fn transfer(&mut self, transfer: &Transfer) -> Audit {
         let mut moved = Vec::new();
         while let Some(Event::State(event)) = self.batch.events.get(self.next)
             && let StateEvent::Set { operation: Operation::Transferred, value, source, .. } = event
@@ -338,15 +338,15 @@ impl<'a> Reading<'a> {
 }
 
 /// An entry before an event.
-struct Before {
+struct EntryBefore {
     value: Json,
     expires_at: Option<Timestamp>,
     bound_to: Option<AgentId>,
 }
 
-impl Before {
-    fn of(fact: &Fact) -> Self {
-        let Fact { value, expires_at, bound_to, .. } = fact.clone();
+impl EntryBefore {
+    fn of(fact: &EntryModel) -> Self {
+        let EntryModel { value, expires_at, bound_to, .. } = fact.clone();
         Self { value, expires_at, bound_to }
     }
 }
@@ -360,7 +360,7 @@ fn check_expected(expected: Option<Version>, version: Version) -> Audit {
 /// What the rules of a namespace demand of any new value.
 fn check_rules(
     rules: &Rules,
-    before: Option<&Before>,
+    before: Option<&EntryBefore>,
     value: &Json,
     merge: Option<Merge>,
 ) -> Audit {
@@ -378,21 +378,21 @@ fn integer(json: &Json) -> Audit<i64> {
     json.to_value().as_i64().ok_or_else(|| Breach(format!("{} is no integer", json.as_str())))
 }
 
-fn check_sum(before: Option<&Before>, more: &Json, after: &Json) -> Audit {
+fn check_sum(before: Option<&EntryBefore>, more: &Json, after: &Json) -> Audit {
     let before = before.map_or(Ok(0), |before| integer(&before.value))?;
     let sum = before + integer(more)?;
     demand!(integer(after)? == sum, "it should be {sum}, not {}", after.as_str());
     Ok(())
 }
 
-fn check_max(before: Option<&Before>, other: &Json, after: &Json) -> Audit {
+fn check_max(before: Option<&EntryBefore>, other: &Json, after: &Json) -> Audit {
     let other = integer(other)?;
     let most = before.map_or(Ok(other), |before| integer(&before.value))?.max(other);
     demand!(integer(after)? == most, "it should be {most}, not {}", after.as_str());
     Ok(())
 }
 
-fn check_append(before: Option<&Before>, more: &Json, after: &Json) -> Audit {
+fn check_append(before: Option<&EntryBefore>, more: &Json, after: &Json) -> Audit {
     let list = |json: &Json| json.to_value().as_array().cloned();
     let mut expected = match before {
         Some(before) => list(&before.value).unwrap_or_default(),

@@ -24,34 +24,34 @@ use baton_core::{
     Timestamp, WorkspaceName, namespace,
 };
 
-use super::artifacts::Store;
-use super::barriers::Barriers;
-use super::caused;
-use super::checkpoints::Checkpoints;
-use super::flows::Flows;
-use super::handoffs::Handoffs;
-use super::joins::Joins;
-use super::pipelines::Pipelines;
-use super::pools::{Name, Pool};
-use super::reactions::{self, Reactions};
-use super::rules::Rulebook;
-use super::secrets::Secrets;
-use super::talks::Talks;
-use super::tasks::Tasks;
-use super::timeline::Timeline;
-use super::waits::{Tokens, Waits};
 use super::{Audit, demand};
+use crate::auditor::engine_events;
+use crate::auditor::timeline::Timeline;
 use crate::coverage::Coverage;
+use crate::models::artifact::Artifacts;
+use crate::models::barrier::Barriers;
+use crate::models::checkpoint::Checkpoints;
+use crate::models::handoff::Handoffs;
+use crate::models::join::Joins;
+use crate::models::lock_pool::{Pool, PoolName};
+use crate::models::message::Messages;
+use crate::models::pipeline::Pipelines;
+use crate::models::reaction::{self, Reactions};
+use crate::models::rule::RuleModels;
+use crate::models::secret::Secrets;
+use crate::models::stream::Streams;
+use crate::models::task::Tasks;
+use crate::models::wait::{Tokens, Waits};
 
 /// How long a kept answer must be repeated.
 const RECEIPT_MS: u64 = 24 * 3_600_000;
 
 /// Where an entry is.
-pub type Place = (NamespaceName, Key);
+pub type EntryKey = (NamespaceName, Key);
 
 /// An entry as it was.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Fact {
+pub struct EntryModel {
     /// Its value.
     pub value: Json,
     /// Its version.
@@ -94,7 +94,7 @@ pub struct Kept {
 
 /// What callers were told, and wanted, under an idempotency key that took effect.
 #[derive(Default)]
-pub struct Keyed {
+pub struct KeyedRequest {
     /// What was first wanted under it and took effect.
     pub request: Option<Request>,
     /// The first answer that was seen.
@@ -105,32 +105,32 @@ pub struct Keyed {
 pub struct Ledger {
     name: WorkspaceName,
     batches: Vec<Arc<Batch>>,
-    pub(super) entries: BTreeMap<Place, Timeline<Option<Arc<Fact>>>>,
-    pub(super) namespaces: BTreeMap<NamespaceName, Timeline<Option<Arc<Rules>>>>,
-    pub(super) agents: BTreeMap<AgentId, Timeline<Session>>,
-    pub(super) receipts: BTreeMap<(AgentId, IdempotencyKey), Timeline<Kept>>,
+    pub(crate) entries: BTreeMap<EntryKey, Timeline<Option<Arc<EntryModel>>>>,
+    pub(crate) namespaces: BTreeMap<NamespaceName, Timeline<Option<Arc<Rules>>>>,
+    pub(crate) agents: BTreeMap<AgentId, Timeline<Session>>,
+    pub(crate) receipts: BTreeMap<(AgentId, IdempotencyKey), Timeline<Kept>>,
     /// By the revision that it took effect at: a key may be used again when it is forgotten.
-    pub(super) keyed: BTreeMap<(u64, AgentId, IdempotencyKey), Keyed>,
-    pub(super) rulebook: Rulebook,
-    pub(super) artifacts: Store,
-    pub(super) reactions: Reactions,
-    pub(super) pools: BTreeMap<Name, Timeline<Pool>>,
+    pub(crate) keyed: BTreeMap<(u64, AgentId, IdempotencyKey), KeyedRequest>,
+    pub(crate) rules_by_name: RuleModels,
+    pub(crate) artifacts: Artifacts,
+    pub(crate) reactions: Reactions,
+    pub(crate) pools: BTreeMap<PoolName, Timeline<Pool>>,
     /// Pools that the batch at hand has changed.
-    pub(super) touched: BTreeSet<Name>,
-    pub(super) barriers: Barriers,
-    pub(super) tasks: Tasks,
-    pub(super) checkpoints: Checkpoints,
-    pub(super) joins: Joins,
-    pub(super) handoffs: Handoffs,
-    pub(super) talks: Talks,
-    pub(super) flows: Flows,
-    pub(super) secrets: Secrets,
+    pub(crate) touched: BTreeSet<PoolName>,
+    pub(crate) barriers: Barriers,
+    pub(crate) tasks: Tasks,
+    pub(crate) checkpoints: Checkpoints,
+    pub(crate) joins: Joins,
+    pub(crate) handoffs: Handoffs,
+    pub(crate) messages: Messages,
+    pub(crate) streams: Streams,
+    pub(crate) secrets: Secrets,
     /// Whether the batch at hand may have settled a join.
-    pub(super) joins_touched: bool,
-    pub(super) pipelines: Pipelines,
-    pub(super) waits: Waits,
-    pub(super) tokens: Tokens,
-    pub(super) retention: Timeline<Retention>,
+    pub(crate) joins_touched: bool,
+    pub(crate) pipelines: Pipelines,
+    pub(crate) waits: Waits,
+    pub(crate) tokens: Tokens,
+    pub(crate) retention: Timeline<Retention>,
     /// Heartbeats that were answered, by agent: the newest.
     heard: BTreeMap<AgentId, Timestamp>,
     /// Since when there has been a server, and what time it is, both by its clock. That may be
@@ -139,11 +139,11 @@ pub struct Ledger {
     clock: Timestamp,
     /// The latest moment from which the server may count: later than the one above if it has
     /// forgotten and loaded the workspace since.
-    pub(super) woken_at: Timestamp,
+    pub(crate) woken_at: Timestamp,
     /// The oldest revision that retention has ever allowed to be forgotten, plus one.
     floor: u64,
     /// The revision up to which requests were answered in order, within one run of the server.
-    pub(super) answered: u64,
+    pub(crate) answered: u64,
 }
 
 impl Ledger {
@@ -162,8 +162,8 @@ impl Ledger {
             agents: BTreeMap::new(),
             receipts: BTreeMap::new(),
             keyed: BTreeMap::new(),
-            rulebook: Rulebook::default(),
-            artifacts: Store::default(),
+            rules_by_name: RuleModels::default(),
+            artifacts: Artifacts::default(),
             reactions: Reactions::default(),
             pools: BTreeMap::new(),
             touched: BTreeSet::new(),
@@ -172,8 +172,8 @@ impl Ledger {
             checkpoints: Checkpoints::default(),
             joins: Joins::default(),
             handoffs: Handoffs::default(),
-            talks: Talks::default(),
-            flows: Flows::default(),
+            messages: Messages::default(),
+            streams: Streams::default(),
             secrets: Secrets::default(),
             joins_touched: false,
             pipelines: Pipelines::default(),
@@ -206,12 +206,12 @@ impl Ledger {
     }
 
     /// An entry as it was after a revision.
-    pub fn entry(&self, namespace: &NamespaceName, key: &Key, at: u64) -> Option<&Arc<Fact>> {
+    pub fn entry(&self, namespace: &NamespaceName, key: &Key, at: u64) -> Option<&Arc<EntryModel>> {
         self.entries.get(&(namespace.clone(), key.clone()))?.at(at)?.as_ref()
     }
 
     /// A key by its whole name, as it was after a revision.
-    pub fn named(&self, name: &str, at: u64) -> Option<&Arc<Fact>> {
+    pub fn named(&self, name: &str, at: u64) -> Option<&Arc<EntryModel>> {
         let (namespace, key) = name.split_once('/')?;
         self.entry(&NamespaceName::parse(namespace).ok()?, &Key::parse(key).ok()?, at)
     }
@@ -251,7 +251,7 @@ impl Ledger {
     /// The server has forgotten what it had in memory, and with it everybody who waited.
     pub fn forgotten(&mut self, now: Timestamp) {
         self.woken_at = self.woken_at.max(now).max(self.time());
-        self.waits.forsake(self.head());
+        self.waits.abandon_all(self.head());
     }
 
     /// Whether anyone waited after a revision.
@@ -260,15 +260,15 @@ impl Ledger {
     }
 
     /// The caller of a waiting call is gone; the workspace was at this revision.
-    pub fn deserted(&mut self, wait: u64, revision: u64) {
-        self.waits.desert(wait, revision);
+    pub fn abandoned(&mut self, wait: u64, revision: u64) {
+        self.waits.abandon(wait, revision);
     }
 
     /// Demands that nobody holds or waits for anything.
     pub fn check_nothing_held(&self) -> Audit {
         let held = self.pools.iter().find_map(|(name, timeline)| {
             let pool = timeline.now()?;
-            (!pool.holds.is_empty() || !pool.line.is_empty()).then_some((name, pool))
+            (!pool.holds.is_empty() || !pool.queue.is_empty()).then_some((name, pool))
         });
         demand!(held.is_none(), "`{}`: {held:?} was never let go", self.name);
         let waits = self.barriers.waiting();
@@ -308,7 +308,7 @@ impl Ledger {
     }
 
     /// For how long there has been somebody to hear a sign of life.
-    pub(super) fn served_for(&self) -> u64 {
+    pub(crate) fn served_for(&self) -> u64 {
         self.clock.since(self.server_since)
     }
 
@@ -345,13 +345,13 @@ impl Ledger {
         let by_engine = batch.agent == AgentId::engine();
         let mut ended = BTreeSet::new();
         let whole = &batch;
-        for (event, agent) in batch.events.iter().zip(reactions::acting(whole)) {
+        for (event, agent) in batch.events.iter().zip(reaction::acting(whole)) {
             // What a reaction did is checked as the doing of whoever added it.
             let is_reacted = *agent != whole.agent;
             let part = Batch { agent: agent.clone(), events: Vec::new(), ..**whole };
             let batch = if is_reacted { &Arc::new(part) } else { whole };
             demand!(
-                !by_engine || is_reacted || caused::is_caused(event),
+                !by_engine || is_reacted || engine_events::is_by_engine(event),
                 "`{name}` revision {revision}: the engine has done {event:?} by itself"
             );
             let checked = self.add_event(batch, event, &mut ended, coverage);
@@ -374,11 +374,11 @@ impl Ledger {
         self.check_tasks(revision, &ended).map_err(named)?;
         self.check_joins(revision, &ended).map_err(named)?;
         self.check_pipelines(&batch).map_err(named)?;
-        self.check_talks(&batch, &ended).map_err(named)?;
-        self.check_flows().map_err(named)?;
+        self.check_messages(&batch, &ended).map_err(named)?;
+        self.check_streams().map_err(named)?;
         self.batches.push(batch);
         for agent in ended {
-            let bound = |fact: &Arc<Fact>| fact.bound_to.as_ref() == Some(&agent);
+            let bound = |fact: &Arc<EntryModel>| fact.bound_to.as_ref() == Some(&agent);
             let mut left = self.entries.values().filter_map(|timeline| timeline.now()?.as_ref());
             demand!(
                 !left.any(|fact| bound(fact) && fact.revision < revision),
@@ -462,7 +462,7 @@ impl Ledger {
                 if source.is_some() {
                     coverage.met("batch: transfer");
                 }
-                let fact = Fact {
+                let fact = EntryModel {
                     value: value.clone(),
                     version: version.0,
                     revision: batch.revision.0,
@@ -479,7 +479,7 @@ impl Ledger {
                 };
                 demand!(version.0 == before.version, "`{key}` was removed at another version");
                 timeline.set(batch.revision.0, None);
-                caused::check_removal(batch, &before, *removal, ended)?;
+                engine_events::check_removal(batch, &before, *removal, ended)?;
                 if *removal == Removal::Expired {
                     coverage.met("batch: entry expired");
                 }
@@ -570,7 +570,7 @@ impl Ledger {
                 demand!(active, "`{agent}` was lost without a session");
                 self.check_lost(batch, agent, &before)?;
                 self.tokens.end(batch, before.token);
-                let bound = |fact: &Arc<Fact>| fact.bound_to.as_ref() == Some(agent);
+                let bound = |fact: &Arc<EntryModel>| fact.bound_to.as_ref() == Some(agent);
                 let mut held = self.entries.values().filter_map(|there| there.now()?.as_ref());
                 if held.any(bound) {
                     coverage.met("batch: agent lost with ephemeral entries");

@@ -12,67 +12,23 @@
 //!
 //! | module | what it demands |
 //! |---|---|
+//! | [`crate::models`] | a module for each primitive |
 //! | `ledger` | versions, tokens, times and ends are lawful in every batch |
-//! | `waits` | calls that wait end once, as they should; tokens grow |
-//! | `pools` | never too many holders, lines keep their order, nothing ends early |
-//! | `barriers` | each generation opens once, with as many as it takes |
-//! | `artifacts` | what is named stays, what is not goes in its time |
-//! | `checkpoints` | states come back as they were saved, by whoever held the lease |
-//! | `joins` | each settles once, as what its tasks have made of it |
-//! | `rules` | what is said about hand-offs is what was asked for, and kept |
-//! | `pipelines` | stages begin in order, once, and go where their tasks go |
-//! | `handoffs`, `agreeing` | work changes hands once, with all that belongs to it |
-//! | `tasks`, `passing`, `trying` | one lease at a time, one end for every task, nobody starves |
 //! | `explain` | a batch is all of what was asked for, and nothing else |
 //! | `answers` | every answer and every refusal was the truth when it was decided |
-//! | `holding`, `permits`, `working`, `piping` | the same for whatever is held and waited for |
-//! | `handing`, `giving` | the same for whatever changes hands |
-//! | `presents` | a read of the present shows a durable revision, exactly |
-//! | `pasts` | reads of the past, history and differences equal the ledger |
-//! | `talks`, `flows` | mail comes in order, until it is acknowledged; frames without gap |
-//! | `talking` | the same for what callers are told about messages and topics |
-//! | `secrets` | values stand nowhere but in files of their own |
-//! | `forks` | a workspace that began with another's content goes its own way |
-//! | `watches` | a watcher gets what concerns it, in order, without gap or duplicate |
+//! | `reads` | a read of the present shows a durable revision, exactly |
+//! | `history` | reads of the past, history and differences equal the ledger |
 //!
 //! Deliberately absent: what an unacknowledged request should have done. Its outcome is read from
 //! the log once, after the restart, and must not change afterwards.
 
-pub mod agreeing;
 pub mod answers;
-pub mod artifacts;
-pub mod barriers;
-pub mod caused;
-pub mod checkpoints;
-pub mod contracts;
+pub mod engine_events;
 pub mod explain;
-pub mod flows;
-pub mod forks;
-pub mod giving;
-pub mod handing;
-pub mod handoffs;
-pub mod holding;
-pub mod joins;
+pub mod history;
 pub mod ledger;
-pub mod passing;
-pub mod pasts;
-pub mod permits;
-pub mod pipelines;
-pub mod piping;
-pub mod pools;
-pub mod presents;
-pub mod reactions;
-pub mod rules;
-pub mod searches;
-pub mod secrets;
-pub mod talking;
-pub mod talks;
-pub mod tasks;
+pub mod reads;
 pub mod timeline;
-pub mod trying;
-pub mod waits;
-pub mod watches;
-pub mod working;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -80,7 +36,7 @@ use std::sync::Arc;
 use baton::codec;
 use baton_core::{Batch, Timestamp, WorkspaceName};
 
-use forks::Fork;
+use crate::models::fork::Fork;
 pub use ledger::Ledger;
 
 use crate::coverage::Coverage;

@@ -1,0 +1,134 @@
+//! Loads of requests and answers: all servers of a load take turns.
+
+use serde_json::{Value, json};
+
+use super::driver::TurnResult;
+use super::processes::Server;
+use super::{Bench, Kind, Load, baton, etcd, postgres, redis};
+use crate::Outcome;
+use crate::report::{Comparison, Report, Target, median, rate};
+
+/// NATS is asked about messages only.
+const NO_KEYS: &str = "no load asks NATS for a key";
+
+/// Runs a load, and reports a line for each peer.
+pub(crate) fn run(bench: &Bench<'_>, load: &Load, report: &mut Report) -> Outcome<()> {
+    let mut servers = vec![bench.start_ours()?];
+    let mut targets = Vec::new();
+    for (kind, least) in load.against {
+        if let Some(server) = bench.start(*kind)? {
+            servers.push(server);
+            targets.push((*kind, Target::AtLeast(*least)));
+        }
+    }
+    if targets.is_empty() {
+        return Ok(());
+    }
+    for server in &servers {
+        server.blame(fill(server, load))?;
+    }
+    let turns = alternate(servers.len(), bench.options.turns, |which, number| {
+        let server = &servers[which];
+        server.blame(turn(bench, server, load, number))
+    })?;
+    let (ours, theirs) = turns.split_first().ok_or("we take part")?;
+    for ((kind, target), theirs) in targets.into_iter().zip(theirs) {
+        let line = line(load.name, kind.name(), ours, theirs);
+        report.add(if bench.is_control() { line } else { line.target(target) });
+    }
+    Ok(())
+}
+
+/// Lets so many sides take turns. Returns the turns of each, in order.
+pub(crate) fn alternate<T>(
+    sides: usize,
+    turns: usize,
+    mut turn: impl FnMut(usize, usize) -> Outcome<T>,
+) -> Outcome<Vec<Vec<T>>> {
+    let mut taken: Vec<Vec<T>> = (0..sides).map(|_| Vec::new()).collect();
+    for number in 0..turns {
+        // Another one begins each time, so that nobody always comes after the same one.
+        for step in 0..sides {
+            let which = (number + step) % sides;
+            taken[which].push(turn(which, number)?);
+        }
+    }
+    Ok(taken)
+}
+
+fn fill(server: &Server, load: &Load) -> Outcome<()> {
+    match server.kind() {
+        Kind::Baton => baton::fill(server, load),
+        Kind::Redis => redis::fill(server, load),
+        Kind::Postgres => postgres::fill(server, load),
+        Kind::Etcd => etcd::fill(server, load),
+        Kind::Nats => Err(NO_KEYS.into()),
+    }
+}
+
+fn turn(bench: &Bench<'_>, server: &Server, load: &Load, number: usize) -> Outcome<TurnResult> {
+    let turn = bench.options.turn;
+    match server.kind() {
+        Kind::Baton => baton::turn(server, load, turn, number),
+        Kind::Redis => redis::turn(server, load, turn, number),
+        Kind::Postgres => postgres::turn(server, load, turn),
+        Kind::Etcd => etcd::turn(server, load, turn),
+        Kind::Nats => Err(NO_KEYS.into()),
+    }
+}
+
+/// What a load came to against one peer: rates, turn by turn.
+pub(crate) fn line(
+    load: &str,
+    peer: &str,
+    ours: &[TurnResult],
+    theirs: &[TurnResult],
+) -> Comparison {
+    let rates = |served: &TurnResult| served.measured.rate();
+    let pairs = ours.iter().zip(theirs);
+    let ratios: Vec<f64> = pairs.map(|(ours, theirs)| rates(ours) / rates(theirs)).collect();
+    let (ours, theirs) = (Medians::of(ours), Medians::of(theirs));
+    let name = format!("{load}, against {peer}");
+    let sides = (ours.text(), theirs.text());
+    let facts = json!({ "ours": ours.json(), "theirs": theirs.json(), "ratios": ratios });
+    Comparison { facts, ..Comparison::of_ratios(&name, &ratios, sides) }
+}
+
+/// The medians of a server's turns.
+pub(crate) struct Medians {
+    per_second: f64,
+    p50_us: f64,
+    p99_us: f64,
+    cpu_us: f64,
+    driver_cpu_us: f64,
+}
+
+impl Medians {
+    pub(crate) fn of(turns: &[TurnResult]) -> Self {
+        let middle = |number: fn(&TurnResult) -> f64| {
+            median(&turns.iter().map(number).collect::<Vec<f64>>())
+        };
+        Self {
+            per_second: middle(|turn| turn.measured.rate()),
+            p50_us: middle(|turn| turn.p50_us),
+            p99_us: middle(|turn| turn.p99_us),
+            cpu_us: middle(|turn| turn.measured.cpu_us()),
+            driver_cpu_us: middle(|turn| turn.measured.caller_cpu_us()),
+        }
+    }
+
+    pub(crate) fn text(&self) -> String {
+        let Self { p50_us, p99_us, cpu_us, .. } = self;
+        format!("{}, {p50_us:.0}/{p99_us:.0} µs, CPU {cpu_us:.2} µs", rate(self.per_second))
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        json!({
+            "per_second": self.per_second,
+            "p50_us": self.p50_us,
+            "p99_us": self.p99_us,
+            "cpu_us": self.cpu_us,
+            "driver_cpu_us": self.driver_cpu_us,
+        })
+    }
+}

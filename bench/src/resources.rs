@@ -1,0 +1,224 @@
+//! Time, processor time and memory, of this process and of others: nobody else asks for them.
+//!
+//! A [`MeasuredTurn`] is what one side gets: a warm-up that does not count, then the measured part.
+//! Whoever does the work calls [`MeasuredTurn::goes_on`] after each operation and stops when it
+//! says so, so neither side pays for timers, and both pay the same. All callers of a turn live on
+//! one thread.
+
+#[cfg(test)]
+mod tests;
+
+use std::fs;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Operations between two looks at the clock.
+const LOOK_EVERY: u64 = 32;
+/// The unit of processor times in `/proc`, fixed by the kernel's interface: 100 in a second.
+const TICKS_PER_SECOND: f64 = 100.0;
+/// A process that used less than this in a second of looking is quiet.
+const QUIET_CPU_SECONDS: f64 = 0.02;
+/// Looks that are taken before a process counts as never quiet.
+const QUIET_LOOKS_MAX: usize = 120;
+
+/// Measures how long something took.
+pub(crate) struct Stopwatch(Instant);
+
+impl Stopwatch {
+    #[expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
+    pub(crate) fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.0.elapsed()
+    }
+}
+
+/// What a turn came to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Measured {
+    pub(crate) operations: f64,
+    pub(crate) seconds: f64,
+    pub(crate) cpu_seconds: f64,
+    pub(crate) caller_cpu_seconds: f64,
+}
+
+impl Measured {
+    /// Operations in a second.
+    pub(crate) fn rate(&self) -> f64 {
+        self.operations / self.seconds
+    }
+
+    /// Processor time of the whole process for one operation, in microseconds.
+    pub(crate) fn cpu_us(&self) -> f64 {
+        self.cpu_seconds / self.operations * 1e6
+    }
+
+    /// The part of it that the callers' one thread had to do, and nobody could do meanwhile: what
+    /// limits the rate on a machine with cores to spare.
+    pub(crate) fn caller_cpu_us(&self) -> f64 {
+        self.caller_cpu_seconds / self.operations * 1e6
+    }
+}
+
+/// The measured part has begun: the time, the processor time and the count at that moment.
+#[derive(Clone, Copy)]
+struct Mark {
+    at: Duration,
+    cpu_seconds: f64,
+    caller_cpu_seconds: f64,
+    operations: u64,
+}
+
+/// One side's turn.
+pub(crate) struct MeasuredTurn {
+    warm_up: Duration,
+    measured: Duration,
+    began: Stopwatch,
+    operations: AtomicU64,
+    is_over: AtomicBool,
+    progress: Mutex<(Option<Mark>, Option<Measured>)>,
+}
+
+impl MeasuredTurn {
+    /// Begins a turn whose measured part is this long.
+    pub(crate) fn begin(measured: Duration) -> Self {
+        Self {
+            warm_up: measured / 4,
+            measured,
+            began: Stopwatch::start(),
+            operations: AtomicU64::new(0),
+            is_over: AtomicBool::new(false),
+            progress: Mutex::default(),
+        }
+    }
+
+    /// Counts one operation; false when the turn is over.
+    pub(crate) fn goes_on(&self) -> bool {
+        let operations = self.operations.fetch_add(1, Ordering::Relaxed) + 1;
+        if operations.is_multiple_of(LOOK_EVERY) {
+            self.look(operations);
+        }
+        !self.is_over.load(Ordering::Relaxed)
+    }
+
+    fn look(&self, operations: u64) {
+        let now = self.began.elapsed();
+        let mut progress = self.progress.lock().expect("no look panics");
+        match *progress {
+            (None, _) if now >= self.warm_up => {
+                let (cpu_seconds, caller_cpu_seconds) = (cpu_seconds(), thread_cpu_seconds());
+                progress.0 = Some(Mark { at: now, cpu_seconds, caller_cpu_seconds, operations });
+            }
+            (Some(mark), None) if now >= mark.at + self.measured => {
+                progress.1 = Some(Measured {
+                    operations: count(operations - mark.operations),
+                    seconds: now.saturating_sub(mark.at).as_secs_f64(),
+                    cpu_seconds: cpu_seconds() - mark.cpu_seconds,
+                    caller_cpu_seconds: thread_cpu_seconds() - mark.caller_cpu_seconds,
+                });
+                self.is_over.store(true, Ordering::Relaxed);
+            }
+            _ => {}
+        }
+    }
+
+    /// What it came to. The turn must be over.
+    pub(crate) fn measured(&self) -> Measured {
+        let progress = self.progress.lock().expect("no look panics");
+        progress.1.expect("a turn is asked for its result when it is over")
+    }
+}
+
+/// A count as a number one can divide by.
+#[expect(clippy::cast_precision_loss, reason = "no count here comes near 2^52")]
+pub(crate) fn count(number: u64) -> f64 {
+    number as f64
+}
+
+/// Processor time of this process so far, all threads, living or not.
+pub(crate) fn cpu_seconds() -> f64 {
+    let stat = fs::read_to_string("/proc/self/stat").expect("the kernel tells a process its times");
+    Times::parse(&stat).expect("the kernel keeps its format").own_seconds
+}
+
+/// Processor time of a process and of its children so far, those that have ended included.
+pub(crate) fn tree_cpu_seconds(pid: u32) -> f64 {
+    let folders = fs::read_dir("/proc").expect("the kernel tells which processes there are");
+    let stats = folders.filter_map(|folder| {
+        let folder = folder.ok()?;
+        let number: u32 = folder.file_name().to_str()?.parse().ok()?;
+        // A process may end between the two looks; its parent then knows its time.
+        let times = Times::parse(&fs::read_to_string(folder.path().join("stat")).ok()?)?;
+        Some((number, times))
+    });
+    let seconds = stats.filter_map(|(number, times)| match (number == pid, times.parent == pid) {
+        (true, _) => Some(times.own_seconds + times.ended_children_seconds),
+        (_, true) => Some(times.own_seconds),
+        _ => None,
+    });
+    seconds.sum()
+}
+
+/// What the kernel says of a process's times.
+struct Times {
+    parent: u32,
+    own_seconds: f64,
+    ended_children_seconds: f64,
+}
+
+impl Times {
+    fn parse(stat: &str) -> Option<Self> {
+        // The name of the program, in brackets, may contain spaces; what follows does not.
+        let (_, after_name) = stat.rsplit_once(')')?;
+        let fields: Vec<&str> = after_name.split_whitespace().collect();
+        let seconds = |index: usize| {
+            let ticks: u64 = fields.get(index)?.parse().ok()?;
+            Some(count(ticks) / TICKS_PER_SECOND)
+        };
+        Some(Self {
+            parent: fields.get(1)?.parse().ok()?,
+            own_seconds: seconds(11)? + seconds(12)?,
+            ended_children_seconds: seconds(13)? + seconds(14)?,
+        })
+    }
+}
+
+/// Processor time of this thread so far.
+pub(crate) fn thread_cpu_seconds() -> f64 {
+    let statistics = fs::read_to_string("/proc/thread-self/schedstat");
+    let statistics = statistics.expect("the kernel tells a thread its time");
+    let nanoseconds = statistics.split_whitespace().next().and_then(|number| number.parse().ok());
+    count(nanoseconds.expect("the first field is a number of nanoseconds")) / 1e9
+}
+
+/// Resident memory of this process.
+pub(crate) fn resident_bytes() -> u64 {
+    resident_bytes_of("self").expect("the kernel tells a process this")
+}
+
+/// Resident memory of a process; none if it has ended.
+pub(crate) fn resident_bytes_of(process: &str) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kibibytes = line.and_then(|line| line.split_whitespace().next());
+    kibibytes.and_then(|number| number.parse::<u64>().ok()).map(|kibibytes| kibibytes * 1024)
+}
+
+/// Waits a little for something that happens in another process and says nothing.
+#[expect(clippy::disallowed_methods, reason = "another process can only be asked again and again")]
+pub(crate) fn pause(duration: Duration) {
+    std::thread::sleep(duration);
+}
+
+/// Waits until the process has nothing left to do in the background; false if it never rests.
+#[expect(clippy::disallowed_methods, reason = "that nothing happens can only be seen by waiting")]
+pub(crate) fn settle() -> bool {
+    (0..QUIET_LOOKS_MAX).any(|_| {
+        let before = cpu_seconds();
+        std::thread::sleep(Duration::from_secs(1));
+        cpu_seconds() - before < QUIET_CPU_SECONDS
+    })
+}

@@ -1,0 +1,137 @@
+//! Requests and their replies: sixteen who ask, each of one of sixteen who answer.
+//!
+//! ```text
+//!   asker ──request──▶ server ──▶ answerer        one connection each, one request in flight;
+//!         ◀───────────        ◀── reply           counted and timed where it was asked
+//! ```
+//!
+//! | server | who asks | who answers |
+//! |---|---|---|
+//! | Baton | `message.request` | `inbox.receive`, then `message.reply` and the next in one write |
+//! | NATS | `PUB` with an inbox | `SUB`, then `PUB` to the inbox |
+
+use std::time::Duration;
+
+use crate::Outcome;
+use crate::peers::driver::{self, Answers, Element, Requests, TurnResult};
+use crate::peers::processes::Server;
+use crate::peers::{Bench, Kind, baton, nats, throughput};
+use crate::report::{Report, Target};
+use crate::samples::value;
+
+pub(crate) const NAME: &str = "request and reply, 16 pairs";
+const PAIRS: usize = 16;
+const LEAST: f64 = 1.0;
+/// Longer than anybody has to wait in a turn.
+const WAIT_MS: u32 = 60_000;
+
+/// Measures both, turn by turn.
+pub(crate) fn run(bench: &Bench<'_>, report: &mut Report) -> Outcome<()> {
+    let (Some(ours), Some(theirs)) = (bench.start(Kind::Baton)?, bench.start(Kind::Nats)?) else {
+        return Ok(());
+    };
+    let servers = [ours, theirs];
+    let taken = throughput::alternate(servers.len(), bench.options.turns, |which, number| {
+        let server = &servers[which];
+        server.blame(turn(server, bench.options.turn, number))
+    })?;
+    let line = throughput::line(NAME, "NATS core", &taken[0], &taken[1]);
+    report.add(line.target(Target::AtLeast(LEAST)));
+    Ok(())
+}
+
+fn turn(server: &Server, turn: Duration, number: usize) -> Outcome<TurnResult> {
+    let mut opened = Vec::with_capacity(2 * PAIRS);
+    for pair in 0..PAIRS {
+        // Every turn has answerers of its own: those of the turn before have gone.
+        let name = format!("answerer-{number}-{pair}");
+        let is_ours = server.kind() == Kind::Baton;
+        let both = if is_ours { ours(server, &name) } else { theirs(server, &name) };
+        opened.extend(both?);
+    }
+    driver::measure(opened, 1, turn, server.pid())
+}
+
+type Party = (std::net::TcpStream, Asking, Box<dyn Answers>);
+
+fn ours(server: &Server, name: &str) -> Outcome<[Party; 2]> {
+    let mut answerer = baton::connect(server.port())?;
+    let register = baton::command(name, r#""agent.register","ttl_ms":600000"#);
+    driver::ask(&mut answerer, &register, &mut baton::Json, 1)?;
+    let handles = baton::command(name, r#""handler.register","handler":"bench""#);
+    driver::ask(&mut answerer, &handles, &mut baton::Json, 1)?;
+    let receive = format!(r#""inbox.receive","limit":1,"wait_ms":{WAIT_MS}"#);
+    let receive = baton::command(name, &receive);
+    let body = value(1);
+    let request =
+        format!(r#""message.request","to":"{name}","body":{body},"timeout_ms":{WAIT_MS}"#);
+    let asker = baton::connect(server.port())?;
+    let asking = Asking(Some(baton::command("asker", &request)));
+    // Nobody waits for its answer, which is the first request.
+    std::io::Write::write_all(&mut answerer, &receive)?;
+    let answering = Answering { agent: name.to_owned(), receive, body };
+    Ok([(asker, asking, Box::new(baton::Json)), (answerer, Asking(None), Box::new(answering))])
+}
+
+fn theirs(server: &Server, name: &str) -> Outcome<[Party; 2]> {
+    let mut answerer = nats::connect(server.port())?;
+    nats::subscribe(&mut answerer, name)?;
+    let mut asker = nats::connect(server.port())?;
+    let inbox = format!("_INBOX.{name}");
+    nats::subscribe(&mut asker, &inbox)?;
+    let asking = Asking(Some(nats::publish(name, &inbox, &value(1))));
+    Ok([
+        (asker, asking, Box::new(nats::Messages)),
+        (answerer, Asking(None), Box::new(Echo { body: value(1) })),
+    ])
+}
+
+/// Always the same request, of those who ask.
+struct Asking(Option<Vec<u8>>);
+
+impl Requests for Asking {
+    fn next(&mut self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.0.as_deref().unwrap_or_default());
+    }
+
+    fn asks(&self) -> bool {
+        self.0.is_some()
+    }
+}
+
+/// Replies to what it receives, and receives again.
+pub(crate) struct Answering {
+    pub(crate) agent: String,
+    pub(crate) receive: Vec<u8>,
+    pub(crate) body: String,
+}
+
+impl Answers for Answering {
+    fn take(&mut self, bytes: &[u8], replies: &mut Vec<u8>) -> Result<Option<Element>, String> {
+        let Some(taken) = baton::Json.take(bytes, replies)? else { return Ok(None) };
+        let answer = &bytes[..taken.bytes];
+        // What a reply is answered with names no messages.
+        if let Some(id) = baton::field(answer, &[r#""messages":["#, r#""id":"#]) {
+            let reply = format!(r#""message.reply","request":{id},"body":{}"#, self.body);
+            replies.extend_from_slice(&baton::command(&self.agent, &reply));
+            replies.extend_from_slice(&self.receive);
+        }
+        Ok(Some(Element::other(taken.bytes)))
+    }
+}
+
+/// Answers every message where it wants to be answered.
+pub(crate) struct Echo {
+    pub(crate) body: String,
+}
+
+impl Answers for Echo {
+    fn take(&mut self, bytes: &[u8], replies: &mut Vec<u8>) -> Result<Option<Element>, String> {
+        let Some(taken) = nats::Messages.take(bytes, replies)? else { return Ok(None) };
+        if taken.is_answer {
+            let to = nats::answer_to(bytes).ok_or("a request that wants no answer")?;
+            replies.extend_from_slice(&nats::publish(to, "", &self.body));
+        }
+        Ok(Some(Element::other(taken.bytes)))
+    }
+}

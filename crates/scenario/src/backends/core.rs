@@ -1,0 +1,141 @@
+//! The rules alone: a space, and time as an argument.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use baton_core::wire::Call;
+use baton_core::{
+    AgentId, Answer, Batch, Mutation, Notice, Outcome, Request, Space, Timestamp, WaitId,
+};
+use serde_json::Value;
+
+use super::BEGINNING;
+use super::codec::{DecodedCall, decode, refused, rendered};
+use crate::run::Backend;
+use crate::script::ScriptedCall;
+
+/// A space, and what happened in it.
+#[derive(Default)]
+pub struct CoreBackend {
+    space: Space,
+    now_ms: u64,
+    batches: Vec<Arc<Batch>>,
+    /// Who waits, in the order in which they began.
+    waits: Vec<(String, WaitId)>,
+    /// What those are told who wait no longer.
+    ended: BTreeMap<WaitId, Value>,
+}
+
+impl CoreBackend {
+    fn now(&self) -> Timestamp {
+        BEGINNING.after(self.now_ms)
+    }
+
+    /// What is answered, or the call that waits.
+    fn commit(&mut self, request: Request, agent: &AgentId) -> Result<Value, WaitId> {
+        let now = self.now();
+        let outcome = self.space.commit(request, agent, now);
+        self.space.check();
+        match outcome {
+            Ok(committed) => {
+                self.batches.extend(committed.batch.map(Arc::new));
+                let revision = self.space.revision();
+                self.ended.extend(committed.ended.into_iter().map(|ended| {
+                    let rendered = match ended.reply {
+                        Ok(reply) => rendered(&Answer { revision, reply }),
+                        Err(rejection) => refused(&rejection),
+                    };
+                    (ended.wait, rendered)
+                }));
+                match committed.outcome {
+                    Outcome::Answered(answer) => Ok(rendered(&answer)),
+                    Outcome::Waits(wait) => Err(wait),
+                }
+            }
+            Err(rejection) => Ok(refused(&rejection)),
+        }
+    }
+
+    /// Says something: the answer, or the call that waits; neither if the rules have none.
+    fn take(&mut self, scripted: &ScriptedCall) -> Option<Result<Value, WaitId>> {
+        // The rules know one workspace and no other.
+        if scripted.workspace.is_some() {
+            return None;
+        }
+        let DecodedCall { agent, idempotency_key, call } = match decode(scripted) {
+            Ok(decoded) => decoded,
+            Err(fault) => return Some(Ok(refused(&fault))),
+        };
+        let mutation = match call {
+            Call::Command(command) => Mutation::Command(command),
+            Call::Transaction(mutation) => mutation,
+            Call::Query(query) => {
+                let revision = self.space.revision();
+                return Some(Ok(match self.space.query(&query)? {
+                    Ok(reply) => rendered(&Answer { revision, reply }),
+                    Err(rejection) => refused(&rejection),
+                }));
+            }
+            Call::Watch(_) | Call::Unwatch { .. } | Call::Ping => return None,
+        };
+        Some(self.commit(Request { mutation, idempotency_key }, &agent))
+    }
+}
+
+impl Backend for CoreBackend {
+    fn name(&self) -> String {
+        "the core".to_owned()
+    }
+
+    fn advance_clock(&mut self, to_ms: u64) {
+        self.now_ms = to_ms;
+        loop {
+            let due = self.space.due(self.now());
+            if due.is_empty() {
+                return;
+            }
+            for command in due {
+                let done = self.commit(command.into(), &AgentId::engine());
+                assert!(done.is_ok(), "the engine waits for nobody");
+            }
+        }
+    }
+
+    fn call(&mut self, scripted: &ScriptedCall) -> Option<Value> {
+        let taken = self.take(scripted)?;
+        Some(taken.unwrap_or_else(|wait| panic!("`{}` waits as {wait}", scripted.command)))
+    }
+
+    fn call_blocking(&mut self, scripted: &ScriptedCall) -> Option<Value> {
+        match self.take(scripted)? {
+            Ok(answer) => Some(answer),
+            Err(wait) => {
+                self.waits.push((scripted.agent.clone(), wait));
+                None
+            }
+        }
+    }
+
+    fn receive_answer(&mut self, agent: &str) -> Option<Value> {
+        let index = self.waits.iter().position(|(waits, _)| waits == agent)?;
+        let rendered = self.ended.remove(&self.waits[index].1)?;
+        self.waits.remove(index);
+        Some(rendered)
+    }
+
+    fn events(&mut self, after: u64, up_to: u64) -> Vec<Value> {
+        let wanted = self
+            .batches
+            .iter()
+            .filter(|batch| batch.revision.0 > after && batch.revision.0 <= up_to);
+        let mut events = Vec::new();
+        for batch in wanted {
+            let shown = (0..batch.events.len()).filter(|index| batch.events[*index].is_public());
+            events.extend(shown.map(|index| {
+                let notice = Notice::new(Arc::clone(batch), index);
+                serde_json::from_slice(&notice.json()).expect("notices are JSON")
+            }));
+        }
+        events
+    }
+}

@@ -1,0 +1,187 @@
+//! Running: each step is said on a backend, and what comes is compared with what was expected.
+
+use baton_core::wire::operation;
+use serde_json::{Map, Value};
+use thiserror::Error;
+
+use crate::backends::WORKSPACE;
+use crate::matching::difference;
+use crate::script::{Action, Expected, ExpectedEvent, Outcome, Script, ScriptedCall, Step};
+
+/// Where a scenario is run: something that takes commands, has a clock, and remembers.
+pub trait Backend {
+    /// Its name, for whoever reads a failure.
+    fn name(&self) -> String;
+
+    /// Moves the clock to so many milliseconds after the beginning. When this returns, everything
+    /// that was due by then is done.
+    fn advance_clock(&mut self, to_ms: u64);
+
+    /// Says something. The answer is `{"revision":…,"result":…}`, with `results` for a
+    /// transaction, or `{"error":…}`; none if this backend has no answer to such questions.
+    fn call(&mut self, scripted: &ScriptedCall) -> Option<Value>;
+
+    /// Says something that has to wait. When this returns, it does, and the others can see it; the
+    /// answer, if it has one already.
+    fn call_blocking(&mut self, scripted: &ScriptedCall) -> Option<Value>;
+
+    /// The answer to the first call of this agent that had to wait; none if nobody waits, or it is
+    /// not answered within a time in which it would be.
+    fn receive_answer(&mut self, agent: &str) -> Option<Value>;
+
+    /// The revision of the last change.
+    fn revision(&mut self) -> u64 {
+        let (agent, command) = ("onlooker".to_owned(), "workspace.get".to_owned());
+        let (idempotency_key, workspace, fields) = (None, None, Map::new());
+        let scripted = ScriptedCall { agent, idempotency_key, workspace, command, fields };
+        let answer = self.call(&scripted).expect("every backend knows its revision");
+        answer["revision"].as_u64().expect("the workspace can always be asked for")
+    }
+
+    /// The events after one revision and up to another, as watchers see them.
+    fn events(&mut self, after: u64, up_to: u64) -> Vec<Value>;
+}
+
+/// A step went otherwise than expected.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{file}:{line}: on {backend}: {what}")]
+pub struct StepFailure {
+    /// Which file.
+    pub file: String,
+    /// Where the step begins.
+    pub line: usize,
+    /// On which backend.
+    pub backend: String,
+    /// What was expected, and what came.
+    pub what: String,
+}
+
+/// Runs a scenario to its end, and tells every step that went otherwise.
+pub fn run(script: &Script, backend: &mut dyn Backend) -> Vec<StepFailure> {
+    let mut failed = Vec::new();
+    let mut seen = 0;
+    for step in &script.steps {
+        backend.advance_clock(step.at_ms);
+        let outcome = perform(step, backend);
+        let present = backend.revision();
+        let outcome = outcome.and_then(|()| match &step.expected.events {
+            Some(expected) => check_events(expected, &backend.events(seen, present)),
+            None => Ok(()),
+        });
+        seen = present;
+        if let Err(what) = outcome {
+            let (file, line) = (script.file.clone(), step.line);
+            failed.push(StepFailure { file, line, backend: backend.name(), what });
+        }
+    }
+    failed
+}
+
+/// Does what a step says, and looks at the answer.
+fn perform(step: &Step, backend: &mut dyn Backend) -> Result<(), String> {
+    match &step.action {
+        Action::Advance => Ok(()),
+        Action::Call(scripted) => match backend.call(scripted) {
+            Some(answer) => check_answer(&step.expected, &answer),
+            // Not every backend answers everything; what happened is looked at all the same.
+            None => Ok(()),
+        },
+        Action::BlockingCall(scripted) => match backend.call_blocking(scripted) {
+            Some(answer) => Err(format!("expected to wait\n  the answer was {answer}")),
+            None => Ok(()),
+        },
+        Action::ReceiveAnswer { agent } => match backend.receive_answer(agent) {
+            Some(answer) => check_answer(&step.expected, &answer),
+            None => Err(format!("`{agent}` is not answered")),
+        },
+    }
+}
+
+fn check_answer(expected: &Expected, answer: &Value) -> Result<(), String> {
+    let answered = || format!("\n  the answer was {answer}");
+    let error = answer.get("error");
+    match (&expected.answer, error) {
+        (Some(Outcome::Refused { code, facts }), Some(error)) => {
+            if error["code"] != code.as_str() {
+                return Err(format!("expected to be refused with `{code}`{}", answered()));
+            }
+            let differs = difference(facts, error);
+            differs.map_or(Ok(()), |differs| Err(format!("fact {differs}{}", answered())))?;
+        }
+        (Some(Outcome::Refused { code, .. }), None) => {
+            return Err(format!("expected to be refused with `{code}`{}", answered()));
+        }
+        (None | Some(Outcome::Result(_)), Some(_)) => {
+            return Err(format!("expected not to be refused{}", answered()));
+        }
+        (Some(Outcome::Result(expected)), None) => {
+            let nothing = Value::Null;
+            let result = answer.get("result").or_else(|| answer.get("results"));
+            let differs = difference(expected, result.unwrap_or(&nothing));
+            differs.map_or(Ok(()), |differs| Err(format!("{differs}{}", answered())))?;
+        }
+        (None, None) => {}
+    }
+    match expected.revision {
+        Some(revision) if answer["revision"] != revision => {
+            Err(format!("expected revision {revision}{}", answered()))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_events(expected: &[ExpectedEvent], actual: &[Value]) -> Result<(), String> {
+    let rendered = |kind: &str, subject: &str| format!("\n    {kind} {subject}");
+    let listed = |name: &str, lines: Vec<String>| {
+        let lines = if lines.is_empty() { "\n    nothing".to_owned() } else { lines.concat() };
+        format!("\n  {name}:{lines}")
+    };
+    let text = |event: &Value, name: &str| event[name].as_str().unwrap_or_default().to_owned();
+    let wanted: Vec<_> = expected.iter().map(|it| rendered(&it.kind, &it.subject)).collect();
+    let given: Vec<_> = actual
+        .iter()
+        .map(|event| rendered(&text(event, "type"), &text(event, "subject")))
+        .collect();
+    if wanted != given {
+        let (wanted, given) = (listed("expected", wanted), listed("came", given));
+        return Err(format!("other events than expected{wanted}{given}"));
+    }
+    for (expected, event) in expected.iter().zip(actual) {
+        if let Some(differs) = difference(&expected.fields, event) {
+            return Err(format!("event {} {}: {differs}", expected.kind, expected.subject));
+        }
+    }
+    Ok(())
+}
+
+impl ScriptedCall {
+    /// The workspace it is said in.
+    pub fn workspace_name(&self) -> &str {
+        self.workspace.as_deref().unwrap_or(WORKSPACE)
+    }
+
+    /// The frame without its envelope: the command and its fields.
+    pub fn body_fields(&self) -> Map<String, Value> {
+        let mut frame = self.fields.clone();
+        if self.command != "transaction" {
+            frame.insert("command".to_owned(), self.command.clone().into());
+        }
+        frame
+    }
+
+    /// The frame as a WebSocket takes it, but for number and workspace. An `agent` among the fields
+    /// is whom the command is about, and who acts.
+    pub fn frame(&self) -> Map<String, Value> {
+        let mut frame = self.body_fields();
+        frame.insert("command".to_owned(), self.command.clone().into());
+        // Where it would narrow a list, nobody acts.
+        let is_narrowed = operation(&self.command).is_some_and(|it| it.narrows_by_agent);
+        if !is_narrowed {
+            frame.entry("agent").or_insert_with(|| self.agent.clone().into());
+        }
+        if let Some(key) = &self.idempotency_key {
+            frame.insert("idempotency_key".to_owned(), key.clone().into());
+        }
+        frame
+    }
+}

@@ -1,0 +1,130 @@
+//! What an agent does that saves checkpoints of its tasks, and of threads that are no tasks.
+//!
+//! States share most of their text, so that chunks do; and whoever lost a lease tries it all the
+//! same, which must be refused.
+
+use baton_core::checkpoint::{self, Checkpoint, Command as Ask, List, Prune, Retain, Save};
+use baton_core::{
+    Answer, CheckpointId, CheckpointLabel, Command, Json, Rejection, Reply, TaskId, Token,
+};
+
+use crate::actors::agent::Action;
+use crate::actors::inputs::Inputs;
+
+/// Checkpoints that an agent remembers.
+const KNOWN_MAX: usize = 12;
+
+/// What an agent knows of checkpoints.
+#[derive(Default)]
+pub struct CheckpointActor {
+    known: Vec<(CheckpointId, TaskId)>,
+}
+
+impl CheckpointActor {
+    /// What it does next, given a lease that it has, or had.
+    pub fn act(&mut self, inputs: &mut Inputs<'_>, lease: Option<(TaskId, Token)>) -> Action {
+        let thread = thread(inputs);
+        let known = (!self.known.is_empty()).then(|| inputs.rng.pick(&self.known).clone());
+        let command = match (inputs.rng.below(16), lease, known) {
+            (0..=3, Some((task, token)), _) => save(inputs, task, Some(token), None),
+            (4, Some((task, token)), Some((parent, _))) => {
+                save(inputs, task, Some(token), Some(parent))
+            }
+            (5, lease, Some((checkpoint, task))) => {
+                // Whoever works on it says so.
+                let token = lease.filter(|(leased, _)| *leased == task).map(|(_, token)| token);
+                Ask::Restore { checkpoint, token }
+            }
+            (6, _, Some((checkpoint, _))) => Ask::Fork { checkpoint, task: thread, token: None },
+            (7, _, Some((checkpoint, _))) => {
+                let label = CheckpointLabel::parse("kept").expect("a good name");
+                Ask::Label { checkpoint, label: inputs.rng.once_in(2).then_some(label) }
+            }
+            (8, _, Some((_, task))) => {
+                let keep = *inputs.rng.pick(&[None, Some(0), Some(1), Some(3)]);
+                let older_than_ms = *inputs.rng.pick(&[None, Some(5_000)]);
+                let all = inputs.rng.once_in(4);
+                Ask::Prune(Prune { task, keep, older_than_ms, all })
+            }
+            (9, ..) => {
+                let task = inputs.rng.once_in(2).then(|| "thread-*".parse().expect("good"));
+                let keep = *inputs.rng.pick(&[None, Some(2), Some(2), Some(3)]);
+                let max_age_ms = *inputs.rng.pick(&[None, Some(20_000), Some(600_000)]);
+                Ask::Retain(Retain { task, keep, max_age_ms })
+            }
+            (10 | 11, _, Some((checkpoint, task))) => {
+                let query = match inputs.rng.below(3) {
+                    0 => checkpoint::Query::Get { checkpoint },
+                    1 => checkpoint::Query::Latest { task },
+                    _ => checkpoint::Query::List(List {
+                        task: inputs.rng.once_in(2).then_some(task),
+                        ..List::default()
+                    }),
+                };
+                return Action::Ask(query.into());
+            }
+            (12 | 13, _, Some((parent, task))) if task.as_str().starts_with("thread-") => {
+                save(inputs, task, None, Some(parent))
+            }
+            _ => save(inputs, thread, None, None),
+        };
+        Action::Submit(Command::from(command).into())
+    }
+
+    /// It is answered.
+    pub fn learn(&mut self, answer: &Result<Answer, Rejection>) {
+        let Ok(Answer { reply: Reply::Checkpoint(reply), .. }) = answer else { return };
+        match reply {
+            checkpoint::Reply::Checkpoint(checkpoint)
+            | checkpoint::Reply::Restored(checkpoint)
+            | checkpoint::Reply::Latest(Some(checkpoint)) => self.see(checkpoint),
+            checkpoint::Reply::Checkpoints { checkpoints, .. } => {
+                checkpoints.iter().take(2).for_each(|checkpoint| self.see(checkpoint));
+            }
+            checkpoint::Reply::Latest(None)
+            | checkpoint::Reply::Pruned { .. }
+            | checkpoint::Reply::Rules { .. }
+            | checkpoint::Reply::Done => {}
+        }
+    }
+
+    fn see(&mut self, checkpoint: &Checkpoint) {
+        let there = (checkpoint.id.clone(), checkpoint.task.clone());
+        if !self.known.contains(&there) {
+            self.known.push(there);
+        }
+        if self.known.len() > KNOWN_MAX {
+            self.known.remove(0);
+        }
+    }
+}
+
+fn thread(inputs: &mut Inputs<'_>) -> TaskId {
+    let name = format!("thread-{}", inputs.rng.below(3));
+    TaskId::parse(&name).expect("a good name")
+}
+
+fn save(
+    inputs: &mut Inputs<'_>,
+    task: TaskId,
+    token: Option<Token>,
+    parent: Option<CheckpointId>,
+) -> Ask {
+    let label = CheckpointLabel::parse("kept").expect("a good name");
+    let label = inputs.rng.once_in(12).then_some(label);
+    let state = state(inputs);
+    let (description, metadata) = (None, None);
+    Ask::Save(Save { task, state, description, parent, label, metadata, token })
+}
+
+/// A few paragraphs, each in one of a few editions: most of them were saved before.
+fn state(inputs: &mut Inputs<'_>) -> Json {
+    let paragraph = |place: u64| {
+        let edition = inputs.rng.below(3);
+        let word = |at: u64| ((place * 7 + edition * 101 + at) * 2_654_435_761).to_string();
+        (0..14).map(word).collect::<Vec<_>>().join(" ")
+    };
+    let paragraphs: Vec<String> = (0..6).map(paragraph).collect();
+    let state = (inputs.agent.as_str(), paragraphs);
+    Json::of(&state).expect("texts are JSON")
+}

@@ -1,0 +1,265 @@
+//! Workspaces that agents make of others, and somebody who goes on in them.
+//!
+//! A fork is asked for like any question about the past. From then on it is one more workspace: an
+//! heir writes to it, the origin goes on with everybody else, and after every write and restart it
+//! must be what its own model says, whatever became of the origin.
+
+use baton::clock::Clock;
+use baton::error::Error;
+use baton::machine::{Asked, Taken};
+use baton_core::history::{At, Manner, Origin};
+use baton_core::state::{self, Delete, Query as StateQuery, Snapshot};
+use baton_core::workspace::{self, Forked, Rejection as WorkspaceRejection};
+use baton_core::{
+    AgentId, Answer, Command, Json, Key, NamespaceName, Query, Rejection, Reply, Revision, Space,
+    WorkspaceName,
+};
+
+use crate::actors::agent::write;
+use crate::actors::inputs::Inputs;
+use crate::auditor::{Audit, demand};
+use crate::models::fork::Fork;
+use crate::world::{Server, World, broken, is_excused};
+
+/// The names that forks get. Few, so that some are taken already.
+const NAMES: [&str; 3] = ["fork-1", "fork-2", "fork-3"];
+
+/// Asks for a fork, of the present or of a moment that the agent has heard of.
+pub fn fork(inputs: &mut Inputs<'_>, heard_of: u64) -> Query {
+    let name = *inputs.rng.pick(&NAMES);
+    let to = WorkspaceName::parse(name).expect("a good name");
+    let revision = Revision(inputs.rng.below(heard_of + 3));
+    let at = (!inputs.rng.once_in(3)).then_some(At::Revision(revision));
+    workspace::Query::Fork { to, at }.into()
+}
+
+impl World {
+    /// Somebody wants a fork, as of a revision that is durable.
+    pub(crate) fn fork(
+        &mut self,
+        workspace: &WorkspaceName,
+        by: &AgentId,
+        query: &Query,
+        present: Revision,
+    ) -> Audit {
+        let Query::Workspace(workspace::Query::Fork { to, at }) = query else {
+            return Err(broken(format!("{query:?} is no fork")));
+        };
+        if !self.load(workspace)? {
+            return Ok(());
+        }
+        let slack = self.slack(workspace);
+        let answer = self.server().shard.query_past(workspace, by, query, present);
+        self.trace.tell(|| format!("   a fork of {workspace} to {to}: {answer:?}"));
+        let due = match at {
+            Some(At::Revision(revision)) => *revision,
+            Some(At::Time(_)) | None => present,
+        };
+        match answer {
+            Ok(Answer { reply: Reply::Workspace(workspace::Reply::Forked(forked)), .. }) => {
+                self.forked(workspace, &forked, by, due)
+            }
+            Err(Error::Rejected(Rejection::Workspace(WorkspaceRejection::Exists {
+                id, ..
+            }))) => {
+                self.coverage.met("fork: name taken");
+                demand!(self.auditor.is_fork(&id), "`{id}` is taken, but there is none");
+                Ok(())
+            }
+            Err(error) => {
+                if is_excused(&error) {
+                    // It may be there all the same, and then nobody knows what it holds.
+                    self.auditor.maybe_forked(to);
+                }
+                self.past_unavailable(workspace, error, present, slack)
+            }
+            other => Err(broken(format!("a fork was answered with {other:?}"))),
+        }
+    }
+
+    fn forked(
+        &mut self,
+        workspace: &WorkspaceName,
+        forked: &Forked,
+        by: &AgentId,
+        due: Revision,
+    ) -> Audit {
+        let Forked { id, revision, origin } = forked;
+        if let Some(fork) = self.auditor.fork(id) {
+            let same = (&fork.origin, fork.at) == (workspace, due.0);
+            let untouched = fork.head() == revision.0 && fork.began == revision.0;
+            demand!(same && untouched, "`{id}` is another fork, at revision {}", fork.head());
+            return Ok(());
+        }
+        if self.auditor.is_fork(id) {
+            // An attempt whose outcome was unknown has succeeded after all.
+            return Ok(());
+        }
+        let fork = Fork::new(workspace, self.auditor.ledger(workspace), due.0, revision.0);
+        self.auditor.add_fork(id.clone(), fork);
+        self.coverage.met("fork: made");
+        if !self.load(id)? {
+            return Ok(());
+        }
+        self.nothing_is_held(id)?;
+        let time = self.auditor.ledger(workspace).batch(due.0).map(|batch| batch.time);
+        let same = (origin.manner, &origin.workspace) == (Manner::Fork, workspace)
+            && (origin.revision, &origin.by) == (due, by)
+            && time.is_none_or(|time| time == origin.time);
+        demand!(same, "`{id}` says it is from {origin:?}, not from {workspace} at {due}");
+        self.is_a_replay(workspace, id, origin, due)?;
+        self.fork_is_as_it_was(id)
+    }
+
+    /// Whoever held something holds it in the origin: nothing of that is in the fork.
+    fn nothing_is_held(&self, id: &WorkspaceName) -> Audit {
+        let mut machine = self.server().shard.machine();
+        let Some(resident) = machine.resident(id) else { return Ok(()) };
+        let space = &resident.space;
+        let mut agents = space.agent.after(None);
+        let active = agents.find(|agent| space.agent.is_active(&agent.id));
+        demand!(active.is_none(), "`{id}` began with the session of {active:?}");
+        let (locks, _) = space.lock.facts();
+        demand!(locks.is_empty(), "`{id}` began with {locks:?}");
+        let (_, permits, _) = space.semaphore.facts();
+        demand!(permits.is_empty(), "`{id}` began with {permits:?}");
+        let every = baton_core::task::List::default();
+        let leased = space.task.after(&every).find(|task| task.lease.is_some());
+        demand!(leased.is_none(), "`{id}` began with the lease of {leased:?}");
+        let waits = space.waits().count();
+        demand!(waits == 0, "`{id}` began with {waits} calls that wait");
+        Ok(())
+    }
+
+    /// What else it begins with is what the batches of the origin add up to.
+    fn is_a_replay(
+        &mut self,
+        workspace: &WorkspaceName,
+        id: &WorkspaceName,
+        origin: &Origin,
+        due: Revision,
+    ) -> Audit {
+        let ledger = self.auditor.ledger(workspace);
+        let mut replayed = Space::default();
+        for revision in 1..=due.0 {
+            let batch = ledger.batch(revision).ok_or_else(|| broken("a fork of the future"))?;
+            replayed.replay(batch);
+        }
+        let founded = replayed.seed_fork(origin.clone(), self.clock.now());
+        founded.map_err(|error| broken(format!("a replay cannot be a fork: {error}")))?;
+        let mut machine = self.server().shard.machine();
+        let Some(resident) = machine.resident(id) else { return Ok(()) };
+        let (theirs, ours) = (resident.space.head(), replayed.head());
+        demand!(ours == theirs, "`{id}` began as {theirs:?}, replayed it is {ours:?}");
+        Ok(())
+    }
+
+    /// Somebody goes on in one of the forks.
+    pub(crate) fn act_in_fork(&mut self) -> Audit {
+        let names = self.auditor.forks();
+        if names.is_empty() || self.server().shard.watermark().stopped().is_some() {
+            return Ok(());
+        }
+        let id = self.rng.pick(&names).clone();
+        if !self.load(&id)? {
+            return Ok(());
+        }
+        let (namespace, key) = (NamespaceName::shared(), self.key());
+        let command: Command = if self.rng.once_in(4) {
+            let (namespace, key) = (namespace.clone(), key.clone());
+            state::Command::Delete(Delete { namespace, key, expected_version: None }).into()
+        } else {
+            let value = Json::of(&("heir", self.steps)).expect("it is JSON");
+            state::Command::Set(write(namespace.clone(), key.clone(), value)).into()
+        };
+        let heir = AgentId::parse("heir").expect("a good name");
+        self.trace.tell(|| format!("heir in {id}: {command:?}"));
+        let Ok(taken) = self.server().shard.submit(&id, command.clone().into(), &heir) else {
+            return Err(broken("a loaded workspace is not in memory"));
+        };
+        let Taken::Decided(held) = taken else {
+            return Err(broken("a write to a fork waits"));
+        };
+        let (fork, now) = (self.auditor.fork(&id), self.clock.now());
+        let before = fork.and_then(|fork| fork.version(&namespace, &key, now));
+        if !self.flush()? || !self.is_in_memory(&id) {
+            return Ok(());
+        }
+        let Some(Ok(durable)) = self.server().shard.watermark().group_status(held.group()) else {
+            return Ok(());
+        };
+        match held.open(durable) {
+            Ok(answer) => {
+                let fork = self.auditor.fork(&id).ok_or_else(|| broken("a fork is lost"))?;
+                let (told, there) = (answer.revision.0, fork.head());
+                demand!(told <= there, "`{id}` acknowledged revision {told}, it is at {there}");
+                self.coverage.met("fork: gone on");
+            }
+            Err(Rejection::State(state::Rejection::NotFound { .. })) => {
+                demand!(before.is_none(), "`{id}` has lost {key}, version {before:?}");
+            }
+            // Rules of the origin hold here too.
+            Err(rejection) => {
+                let code = rejection.code();
+                demand!(code.starts_with("state."), "the heir is refused: {rejection}");
+            }
+        }
+        self.fork_is_as_it_was(&id)
+    }
+
+    fn key(&mut self) -> Key {
+        let number = self.rng.below(self.plan.keys);
+        Key::parse(&format!("k{number}")).expect("a good key")
+    }
+
+    fn is_in_memory(&self, id: &WorkspaceName) -> bool {
+        self.server().shard.is_resident(id)
+    }
+
+    /// Demands that a fork, which is in memory, is what its model says.
+    fn fork_is_as_it_was(&mut self, id: &WorkspaceName) -> Audit {
+        let server = self.server.take().expect("a server runs between steps");
+        let shown = self.show_fork(&server, id);
+        self.server = Some(server);
+        shown?.or_else(|error| self.excuse(&format!("reading `{id}`"), &error))
+    }
+
+    /// Demands that a server shows a fork as its model says. The inner error is the server's.
+    pub(crate) fn show_fork(
+        &self,
+        server: &Server,
+        id: &WorkspaceName,
+    ) -> Audit<Result<(), Error>> {
+        if let Err(error) = server.shard.load(id) {
+            return Ok(Err(error));
+        }
+        let Some(fork) = self.auditor.fork(id) else { return Ok(Ok(())) };
+        let everything = Snapshot { limit: Some(10_000), ..Snapshot::default() };
+        let query = StateQuery::Snapshot(everything).into();
+        let Ok(Asked::Present(held)) = server.shard.ask(id, &query) else {
+            return Err(broken("a loaded workspace is not in memory"));
+        };
+        // What may yet be lost is not in the model.
+        let settled = server.shard.watermark().group_status(held.group());
+        let Some(Ok(durable)) = settled else { return Ok(Ok(())) };
+        match held.open(durable).map(|answer| answer.reply) {
+            Ok(Reply::State(state::Reply::Entries(page))) => {
+                let named = |breach: crate::auditor::Breach| {
+                    broken(format!("`{id}`, a fork of `{}`: {}", fork.origin, breach.0))
+                };
+                fork.pictured(&page).map_err(named).map(Ok)
+            }
+            other => Err(broken(format!("everything was asked for, the answer is {other:?}"))),
+        }
+    }
+
+    /// Demands that a server, which has just started, has every fork.
+    pub(crate) fn recover_forks(&mut self) -> Audit {
+        for id in self.auditor.forks() {
+            if self.load(&id)? {
+                self.fork_is_as_it_was(&id)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,431 @@
+//! What an agent does that hands on what it works on, and takes what others hand on.
+//!
+//! It offers tasks that it holds, and some that it only believes to hold, with keys of its own; it
+//! answers what it has heard of, be it for it or not, once or twice, early or late. Whoever is
+//! asked for an approval gives it, some of them at the same time.
+
+use std::collections::BTreeSet;
+
+use baton_core::handoff::{
+    Accept, ApprovalWanted, Complete, Handoff, List, Offer, OnLoop, Receiver, Selected, Status,
+};
+use baton_core::handoff::{Command as HandoffCommand, Query as HandoffQuery, Rejection, Reply};
+use baton_core::{
+    AgentId, Command, HandoffId, Json, Key, KeyName, Mutation, NamespaceName, Query, Request,
+    TaskId, Token, Version, agent, contracts,
+};
+
+use crate::actors::agent::Action;
+use crate::actors::inputs::Inputs;
+
+/// Hand-offs that an agent remembers.
+const KNOWN_MAX: usize = 10;
+/// Others that an agent remembers.
+const PEERS_MAX: usize = 8;
+
+/// How long others have to accept.
+const DEADLINES_MS: [u64; 6] = [100, 5_000, 120_000, 600_000, 600_000, 600_000];
+
+/// What an agent can do.
+const CAPABILITIES: [&str; 2] = ["edit", "draw"];
+
+/// A hand-off that an agent has heard of.
+#[derive(Clone)]
+struct KnownHandoff {
+    id: HandoffId,
+    digest: String,
+    to: Receiver,
+    from: AgentId,
+}
+
+/// What an agent knows of hand-offs.
+#[derive(Default)]
+pub struct HandoffActor {
+    known: Vec<KnownHandoff>,
+    /// What can be answered no more, as far as it knows.
+    over: Vec<KnownHandoff>,
+    /// What it has taken.
+    taken: Vec<HandoffId>,
+    peers: Vec<AgentId>,
+    /// What it has got to look at.
+    received: Option<HandoffId>,
+    /// What it has heard of that wants an approval.
+    unapproved: Vec<KnownHandoff>,
+    /// From whom it has taken something last.
+    origin: Option<AgentId>,
+}
+
+/// Some of what agents can do.
+pub fn some_capabilities(inputs: &mut Inputs<'_>) -> BTreeSet<String> {
+    let able = CAPABILITIES.iter().filter(|_| inputs.rng.once_in(2));
+    able.map(|name| (*name).to_owned()).collect()
+}
+
+fn accept(handoff: HandoffId, overwrite: bool) -> HandoffCommand {
+    HandoffCommand::Accept(Accept { handoff, lease_ms: None, overwrite })
+}
+
+/// What it does at once about something that wants an approval, if anything.
+fn about_approval(inputs: &mut Inputs<'_>, heard: &KnownHandoff) -> Option<Request> {
+    let handoff = heard.id.clone();
+    // Some do not wait until it is approved.
+    if heard.to.agent() == Some(inputs.agent) && inputs.rng.once_in(2) {
+        return Some(Command::from(accept(handoff, true)).into());
+    }
+    let (digest, reason) = (None, None);
+    let approve = HandoffCommand::Approve { handoff, digest, reason };
+    inputs.rng.once_in(3).then(|| Command::from(approve).into())
+}
+
+impl HandoffActor {
+    /// What it does next, with a task that it holds and one that it does not.
+    pub fn act(
+        &mut self,
+        inputs: &mut Inputs<'_>,
+        held: Option<(TaskId, Token)>,
+        stale: Option<(TaskId, Token)>,
+    ) -> Action {
+        if let Some(action) = self.first(inputs) {
+            return action;
+        }
+        let known = self.some_known(inputs);
+        let unapproved = some(inputs, &self.unapproved);
+        if let Some(request) = unapproved.as_ref().and_then(|heard| about_approval(inputs, heard)) {
+            return Action::Submit(request);
+        }
+        let taken = some(inputs, &self.taken);
+        let reason = inputs.rng.once_in(3).then(|| "so".to_owned());
+        let command = match (inputs.rng.below(32), held, stale, known) {
+            (0..=6, Some(held), ..) | (7, _, Some(held), _) => {
+                HandoffCommand::Offer(Box::new(self.offer(inputs, Some(held))))
+            }
+            (8, Some(held), ..) => {
+                HandoffCommand::Validate(Box::new(self.offer(inputs, Some(held))))
+            }
+            (9 | 10, Some(held), ..) | (11, _, Some(held), _) => {
+                let mut offer = self.offer(inputs, Some(held));
+                offer.approval = offer.approval.filter(|_| inputs.rng.once_in(10));
+                offer.to = Receiver::Agent(self.some_agent(inputs));
+                HandoffCommand::Execute(Box::new(offer))
+            }
+            (0..=4, None, ..) | (12, ..) => {
+                HandoffCommand::Offer(Box::new(self.offer(inputs, None)))
+            }
+            (13..=17, _, _, Some(known)) => HandoffCommand::Accept(Accept {
+                handoff: known.id,
+                lease_ms: *inputs.rng.pick(&[None, Some(150), Some(5_000), Some(90_000)]),
+                overwrite: inputs.rng.once_in(2),
+            }),
+            (18, _, _, Some(known)) => HandoffCommand::Reject { handoff: known.id, reason },
+            (19, _, _, Some(known)) => HandoffCommand::Cancel { handoff: known.id, reason },
+            (20..=22, _, _, known) if unapproved.is_some() || known.is_some() => {
+                let Some(known) = unapproved.or(known) else {
+                    return Action::Ask(self.question(inputs));
+                };
+                let digests = [None, Some(known.digest), Some("0".repeat(32))];
+                let digest = digests[inputs.rng.index(5).saturating_sub(2)].clone();
+                HandoffCommand::Approve { handoff: known.id, digest, reason }
+            }
+            (23, _, _, known) => {
+                let Some(handoff) = taken.or(known.map(|known| known.id)) else {
+                    return Action::Ask(self.question(inputs));
+                };
+                let result = inputs.rng.once_in(2).then(|| json("7"));
+                let changes = [("a".to_owned(), json("2"))].into();
+                HandoffCommand::Complete(Box::new(Complete { handoff, result, changes }))
+            }
+            (24 | 25, ..) => return Action::Submit(keep_something(inputs)),
+            (26..=28, ..) => return Action::Ask(self.question(inputs)),
+            // Where all wait for long nobody offers anything.
+            _ => HandoffCommand::Receive {
+                wait_ms: *inputs.rng.pick(&[None, Some(1), Some(400), Some(400), Some(30_000)]),
+            },
+        };
+        Action::Submit(alone_or_not(inputs, command))
+    }
+
+    /// What it sees to before anything else, if there is something.
+    fn first(&mut self, inputs: &mut Inputs<'_>) -> Option<Action> {
+        if let Some(handoff) = self.received.take().filter(|_| !inputs.rng.once_in(3)) {
+            let overwrite = inputs.rng.once_in(2);
+            return Some(Action::Submit(alone_or_not(inputs, accept(handoff, overwrite))));
+        }
+        if self.peers.is_empty() && inputs.rng.once_in(6) {
+            return Some(Action::Ask(all_agents()));
+        }
+        // What is never there cannot move.
+        if inputs.rng.once_in(8) {
+            return Some(Action::Submit(keep_something(inputs)));
+        }
+        // An offer that nobody takes soon is over.
+        match self.newest_own(inputs) {
+            Some(handoff) if inputs.rng.once_in(3) => {
+                let overwrite = !inputs.rng.once_in(4);
+                Some(Action::Submit(alone_or_not(inputs, accept(handoff, overwrite))))
+            }
+            None if inputs.rng.once_in(4) => {
+                let (to, status) = (Some(inputs.agent.clone()), Some(Status::Offered));
+                let list = List { to, status, ..List::default() };
+                Some(Action::Ask(HandoffQuery::List(list).into()))
+            }
+            Some(_) | None => None,
+        }
+    }
+
+    /// The last of those that it has heard of and that are for it alone.
+    fn newest_own(&self, inputs: &Inputs<'_>) -> Option<HandoffId> {
+        let own = |heard: &&KnownHandoff| heard.to.agent() == Some(inputs.agent);
+        self.known.iter().rev().find(own).map(|heard| heard.id.clone())
+    }
+
+    /// Of those that it has heard of, rather one that it can answer.
+    fn some_known(&self, inputs: &mut Inputs<'_>) -> Option<KnownHandoff> {
+        let able = |heard: &&KnownHandoff| match &heard.to {
+            Receiver::Agent(agent) => agent == inputs.agent,
+            Receiver::Capability(_) => heard.from != *inputs.agent,
+        };
+        let own: Vec<KnownHandoff> = self.known.iter().filter(able).cloned().collect();
+        let newest = own.last().cloned().filter(|_| inputs.rng.once_in(2));
+        let known = newest.or_else(|| some(inputs, &own)).filter(|_| !inputs.rng.once_in(4));
+        let over = some(inputs, &self.over).filter(|_| inputs.rng.once_in(8));
+        over.or(known).or_else(|| some(inputs, &self.known))
+    }
+
+    fn some_agent(&self, inputs: &mut Inputs<'_>) -> AgentId {
+        let peer = some(inputs, &self.peers).filter(|_| !inputs.rng.once_in(6));
+        peer.unwrap_or_else(|| {
+            let name = format!("a{}", inputs.rng.below(16));
+            AgentId::parse(&name).expect("a good name")
+        })
+    }
+
+    fn offer(&self, inputs: &mut Inputs<'_>, held: Option<(TaskId, Token)>) -> Offer {
+        let to = if inputs.rng.once_in(3) {
+            Receiver::Capability((*inputs.rng.pick(&CAPABILITIES)).to_owned())
+        } else {
+            Receiver::Agent(self.some_agent(inputs))
+        };
+        // Some give back what they have just got.
+        let back = self.origin.clone().filter(|_| held.is_some() && inputs.rng.once_in(3));
+        let mut offer = Offer::to(back.map_or(to, Receiver::Agent));
+        if let Some((task, token)) = held {
+            (offer.task, offer.token) = (Some(task), Some(token));
+        }
+        offer.deadline_ms = Some(*inputs.rng.pick(&DEADLINES_MS));
+        offer.on_loop = *inputs.rng.pick(&[None, Some(OnLoop::Review), Some(OnLoop::Refuse)]);
+        if inputs.rng.once_in(3) {
+            return offer;
+        }
+        // Whoever has nothing to tell hands things round in circles.
+        let notes = format!(r#"{{"n":{}}}"#, inputs.counter);
+        offer.notes = (!inputs.rng.once_in(4)).then(|| json(&notes));
+        if inputs.rng.once_in(3) {
+            offer.state = [("plan".to_owned(), json("1")), ("k1".to_owned(), json("[]"))].into();
+        }
+        let mut keys: Vec<Selected> = Vec::new();
+        for _ in 0..inputs.rng.below(4) {
+            let own = !inputs.rng.once_in(4);
+            let namespace =
+                if own { NamespaceName::of_agent(inputs.agent) } else { NamespaceName::shared() };
+            let version = inputs.rng.once_in(16).then(|| Version(inputs.rng.below(3)));
+            let key = if own { own_key(inputs) } else { inputs.key() };
+            let name = KeyName::parse(&format!("{namespace}/{key}")).expect("both are names");
+            let selected = Selected { name, version };
+            let again = keys.iter().any(|there| there.name == selected.name);
+            if !again || inputs.rng.once_in(8) {
+                keys.push(selected);
+            }
+        }
+        offer.keys = keys;
+        offer.redeliver_ms = *inputs.rng.pick(&[None, Some(100), Some(1_000), Some(20_000)]);
+        if inputs.rng.once_in(3) {
+            let mut by = BTreeSet::new();
+            if inputs.rng.once_in(3) {
+                by.extend([self.some_agent(inputs), self.some_agent(inputs)]);
+            }
+            let expires_ms = *inputs.rng.pick(&[None, Some(1), Some(500), Some(10_000)]);
+            offer.approval = Some(ApprovalWanted { by, expires_ms });
+        }
+        offer
+    }
+
+    fn question(&self, inputs: &mut Inputs<'_>) -> Query {
+        let known = some(inputs, &self.known);
+        match (inputs.rng.below(10), known) {
+            (0, Some(KnownHandoff { id: handoff, .. })) => HandoffQuery::Get { handoff }.into(),
+            (1, Some(KnownHandoff { id: handoff, .. })) => HandoffQuery::Export { handoff }.into(),
+            (2, _) => HandoffQuery::Stats {}.into(),
+            (3, _) => {
+                let task = format!("job-{}", inputs.rng.below(40));
+                HandoffQuery::History { task: TaskId::parse(&task).expect("a good name") }.into()
+            }
+            (4, known) => {
+                let list = List {
+                    from: inputs.rng.once_in(2).then(|| self.some_agent(inputs)),
+                    limit: inputs.rng.once_in(2).then_some(2),
+                    cursor: known.map(|known| known.id).filter(|_| inputs.rng.once_in(2)),
+                    ..List::default()
+                };
+                HandoffQuery::List(list).into()
+            }
+            (5, _) => all_agents(),
+            (6, _) if inputs.rng.once_in(2) => depending(inputs),
+            (6, _) => {
+                let to = Some(inputs.agent.clone());
+                HandoffQuery::List(List { to, ..List::default() }).into()
+            }
+            _ => {
+                let open = [Status::Offered, Status::Approved, Status::Delivered, Status::Accepted];
+                let status = Some(*inputs.rng.pick(&open));
+                HandoffQuery::List(List { status, ..List::default() }).into()
+            }
+        }
+    }
+
+    /// It is told about hand-offs.
+    pub fn learn(&mut self, id: &AgentId, reply: &Reply) {
+        match reply {
+            Reply::Handoff(handoff) => self.hear(id, handoff),
+            Reply::Received(Some(handoff)) => {
+                self.hear(id, handoff);
+                self.received = Some(handoff.id.clone());
+            }
+            Reply::Accepted { handoff, .. } => {
+                self.hear(id, handoff);
+                self.origin = Some(handoff.from.clone());
+                self.taken.push(handoff.id.clone());
+                if self.taken.len() > PEERS_MAX {
+                    self.taken.remove(0);
+                }
+            }
+            Reply::Handoffs { handoffs, .. } => {
+                for handoff in handoffs {
+                    self.hear(id, handoff);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// It is refused something about a hand-off.
+    pub fn learn_refused(&mut self, rejection: &Rejection) {
+        match rejection {
+            // What is approved already may lapse, and be approved again.
+            Rejection::WrongStatus { handoff, .. }
+            | Rejection::NotReceiver { handoff, .. }
+            | Rejection::NotAllowed { handoff, .. } => {
+                self.unapproved.retain(|there| there.id != *handoff);
+                self.set_aside(handoff);
+            }
+            _ => {}
+        }
+    }
+
+    fn set_aside(&mut self, handoff: &HandoffId) {
+        let Some(index) = self.known.iter().position(|there| there.id == *handoff) else { return };
+        self.over.push(self.known.remove(index));
+        if self.over.len() > PEERS_MAX {
+            self.over.remove(0);
+        }
+    }
+
+    /// It hears of everybody, which is of use to one who knows nobody: most of them would never
+    /// answer.
+    pub fn learn_peers<'a>(&mut self, id: &AgentId, others: impl Iterator<Item = &'a AgentId>) {
+        if self.peers.is_empty() {
+            others.for_each(|other| self.learn_peer(id, other));
+        }
+    }
+
+    /// It hears of somebody.
+    pub fn learn_peer(&mut self, id: &AgentId, other: &AgentId) {
+        if other != id && !self.peers.contains(other) {
+            self.peers.push(other.clone());
+        }
+        if self.peers.len() > PEERS_MAX {
+            self.peers.remove(0);
+        }
+    }
+
+    fn hear(&mut self, id: &AgentId, handoff: &Handoff) {
+        self.learn_peer(id, &handoff.from);
+        if let Some(receiver) = &handoff.receiver {
+            self.learn_peer(id, receiver);
+        }
+        let is_open =
+            matches!(handoff.status, Status::Offered | Status::Approved | Status::Delivered);
+        if !is_open {
+            self.set_aside(&handoff.id);
+            return;
+        }
+        let mut all = self.known.iter().chain(&self.over);
+        if all.any(|there| there.id == handoff.id) {
+            return;
+        }
+        let heard = KnownHandoff {
+            id: handoff.id.clone(),
+            digest: handoff.digest.clone(),
+            to: handoff.to.clone(),
+            from: handoff.from.clone(),
+        };
+        if handoff.approval.is_some() && handoff.from != *id {
+            self.unapproved.push(heard.clone());
+        }
+        if self.unapproved.len() > 3 {
+            self.unapproved.remove(0);
+        }
+        self.known.push(heard);
+        if self.known.len() > KNOWN_MAX {
+            self.known.remove(0);
+        }
+    }
+}
+
+/// Who depends on which keys, and what is wrong with those.
+fn depending(inputs: &mut Inputs<'_>) -> Query {
+    if inputs.rng.once_in(3) {
+        return contracts::Query::Check { namespace: None, schema: None }.into();
+    }
+    let limit = *inputs.rng.pick(&[None, Some(1), Some(1_000)]);
+    contracts::Query::Show { pattern: None, limit, cursor: None }.into()
+}
+
+fn all_agents() -> Query {
+    agent::Query::List { capability: None, status: None, limit: None, cursor: None }.into()
+}
+
+/// A key of its own that it may give away later.
+fn keep_something(inputs: &mut Inputs<'_>) -> Request {
+    let (namespace, key) = (NamespaceName::of_agent(inputs.agent), own_key(inputs));
+    Command::from(inputs.set(namespace, key, |_| {})).into()
+}
+
+/// One of few, so that what is given is there.
+fn own_key(inputs: &mut Inputs<'_>) -> Key {
+    Key::parse(&format!("own{}", inputs.rng.below(3))).expect("a good key")
+}
+
+/// Once in a while it is a part of more, some of which cannot be.
+fn alone_or_not(inputs: &mut Inputs<'_>, command: HandoffCommand) -> Request {
+    let waits = matches!(command, HandoffCommand::Receive { wait_ms: Some(_) });
+    if waits || !inputs.rng.once_in(12) {
+        return Command::from(command).into();
+    }
+    let nowhere = inputs.rng.once_in(2);
+    let namespace = if nowhere { Inputs::namespace("nowhere") } else { NamespaceName::shared() };
+    let key = inputs.key();
+    let more = Command::from(inputs.set(namespace, key, |_| {}));
+    let commands = vec![command.into(), more];
+    Request {
+        mutation: Mutation::Transaction { require: Vec::new(), commands },
+        idempotency_key: None,
+    }
+}
+
+fn json(text: &str) -> Json {
+    Json::parse(text.to_owned()).expect("good JSON")
+}
+
+fn some<T: Clone>(inputs: &mut Inputs<'_>, choices: &[T]) -> Option<T> {
+    (!choices.is_empty()).then(|| inputs.rng.pick(choices).clone())
+}

@@ -1,0 +1,94 @@
+//! What an agent does that takes permits of semaphores.
+
+use baton_core::semaphore::{self, Acquire, Command as SemaphoreCommand};
+use baton_core::{AgentId, Answer, Command, Rejection, Reply, SemaphoreName, Token};
+
+use crate::actors::agent::Action;
+use crate::actors::inputs::Inputs;
+use crate::actors::lock::fenced;
+
+/// Old tokens that an agent remembers.
+const STALE_MAX: usize = 8;
+
+type Permit = (SemaphoreName, Token);
+
+/// What an agent believes to hold.
+#[derive(Default)]
+pub struct SemaphoreActor {
+    held: Vec<Permit>,
+    stale: Vec<Permit>,
+}
+
+impl SemaphoreActor {
+    /// What it does next.
+    pub fn act(&mut self, inputs: &mut Inputs<'_>) -> Action {
+        let some = |inputs: &mut Inputs<'_>, permits: &[Permit]| {
+            (!permits.is_empty()).then(|| inputs.rng.pick(permits).clone())
+        };
+        let (held, stale) = (some(inputs, &self.held), some(inputs, &self.stale));
+        let command: Command = match (inputs.rng.below(16), held, stale) {
+            (0..=2, Some((name, token)), _) => {
+                self.forget(&name, token);
+                SemaphoreCommand::Release { name, token }.into()
+            }
+            (3, _, Some((name, token))) => SemaphoreCommand::Release { name, token }.into(),
+            (4, Some((name, token)), _) | (5, _, Some((name, token))) => {
+                let ttl_ms = inputs.rng.once_in(3).then(|| inputs.rng.between(100, 60_000));
+                SemaphoreCommand::Renew { name, token, ttl_ms }.into()
+            }
+            (6, Some((_, token)), _) | (7, _, Some((_, token))) => {
+                return Action::Submit(fenced(inputs, token));
+            }
+            (8, ..) => {
+                return Action::Ask(match inputs.rng.below(2) {
+                    0 => semaphore::Query::Get { name: name(inputs).0 }.into(),
+                    _ => semaphore::Query::List { limit: None, cursor: None }.into(),
+                });
+            }
+            _ => {
+                let (name, usual) = name(inputs);
+                // Once in a while somebody is mistaken about how many there are.
+                let permits = *inputs.rng.pick(&[None, Some(usual), Some(usual), Some(4)]);
+                let ttl_ms = *inputs.rng.pick(&[Some(150), Some(3_000), Some(40_000), None]);
+                let wait_ms = *inputs.rng.pick(&[None, Some(400), Some(30_000), Some(600_000)]);
+                SemaphoreCommand::Acquire(Acquire { name, permits, ttl_ms, wait_ms }).into()
+            }
+        };
+        Action::Submit(command.into())
+    }
+
+    /// It is answered.
+    pub fn learn(&mut self, id: &AgentId, answer: &Result<Answer, Rejection>) {
+        match answer {
+            Ok(Answer {
+                reply: Reply::Semaphore(semaphore::Reply::Permit(Some(permit))), ..
+            }) if permit.holder == *id => {
+                let permit = (permit.name.clone(), permit.token);
+                if !self.held.contains(&permit) && !self.stale.contains(&permit) {
+                    self.held.push(permit);
+                }
+            }
+            Err(Rejection::Semaphore(semaphore::Rejection::StaleToken { name, given, .. })) => {
+                self.forget(name, *given);
+            }
+            Ok(_) | Err(_) => {}
+        }
+    }
+
+    fn forget(&mut self, name: &SemaphoreName, token: Token) {
+        let permit = (name.clone(), token);
+        self.held.retain(|there| *there != permit);
+        if !self.stale.contains(&permit) {
+            self.stale.push(permit);
+        }
+        if self.stale.len() > STALE_MAX {
+            self.stale.remove(0);
+        }
+    }
+}
+
+/// One of few, and how many permits it usually has.
+fn name(inputs: &mut Inputs<'_>) -> (SemaphoreName, u64) {
+    let permits = inputs.rng.between(1, 3);
+    (SemaphoreName::parse(&format!("slots-{permits}")).expect("a good name"), permits)
+}

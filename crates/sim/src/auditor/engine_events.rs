@@ -1,0 +1,83 @@
+//! What the engine may do by itself.
+
+use std::collections::BTreeSet;
+
+use baton_core::agent::Event as AgentEvent;
+use baton_core::artifact::Event as ArtifactEvent;
+use baton_core::checkpoint::{Event as CheckpointEvent, Why};
+use baton_core::secret::Event as SecretEvent;
+use baton_core::state::{Event as StateEvent, Removal};
+use baton_core::waiting::wait::Step;
+use baton_core::{AgentId, Batch, Event};
+
+use super::{Audit, demand};
+use crate::auditor::ledger::EntryModel;
+use crate::models::pipeline;
+use crate::models::reaction;
+
+/// Whether the engine may do this by itself: because of time, or because somebody is gone.
+pub fn is_by_engine(event: &Event) -> bool {
+    const CAUSED: &str = "expired dropped gave_up withdrawn ready failed cancelled settled \
+                          answered undelivered taken_back handed_off \
+                          returned died timed_out lost rerouted handlers_gone";
+    match event {
+        Event::State(event) => {
+            let caused = [Removal::Expired, Removal::LetGo];
+            matches!(event, StateEvent::Deleted { removal, .. } if caused.contains(removal))
+        }
+        Event::Agent(event) => matches!(event, AgentEvent::Lost { .. }),
+        Event::Lock(_)
+        | Event::Message(_)
+        | Event::Stream(_)
+        | Event::Semaphore(_)
+        | Event::Barrier(_)
+        | Event::Task(_)
+        | Event::Join(_)
+        | Event::Handoff(_) => {
+            let (_, what) = event.kind().split_once('.').unwrap_or_default();
+            matches!(event.wait(), Some(Step::Granted(_)))
+                || CAUSED.split(' ').any(|caused| caused == what)
+        }
+        Event::Checkpoint(event) => {
+            matches!(event, CheckpointEvent::Pruned { why: Why::Age, .. })
+        }
+        Event::Artifact(event) => matches!(event, ArtifactEvent::Expired { .. }),
+        Event::Secret(event) => matches!(event, SecretEvent::Expired { .. }),
+        // An answer to somebody who waited.
+        Event::Receipt(receipt) => receipt.agent.is_some(),
+        Event::Pipeline(event) => pipeline::is_by_engine(event),
+        Event::Reaction(event) => reaction::is_by_engine(event),
+        Event::Namespace(_)
+        | Event::Topic(_)
+        | Event::Rule(_)
+        | Event::UserEvent(_)
+        | Event::Workspace(_)
+        | Event::Awaited(_) => false,
+    }
+}
+
+/// An entry goes by itself only for a reason.
+pub fn check_removal(
+    batch: &Batch,
+    before: &EntryModel,
+    removal: Removal,
+    ended: &BTreeSet<AgentId>,
+) -> Audit {
+    match removal {
+        Removal::Expired => {
+            demand!(batch.agent == AgentId::engine(), "an entry expired by an agent's hand");
+            demand!(
+                before.expires_at.is_some_and(|moment| moment <= batch.time),
+                "an entry expired at {} although it ends at {:?}",
+                batch.time,
+                before.expires_at
+            );
+        }
+        Removal::LetGo => demand!(
+            before.bound_to.as_ref().is_some_and(|agent| ended.contains(agent)),
+            "an entry was let go although no session ended that it was bound to"
+        ),
+        Removal::Deleted | Removal::TransferredAway => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,487 @@
+//! Checkpoints, as the log tells it: which there are, whose they are, and what must have stayed.
+//!
+//! Laws:
+//!
+//! 1. What was saved is what was asked to be saved, and whoever is shown a state is shown the bytes
+//!    that were saved: as many, with the same checksum, which is computed here from what was sent
+//!    and from what is shown.
+//! 2. Of a task only whoever holds its lease saves, under the token of that lease.
+//! 3. Each goes on from the head of its task, unless another parent of that task was named.
+//! 4. A rule prunes what it must, and neither a head nor what has a label.
+
+use std::collections::BTreeMap;
+
+use baton_core::checkpoint::{
+    Checkpoint, Checksum, Command, Event, List, Query, Rejection, Reply as CheckpointReply, Rule,
+    Save, Why,
+};
+use baton_core::{
+    AgentId, Batch, CheckpointId, CheckpointLabel, Event as AnyEvent, Reply, TaskId, Timestamp,
+    Token,
+};
+
+use crate::auditor::explain::BatchReader;
+use crate::auditor::ledger::Ledger;
+use crate::auditor::timeline::Timeline;
+use crate::auditor::{Audit, Breach, demand};
+use crate::coverage::Coverage;
+
+/// A checkpoint as it was.
+#[derive(Clone, Debug)]
+pub struct CheckpointModel {
+    task: TaskId,
+    number: u64,
+    parent: Option<CheckpointId>,
+    label: Option<CheckpointLabel>,
+    bytes: u64,
+    checksum: Checksum,
+    saved_at: Timestamp,
+    saved_by: AgentId,
+}
+
+/// The checkpoints of a task: how many were saved, and which is the head.
+#[derive(Clone, Debug)]
+struct CheckpointThread {
+    saved: u64,
+    head: CheckpointId,
+}
+
+/// Every checkpoint there is, or was.
+#[derive(Default)]
+pub struct Checkpoints {
+    all: BTreeMap<CheckpointId, Timeline<Option<CheckpointModel>>>,
+    threads: BTreeMap<TaskId, Timeline<Option<CheckpointThread>>>,
+    rules: Timeline<Vec<Rule>>,
+}
+
+impl Checkpoints {
+    fn at(&self, id: &CheckpointId, at: u64) -> Option<&CheckpointModel> {
+        self.all.get(id)?.at(at)?.as_ref()
+    }
+
+    fn thread(&self, task: &TaskId, at: u64) -> Option<&CheckpointThread> {
+        self.threads.get(task)?.at(at)?.as_ref()
+    }
+
+    /// Those of a task after a revision, the newest first.
+    fn of(
+        &self,
+        task: Option<&TaskId>,
+        at: u64,
+    ) -> impl Iterator<Item = (&CheckpointId, &CheckpointModel)> {
+        let all = self.all.iter().rev();
+        let there = all.filter_map(move |(id, timeline)| Some((id, timeline.at(at)?.as_ref()?)));
+        there.filter(move |(_, kept)| task.is_none_or(|task| kept.task == *task))
+    }
+
+    fn rule(&self, task: &TaskId, at: u64) -> Option<&Rule> {
+        let rules = self.rules.at(at)?.iter();
+        let fitting = rules.filter(|rule| rule.task.matches(task.as_str()));
+        fitting.max_by_key(|rule| (rule.task.as_str().len(), rule.task.as_str().to_owned()))
+    }
+
+    fn set(&mut self, revision: u64, id: &CheckpointId, kept: Option<CheckpointModel>) {
+        self.all.entry(id.clone()).or_default().set(revision, kept);
+    }
+
+    fn set_thread(&mut self, revision: u64, task: &TaskId, thread: Option<CheckpointThread>) {
+        self.threads.entry(task.clone()).or_default().set(revision, thread);
+    }
+
+    fn begin(&mut self, batch: &Batch, id: &CheckpointId, mut kept: CheckpointModel) -> Audit {
+        demand!(!self.all.contains_key(id), "`{id}` was saved before");
+        let thread = self.thread(&kept.task, u64::MAX);
+        let saved = thread.map_or(0, |thread| thread.saved) + 1;
+        kept.number = saved;
+        let thread = CheckpointThread { saved, head: id.clone() };
+        self.set_thread(batch.revision.0, &kept.task.clone(), Some(thread));
+        self.set(batch.revision.0, id, Some(kept));
+        Ok(())
+    }
+}
+
+fn within(ranges: &[(u64, u64)], number: u64) -> bool {
+    ranges.iter().any(|(first, last)| (*first..=*last).contains(&number))
+}
+
+impl Ledger {
+    pub(crate) fn add_checkpoint(
+        &mut self,
+        batch: &Batch,
+        event: &Event,
+        coverage: &mut Coverage,
+    ) -> Audit {
+        let (revision, now) = (batch.revision.0, u64::MAX);
+        let fresh = |task: &TaskId, parent, bytes, checksum| CheckpointModel {
+            task: task.clone(),
+            number: 0,
+            parent,
+            label: None,
+            bytes,
+            checksum,
+            saved_at: batch.time,
+            saved_by: batch.agent.clone(),
+        };
+        match event {
+            Event::Saved(saved) => {
+                let head =
+                    self.checkpoints.thread(&saved.task, now).map(|thread| thread.head.clone());
+                demand!(
+                    saved.parent.is_some() == head.is_some(),
+                    "it goes on from {:?}, the head is {head:?}",
+                    saved.parent
+                );
+                let is_head = saved.parent == head;
+                coverage.met(if is_head { "checkpoint: saved" } else { "checkpoint: branched" });
+                let kept = fresh(&saved.task, saved.parent.clone(), saved.bytes, saved.checksum);
+                let kept = CheckpointModel { label: saved.label.clone(), ..kept };
+                self.checkpoints.begin(batch, &saved.checkpoint, kept)
+            }
+            Event::Forked { checkpoint, task, source } => {
+                let Some(from) = self.checkpoints.at(source, now) else {
+                    return Err(Breach(format!("`{source}` is forked, it is not there")));
+                };
+                let kept = fresh(task, Some(source.clone()), from.bytes, from.checksum);
+                let is_first = self.checkpoints.thread(task, now).is_none();
+                demand!(is_first, "`{task}` has checkpoints already");
+                coverage.met("checkpoint: forked");
+                self.checkpoints.begin(batch, checkpoint, kept)
+            }
+            Event::Restored { checkpoint, task } => {
+                coverage.met("checkpoint: restored");
+                self.restore_checkpoint(revision, checkpoint, task)
+            }
+            Event::Labelled { checkpoint, label, .. } => {
+                let Some(kept) = self.checkpoints.at(checkpoint, now).cloned() else {
+                    return Err(Breach(format!("`{checkpoint}` is labelled, it is not there")));
+                };
+                let kept = CheckpointModel { label: label.clone(), ..kept };
+                self.checkpoints.set(revision, checkpoint, Some(kept));
+                Ok(())
+            }
+            Event::Pruned { task, numbers, why, .. } => {
+                self.prune_checkpoints(batch, task, numbers, *why, coverage)
+            }
+            Event::Retained { rule } => {
+                let mut rules = self.checkpoints.rules.now().cloned().unwrap_or_default();
+                rules.retain(|there| there.task != rule.task);
+                if rule.keep.is_some() || rule.max_age_ms.is_some() {
+                    rules.push(rule.clone());
+                }
+                self.checkpoints.rules.set(revision, rules);
+                Ok(())
+            }
+        }
+    }
+
+    fn restore_checkpoint(&mut self, at: u64, checkpoint: &CheckpointId, task: &TaskId) -> Audit {
+        let thread = self.checkpoints.thread(task, u64::MAX).cloned();
+        let kept = self.checkpoints.at(checkpoint, u64::MAX);
+        let Some(thread) = thread.filter(|_| kept.is_some_and(|kept| kept.task == *task)) else {
+            return Err(Breach(format!("`{checkpoint}` is restored, it is not there")));
+        };
+        let thread = CheckpointThread { head: checkpoint.clone(), ..thread };
+        self.checkpoints.set_thread(at, task, Some(thread));
+        Ok(())
+    }
+
+    fn prune_checkpoints(
+        &mut self,
+        batch: &Batch,
+        task: &TaskId,
+        numbers: &[(u64, u64)],
+        why: Why,
+        coverage: &mut Coverage,
+    ) -> Audit {
+        let Some(thread) = self.checkpoints.thread(task, u64::MAX).cloned() else {
+            return Err(Breach(format!("`{task}` is pruned, it has no checkpoints")));
+        };
+        let rule = self.checkpoints.rule(task, u64::MAX).cloned();
+        let of_task: Vec<(CheckpointId, CheckpointModel)> = {
+            let of_task = self.checkpoints.of(Some(task), u64::MAX);
+            of_task.map(|(id, kept)| (id.clone(), kept.clone())).collect()
+        };
+        let (gone, left): (Vec<_>, Vec<_>) =
+            of_task.into_iter().partition(|(_, kept)| within(numbers, kept.number));
+        for (id, kept) in &gone {
+            let is_kept = kept.label.is_some() || *id == thread.head;
+            match why {
+                Why::Asked => {}
+                Why::Count => demand!(!is_kept, "`{id}` is pruned by a rule, it must stay"),
+                Why::Age => {
+                    let age_ms = rule.as_ref().and_then(|rule| rule.max_age_ms);
+                    let over = age_ms.is_some_and(|ms| kept.saved_at.after(ms) <= batch.time);
+                    demand!(!is_kept && over, "`{id}` is pruned by a rule before its time");
+                }
+            }
+            self.checkpoints.set(batch.revision.0, id, None);
+        }
+        demand!(!gone.is_empty(), "nothing is pruned");
+        coverage.met(match why {
+            Why::Asked => "checkpoint: pruned",
+            Why::Count => "checkpoint: pruned by count",
+            Why::Age => "checkpoint: pruned by age",
+        });
+        if why == Why::Count {
+            let loose = left.iter().filter(|(_, kept)| kept.label.is_none()).count() as u64;
+            let keep = rule.and_then(|rule| rule.keep);
+            demand!(keep == Some(loose), "{loose} are left, {keep:?} should be");
+        }
+        let head_stays = left.iter().any(|(id, _)| *id == thread.head);
+        let newest = left.first().map(|(id, _)| id.clone());
+        let thread = match newest {
+            None => None,
+            Some(_) if head_stays => Some(thread),
+            Some(newest) => Some(CheckpointThread { head: newest, ..thread }),
+        };
+        self.checkpoints.set_thread(batch.revision.0, task, thread);
+        Ok(())
+    }
+
+    /// A task that has a checkpoint which a rule should have pruned by this moment.
+    pub(crate) fn overdue_checkpoint(&self, now: Timestamp) -> Option<&CheckpointId> {
+        let over = |(id, kept): &(&CheckpointId, &CheckpointModel)| {
+            let rule = self.checkpoints.rule(&kept.task, u64::MAX);
+            let age_ms = rule.and_then(|rule| rule.max_age_ms);
+            let thread = self.checkpoints.thread(&kept.task, u64::MAX);
+            let is_head = thread.is_some_and(|thread| thread.head == **id);
+            !is_head
+                && kept.label.is_none()
+                && age_ms.is_some_and(|ms| kept.saved_at.after(ms) <= now)
+        };
+        self.checkpoints.of(None, u64::MAX).find(over).map(|(id, _)| id)
+    }
+
+    /// Demands that a checkpoint is shown as it was, with its state if there is one.
+    fn checkpoint_shown(&self, shown: &Checkpoint, at: u64) -> Audit {
+        let Some(there) = self.checkpoints.at(&shown.id, at) else {
+            return Err(Breach(format!("`{}` is shown, it is not there", shown.id)));
+        };
+        let same = shown.task == there.task
+            && shown.number == there.number
+            && shown.parent == there.parent
+            && shown.label == there.label
+            && shown.bytes == there.bytes
+            && shown.checksum == there.checksum
+            && shown.saved_at == there.saved_at
+            && shown.saved_by == there.saved_by;
+        demand!(same, "{shown:?} is shown, it is {there:?}");
+        if let Some(state) = &shown.state {
+            let bytes = state.as_bytes().len() as u64;
+            let same = bytes == there.bytes && Checksum::of(state.as_str()) == there.checksum;
+            demand!(same, "`{}` is shown with another state than was saved", shown.id);
+        }
+        Ok(())
+    }
+
+    /// A command about checkpoints was accepted and nothing happened.
+    pub(crate) fn checkpoint_no_effect(&self, command: &Command, reply: &Reply, at: u64) -> Audit {
+        let Reply::Checkpoint(reply) = reply else {
+            return Err(Breach(format!("{command:?} was answered with {reply:?}")));
+        };
+        match (command, reply) {
+            (Command::Restore { checkpoint, .. }, CheckpointReply::Restored(shown)) => {
+                let thread = self.checkpoints.thread(&shown.task, at);
+                let is_head = thread.is_some_and(|thread| thread.head == *checkpoint);
+                demand!(is_head && shown.id == *checkpoint, "it was not the head before");
+                demand!(shown.state.is_some(), "the state is missing");
+                self.checkpoint_shown(shown, at)
+            }
+            (Command::Label { checkpoint, label }, CheckpointReply::Checkpoint(shown)) => {
+                let same = shown.id == *checkpoint && shown.label == *label;
+                demand!(same, "it was called otherwise");
+                self.checkpoint_shown(shown, at)
+            }
+            (Command::Prune(_), CheckpointReply::Pruned { pruned: 0, bytes: 0 })
+            | (Command::Retain(_), CheckpointReply::Rules { .. }) => Ok(()),
+            (command, reply) => Err(Breach(format!("{command:?} was answered with {reply:?}"))),
+        }
+    }
+
+    /// A command about checkpoints had an effect, and was answered.
+    pub(crate) fn checkpoint_reply(
+        &self,
+        command: &Command,
+        reply: &CheckpointReply,
+        at: u64,
+    ) -> Audit {
+        match (command, reply) {
+            (
+                Command::Save(_) | Command::Fork { .. } | Command::Label { .. },
+                CheckpointReply::Checkpoint(shown),
+            ) => {
+                demand!(shown.state.is_none(), "the state is repeated");
+                self.checkpoint_shown(shown, at)
+            }
+            (Command::Restore { checkpoint, .. }, CheckpointReply::Restored(shown)) => {
+                demand!(shown.id == *checkpoint, "another was restored");
+                demand!(shown.state.is_some(), "the state is missing");
+                self.checkpoint_shown(shown, at)
+            }
+            (Command::Prune(_), CheckpointReply::Pruned { pruned, .. }) => {
+                demand!(*pruned > 0, "nothing was pruned");
+                Ok(())
+            }
+            (Command::Retain(_), CheckpointReply::Rules { .. }) => Ok(()),
+            (command, reply) => Err(Breach(format!("{command:?} was answered with {reply:?}"))),
+        }
+    }
+
+    /// A question about checkpoints was answered.
+    pub(crate) fn checkpoints_shown(
+        &self,
+        query: &Query,
+        reply: &CheckpointReply,
+        at: u64,
+    ) -> Audit {
+        match (query, reply) {
+            (Query::Get { checkpoint }, CheckpointReply::Checkpoint(shown)) => {
+                demand!(shown.id == *checkpoint, "another is shown");
+                demand!(shown.state.is_some(), "the state is missing");
+                self.checkpoint_shown(shown, at)
+            }
+            (Query::Latest { task }, CheckpointReply::Latest(shown)) => {
+                let head = self.checkpoints.thread(task, at).map(|thread| &thread.head);
+                let shown_id = shown.as_ref().map(|shown| &shown.id);
+                demand!(shown_id == head, "{shown_id:?} is shown, the head is {head:?}");
+                shown.as_ref().map_or(Ok(()), |shown| self.checkpoint_shown(shown, at))
+            }
+            (
+                Query::List(List { task, label: None, metadata: None, .. }),
+                CheckpointReply::Checkpoints { checkpoints, cursor },
+            ) => {
+                let there: Vec<_> = self.checkpoints.of(task.as_ref(), at).collect();
+                let ids = there.iter().map(|(id, _)| *id);
+                let listed = checkpoints.iter().map(|shown| &shown.id);
+                let same = listed.eq(ids.take(checkpoints.len()));
+                let whole = cursor.is_some() || checkpoints.len() == there.len();
+                demand!(same && whole, "{checkpoints:?} are listed, there are {there:?}");
+                checkpoints.iter().try_for_each(|shown| self.checkpoint_shown(shown, at))
+            }
+            (query, reply) => Err(Breach(format!("{query:?} was answered with {reply:?}"))),
+        }
+    }
+
+    /// Whether a checkpoint was there.
+    pub(crate) fn knows_checkpoint(&self, checkpoint: &CheckpointId, at: u64) -> bool {
+        self.checkpoints.at(checkpoint, at).is_some()
+    }
+
+    /// Whether somebody may save under this token, as far as the task says.
+    fn may_save(&self, task: &TaskId, token: Option<Token>, at: u64) -> bool {
+        match self.tasks.at(task, at) {
+            Some(work) => {
+                let lease = work.lease.as_ref().map(|lease| lease.token);
+                lease.is_some() && lease == token
+            }
+            None => token.is_none_or(|token| self.tokens.is_live(token, at)),
+        }
+    }
+
+    /// A command about checkpoints was refused.
+    pub(crate) fn refused_checkpoint(
+        &self,
+        rejection: &Rejection,
+        at: u64,
+        coverage: &mut Coverage,
+    ) -> Audit {
+        match rejection {
+            Rejection::NotFound { checkpoint } => {
+                demand!(!self.knows_checkpoint(checkpoint, at), "`{checkpoint}` was there");
+            }
+            Rejection::StaleToken { task, given, lease } => {
+                coverage.met("answer: stale save refused");
+                let held = self.tasks.at(task, at).and_then(|work| work.lease.as_ref());
+                let held = held.map(|lease| lease.token);
+                demand!(lease.as_ref().map(|lease| lease.token) == held, "another holds it");
+                demand!(!self.may_save(task, *given, at), "`{task}` was held under {given:?}");
+            }
+            Rejection::WrongParent { parent, parent_task, task } => {
+                let there = self.checkpoints.at(parent, at);
+                let wrong = there.is_some_and(|kept| kept.task == *parent_task);
+                demand!(wrong && parent_task != task, "`{parent}` is of `{task}`");
+            }
+            Rejection::Exists { task, checkpoint } => {
+                let head = self.checkpoints.thread(task, at).map(|thread| &thread.head);
+                demand!(head == Some(checkpoint), "`{task}` has the head {head:?}");
+            }
+            Rejection::NoBound {} => {}
+            Rejection::BadMetadata {}
+            | Rejection::OutOfRange(_)
+            | Rejection::TooLarge(_)
+            | Rejection::TooMany(_) => {
+                let code = rejection.code();
+                return Err(Breach(format!("nobody asked for anything that is `{code}`")));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl BatchReader<'_> {
+    /// What a command about checkpoints does.
+    pub(crate) fn checkpoint(&mut self, command: &Command) -> Audit {
+        let event = match self.take()? {
+            AnyEvent::Checkpoint(event) => event,
+            other => return Err(Breach(format!("a checkpoint was due, not {}", other.kind()))),
+        };
+        match (command, event) {
+            (Command::Save(save), Event::Saved(saved)) => {
+                self.check_saved(save)?;
+                let fits = saved.task == save.task
+                    && saved.label == save.label
+                    && (save.parent.is_none() || saved.parent == save.parent)
+                    && saved.bytes == save.state.as_bytes().len() as u64
+                    && saved.checksum == Checksum::of(save.state.as_str());
+                demand!(fits, "another checkpoint was saved");
+                if let Some(AnyEvent::Checkpoint(Event::Pruned { task, why: Why::Count, .. })) =
+                    self.peek()
+                    && *task == save.task
+                {
+                    self.skip();
+                }
+            }
+            (Command::Restore { checkpoint: asked, .. }, Event::Restored { checkpoint, .. }) => {
+                demand!(asked == checkpoint, "another was restored");
+            }
+            (
+                Command::Fork { checkpoint: asked, task: to, .. },
+                Event::Forked { source, task, .. },
+            ) => demand!(asked == source && to == task, "another was forked"),
+            (
+                Command::Label { checkpoint: asked, label: name },
+                Event::Labelled { checkpoint, label, .. },
+            ) => demand!(asked == checkpoint && name == label, "another was labelled"),
+            (Command::Prune(prune), Event::Pruned { task, why, numbers, .. }) => {
+                demand!(prune.task == *task && *why == Why::Asked, "another was pruned");
+                demand!(prune.all || !self.must_stay(task, numbers), "what must stay was pruned");
+            }
+            (Command::Retain(retain), Event::Retained { rule }) => {
+                let fits = retain.keep == rule.keep && retain.max_age_ms == rule.max_age_ms;
+                demand!(fits, "another rule was set");
+            }
+            (command, event) => {
+                return Err(Breach(format!("{command:?} has made {event:?}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether one of these has a label, or is the head.
+    fn must_stay(&self, task: &TaskId, numbers: &[(u64, u64)]) -> bool {
+        let (before, checkpoints) = (self.batch.revision.0 - 1, &self.ledger.checkpoints);
+        let head = checkpoints.thread(task, before).map(|thread| &thread.head);
+        let mut of_task = checkpoints.of(Some(task), before);
+        of_task.any(|(id, kept)| {
+            within(numbers, kept.number) && (kept.label.is_some() || Some(id) == head)
+        })
+    }
+
+    /// Whoever saved held the lease just before.
+    fn check_saved(&self, save: &Save) -> Audit {
+        let before = self.batch.revision.0 - 1;
+        let may = self.ledger.may_save(&save.task, save.token, before);
+        demand!(may, "`{}` was saved under {:?}, which is not its lease", save.task, save.token);
+        Ok(())
+    }
+}

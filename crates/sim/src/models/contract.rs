@@ -1,0 +1,76 @@
+//! Whether those who ask who depends on a key are told so, and how the key is.
+//!
+//! 1. Whoever got a key with a hand-off reads it.
+//! 2. A key is shown as it is, and whoever wrote it last is among its writers.
+//! 3. A key is called vanished only if it is not there, and of another kind only if it is.
+//!
+//! Deliberately absent: what rules and stages demand, which is data that is shown as it was given.
+
+use std::collections::BTreeSet;
+
+use baton_core::NamespaceName;
+use baton_core::contracts::{By, Contract, Problem, Reply, Trouble};
+
+use crate::auditor::ledger::Ledger;
+use crate::auditor::{Audit, demand};
+
+impl Ledger {
+    /// What is shown of contracts.
+    pub(crate) fn contracts_shown(&self, reply: &Reply, at: u64) -> Audit {
+        let (contracts, is_all) = match reply {
+            Reply::Contracts { contracts, cursor } => (contracts, cursor.is_none()),
+            Reply::Problems { problems } => {
+                return problems.iter().try_for_each(|problem| self.is_trouble(problem, at));
+            }
+        };
+        let mut untold = self.got(at);
+        for contract in contracts {
+            self.contract_shown(contract, at)?;
+            for reader in contract.readers.iter().filter(|reader| reader.by == By::Handoff) {
+                let (key, who) = (contract.key.clone(), reader.who.clone());
+                demand!(untold.remove(&(key, who)), "nobody gave it: {reader:?} in {contract:?}");
+            }
+        }
+        demand!(!is_all || untold.is_empty(), "who got what, and is not told: {untold:?}");
+        Ok(())
+    }
+
+    /// Which key was got with a hand-off, by whom.
+    fn got(&self, at: u64) -> BTreeSet<(String, String)> {
+        let mut got = BTreeSet::new();
+        for handoff in self.handoffs.all_at(at) {
+            let (Some(receiver), Some(receipt)) = (&handoff.receiver, &handoff.receipt) else {
+                continue;
+            };
+            for taken in &receipt.keys {
+                let key = if taken.moved {
+                    format!("{}/{}", NamespaceName::of_agent(receiver), taken.key.key())
+                } else {
+                    taken.key.to_string()
+                };
+                got.insert((key, receiver.to_string()));
+            }
+        }
+        got
+    }
+
+    fn contract_shown(&self, contract: &Contract, at: u64) -> Audit {
+        let fact = self.named(&contract.key, at);
+        let version = contract.present.as_ref().map(|present| present.version.0);
+        demand!(version == fact.map(|fact| fact.version), "it is {fact:?}: {contract:?}");
+        let is_writer = fact.is_none_or(|it| contract.writers.contains(&it.agent.to_string()));
+        demand!(is_writer, "{fact:?} was written by somebody else: {contract:?}");
+        Ok(())
+    }
+
+    fn is_trouble(&self, problem: &Problem, at: u64) -> Audit {
+        let is_there = self.named(&problem.key, at).is_some();
+        let fits = match problem.problem {
+            Trouble::Vanished | Trouble::Renamed => !is_there,
+            Trouble::Retyped => is_there,
+            Trouble::Schema => false,
+        };
+        demand!(fits, "{problem:?} is told, and the key is there or is not: {is_there}");
+        Ok(())
+    }
+}

@@ -1,0 +1,132 @@
+//! Workspaces that began with the content of another, as a small model of their entries.
+//!
+//! ```text
+//!   origin ──1──2── … ──at──────────────▶ goes on, audited by its ledger
+//!                        │ everything but what somebody held
+//!                        └──began──▶ goes on by itself, audited here
+//! ```
+//!
+//! Laws:
+//!
+//! 1. A fork begins with the entries that its origin had at the revision that was asked for,
+//!    without those that were bound to a session.
+//! 2. Nothing else changes them but batches of its own: neither what happens to the origin
+//!    afterwards, nor that the origin forgets its past.
+//! 3. Whatever is acknowledged in it is there after a restart, and nothing else.
+//! 4. No fork takes the place of another.
+//!
+//! Deliberately absent: everything but entries. What else a fork begins with is compared, once,
+//! with a replay of what the origin's ledger knows (`forking`).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use baton_core::state::{Event as StateEvent, Page, Removal};
+use baton_core::{Batch, Event, Key, NamespaceName, Timestamp, WorkspaceName, namespace};
+
+use crate::auditor::ledger::{EntryKey, EntryModel, Ledger};
+use crate::auditor::reads::same_page;
+use crate::auditor::{Audit, demand};
+use crate::models::reaction::acting;
+
+/// A workspace that began with the content of another.
+pub struct Fork {
+    /// Where from.
+    pub origin: WorkspaceName,
+    /// As it was after this revision.
+    pub at: u64,
+    /// The revision that it began with.
+    pub began: u64,
+    batches: Vec<Arc<Batch>>,
+    facts: BTreeMap<EntryKey, EntryModel>,
+}
+
+impl Fork {
+    /// A fork of what a ledger knows.
+    pub fn new(origin: &WorkspaceName, ledger: &Ledger, at: u64, began: u64) -> Self {
+        let facts = ledger.facts(at).filter(|(_, fact)| fact.bound_to.is_none());
+        let facts = facts.map(|(place, fact)| (place.clone(), fact.clone())).collect();
+        Self { origin: origin.clone(), at, began, batches: Vec::new(), facts }
+    }
+
+    /// Its newest durable revision.
+    pub fn head(&self) -> u64 {
+        self.began + self.batches.len() as u64
+    }
+
+    /// A batch of its own.
+    pub fn batch(&self, revision: u64) -> Option<&Arc<Batch>> {
+        let index = usize::try_from(revision.checked_sub(self.began + 1)?).ok()?;
+        self.batches.get(index)
+    }
+
+    /// The version of an entry, if it is there at a moment. One whose time is over is not, before
+    /// that is written down.
+    pub fn version(&self, namespace: &NamespaceName, key: &Key, now: Timestamp) -> Option<u64> {
+        let fact = self.facts.get(&(namespace.clone(), key.clone()))?;
+        fact.expires_at.is_none_or(|end| now < end).then_some(fact.version)
+    }
+
+    /// Its next batch is durable.
+    pub fn add(&mut self, batch: &Arc<Batch>) -> Audit {
+        let (revision, due) = (batch.revision.0, self.head() + 1);
+        demand!(revision == due, "a fork goes on with {revision}, not with {due}");
+        for (event, agent) in batch.events.iter().zip(acting(batch)) {
+            match event {
+                Event::State(event) => {
+                    let (namespace, key) = event.entry_key();
+                    let place = (namespace.clone(), key.clone());
+                    let before = self.facts.remove(&place);
+                    if let Some(fact) = changed(batch, event, before.as_ref())? {
+                        self.facts.insert(place, EntryModel { agent: agent.clone(), ..fact });
+                    }
+                }
+                Event::Namespace(namespace::Event::Deleted { name }) => {
+                    self.facts.retain(|(namespace, _), _| namespace != name);
+                }
+                _ => {}
+            }
+        }
+        self.batches.push(Arc::clone(batch));
+        Ok(())
+    }
+
+    /// Demands that everything is shown as it is.
+    pub fn pictured(&self, page: &Page) -> Audit {
+        let (shown, head) = (page.revision.0, self.head());
+        demand!(shown == head, "a fork is shown at revision {shown}, it is at {head}");
+        let limit = page.entries.len().max(self.facts.len());
+        same_page(self.facts.iter(), page, limit, |(namespace, key)| format!("{namespace}/{key}"))
+    }
+}
+
+/// What an event makes of an entry, if it may.
+fn changed(
+    batch: &Batch,
+    event: &StateEvent,
+    before: Option<&EntryModel>,
+) -> Audit<Option<EntryModel>> {
+    let (_, key) = event.entry_key();
+    match event {
+        StateEvent::Set { value, version, expires_at, bound_to, .. } => {
+            let due = before.map_or(1, |before| before.version + 1);
+            demand!(version.0 == due, "`{key}` of a fork got version {version}, not {due}");
+            Ok(Some(EntryModel {
+                value: value.clone(),
+                version: version.0,
+                revision: batch.revision.0,
+                time: batch.time,
+                agent: batch.agent.clone(),
+                expires_at: *expires_at,
+                bound_to: bound_to.clone(),
+            }))
+        }
+        StateEvent::Deleted { removal, .. } => {
+            demand!(before.is_some(), "`{key}` of a fork went, but was not there");
+            let end = before.and_then(|before| before.expires_at);
+            let is_due = *removal != Removal::Expired || end.is_some_and(|end| end <= batch.time);
+            demand!(is_due, "`{key}` of a fork expired before {end:?}");
+            Ok(None)
+        }
+    }
+}

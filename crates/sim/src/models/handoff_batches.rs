@@ -1,0 +1,226 @@
+//! Whether batches about hand-offs are what was asked for: all of it, with the keys and the task
+//! that go along, and nothing else.
+
+use baton_core::handoff::{Accept, Complete, Handoff, Offer, OnLoop};
+use baton_core::handoff::{Command as HandoffCommand, Event as HandoffEvent};
+use baton_core::namespace::Event as NamespaceEvent;
+use baton_core::state::Transfer;
+use baton_core::task::{Cause, Event as TaskEvent};
+use baton_core::{AgentId, Event, Key, NamespaceName, TaskId, Token};
+
+use crate::auditor::answers::same_entry;
+use crate::auditor::explain::BatchReader;
+use crate::auditor::{Audit, Breach, demand};
+
+/// How long the receiver has to accept it if nobody says otherwise.
+const DEADLINE_MS: u64 = 3_600_000;
+/// After how long it is delivered again if nobody says otherwise.
+const REDELIVER_MS: u64 = 60_000;
+
+impl BatchReader<'_> {
+    fn take_handoff(&mut self) -> Audit<&HandoffEvent> {
+        match self.take()? {
+            Event::Handoff(event) => Ok(event),
+            other => Err(Breach(format!("a hand-off was due, not {}", other.kind()))),
+        }
+    }
+
+    /// The next event is this one of a hand-off's task.
+    fn take_passed(&mut self, kind: &str, task: &TaskId) -> Audit<&TaskEvent> {
+        match self.take()? {
+            Event::Task(event) if event.kind() == kind && event.task() == Some(task) => Ok(event),
+            other => Err(Breach(format!("{kind} of `{task}` was due, not {}", other.kind()))),
+        }
+    }
+
+    /// What a command about hand-offs does.
+    pub(crate) fn handoff(&mut self, command: &HandoffCommand) -> Audit {
+        let before = self.batch.revision.0 - 1;
+        match command {
+            HandoffCommand::Offer(offer) => self.offer(offer)?,
+            HandoffCommand::Execute(offer) => self.execute(offer)?,
+            HandoffCommand::Validate(_) => {}
+            HandoffCommand::Receive { wait_ms } => self.receive(*wait_ms)?,
+            HandoffCommand::Accept(accept) => self.accept(accept)?,
+            HandoffCommand::Complete(complete) => self.complete_handoff(complete)?,
+            HandoffCommand::Approve { handoff, digest, .. } => {
+                let event = self.take_handoff()?;
+                let HandoffEvent::Approved { handoff: named, digest: seen, .. } = event else {
+                    return Err(Breach(format!("an approval was due, not {}", event.kind())));
+                };
+                let same = digest.as_ref().is_none_or(|digest| digest == seen);
+                demand!(named == handoff && same, "something else was approved");
+            }
+            HandoffCommand::Reject { handoff, .. } | HandoffCommand::Cancel { handoff, .. } => {
+                let rejects = matches!(command, HandoffCommand::Reject { .. });
+                let kind = if rejects { "handoff.rejected" } else { "handoff.cancelled" };
+                let event = self.take_handoff()?;
+                let fits = event.kind() == kind && event.handoff() == Some(handoff);
+                demand!(fits, "{kind} of `{handoff}` was due, not {event:?}");
+                let deal = self.ledger.handoffs.at(handoff, before);
+                let task = deal.and_then(|deal| deal.handoff.task.clone());
+                if let Some(task) = task {
+                    self.take_passed("task.taken_back", &task)?;
+                }
+            }
+            HandoffCommand::Deliver { .. }
+            | HandoffCommand::Follow { .. }
+            | HandoffCommand::LetGo { .. }
+            | HandoffCommand::GiveUp { .. }
+            | HandoffCommand::Expire => return Err(Breach("nobody may ask for this".to_owned())),
+        }
+        self.follow_stages()
+    }
+
+    /// Demands that a hand-off is what its giver said, and that the giver could give it.
+    fn check_offer(&self, offer: &Offer, handoff: &Handoff) -> Audit {
+        let time = self.batch.time;
+        let approval = handoff.approval.as_ref();
+        let wanted = offer.approval.as_ref();
+        let same = offer.task == handoff.task
+            && offer.to == handoff.to
+            && offer.notes == handoff.notes
+            && offer.reason == handoff.reason
+            && offer.state == handoff.state
+            && offer.keys == handoff.keys
+            && offer.on_loop == handoff.on_loop
+            && time.after(offer.deadline_ms.unwrap_or(DEADLINE_MS)) == handoff.deadline
+            && offer.redeliver_ms.unwrap_or(REDELIVER_MS) == handoff.redeliver_ms
+            && wanted.map(|it| (&it.by, it.expires_ms))
+                == approval.map(|it| (&it.by, it.expires_ms));
+        demand!(same, "{handoff:?} was proposed");
+        let Some(task) = &handoff.task else { return Ok(()) };
+        let work = self.ledger.tasks.at(task, self.batch.revision.0 - 1);
+        let token: Option<Token> = work.and_then(|work| Some(work.lease.as_ref()?.token));
+        demand!(offer.token == token, "token {:?} was shown, it is {token:?}", offer.token);
+        Ok(())
+    }
+
+    fn offer(&mut self, offer: &Offer) -> Audit {
+        match self.take_handoff()?.clone() {
+            HandoffEvent::Offered(handoff) => {
+                self.check_offer(offer, &handoff)?;
+                let task = handoff.task.as_ref();
+                task.map_or(Ok(()), |task| self.take_passed("task.offered", task).map(drop))
+            }
+            HandoffEvent::Refused(handoff) => {
+                self.check_offer(offer, &handoff)?;
+                let review = handoff.on_loop == Some(OnLoop::Review);
+                demand!(review, "nobody wanted that to be written down");
+                self.escalated(&handoff)
+            }
+            other => Err(Breach(format!("an offer was due, not {}", other.kind()))),
+        }
+    }
+
+    fn execute(&mut self, offer: &Offer) -> Audit {
+        match self.take_handoff()?.clone() {
+            HandoffEvent::Executed(handoff) => {
+                self.check_offer(offer, &handoff)?;
+                self.moved(&handoff, handoff.receiver.as_ref(), false)?;
+                let task = handoff.task.as_ref();
+                task.map_or(Ok(()), |task| self.take_passed("task.handed_off", task).map(drop))
+            }
+            HandoffEvent::Refused(handoff) => {
+                self.check_offer(offer, &handoff)?;
+                let last = handoff.steps.last().map(|step| step.step.as_str());
+                if last == Some("brakes") { self.escalated(&handoff) } else { Ok(()) }
+            }
+            other => Err(Breach(format!("a hand-off was due, not {}", other.kind()))),
+        }
+    }
+
+    /// A person decides about a task that is handed round in circles.
+    fn escalated(&mut self, handoff: &Handoff) -> Audit {
+        let Some(task) = &handoff.task else { return Ok(()) };
+        let event = self.take_passed("task.failed", task)?;
+        let by_loop = matches!(event, TaskEvent::Failed { cause: Cause::HandoffLoop, .. });
+        demand!(by_loop, "{event:?} is not because of circles");
+        Ok(())
+    }
+
+    fn receive(&mut self, wait_ms: Option<u64>) -> Audit {
+        let (before, time) = (self.batch.revision.0 - 1, self.batch.time);
+        let agent = self.batch.agent.clone();
+        let first = self.ledger.first_for(&agent, time, before).map(|first| first.id.clone());
+        match self.peek() {
+            Some(Event::Handoff(HandoffEvent::Delivered { handoff, wait: None, .. })) => {
+                demand!(Some(handoff) == first.as_ref(), "`{handoff}` came, due was {first:?}");
+                self.skip();
+            }
+            Some(Event::Handoff(HandoffEvent::Queued { until, .. })) => {
+                let longest = wait_ms.map(|wait| time.after(wait));
+                demand!(longest == Some(*until), "it waits until {until}, not {longest:?}");
+                demand!(first.is_none(), "it waits although there is {first:?}");
+                self.skip();
+            }
+            _ => demand!(wait_ms.unwrap_or(0) == 0, "it did not even wait"),
+        }
+        Ok(())
+    }
+
+    fn accept(&mut self, accept: &Accept) -> Audit {
+        let before = self.batch.revision.0 - 1;
+        let event = self.take_handoff()?.clone();
+        let HandoffEvent::Accepted { handoff: id, receiver, lease_ms, .. } = event else {
+            return Err(Breach(format!("it was to be accepted, not {}", event.kind())));
+        };
+        demand!(id == accept.handoff && lease_ms == accept.lease_ms, "another was accepted");
+        let deal = self.ledger.handoffs.at(&id, before).map(|deal| deal.handoff.clone());
+        let Some(handoff) = deal else { return Err(Breach("it was not there".to_owned())) };
+        self.moved(&handoff, Some(&receiver), accept.overwrite)?;
+        let Some(task) = &handoff.task else { return Ok(()) };
+        let work = self.ledger.tasks.at(task, before);
+        let given = work.and_then(|work| work.lease.as_ref()).map(|lease| lease.lease_ms);
+        let event = self.take_passed("task.handed_over", task)?;
+        let TaskEvent::HandedOver { lease_ms: lasts, .. } = event else { return Ok(()) };
+        let due = lease_ms.or(given);
+        demand!(due == Some(*lasts), "its lease lasts for {lasts} ms, not {due:?}");
+        Ok(())
+    }
+
+    /// The giver's own keys move to the receiver, who gets a namespace for them.
+    fn moved(&mut self, handoff: &Handoff, to: Option<&AgentId>, overwrite: bool) -> Audit {
+        let before = self.batch.revision.0 - 1;
+        let Some(to) = to else { return Err(Breach("nobody has it".to_owned())) };
+        let (own, theirs) = (NamespaceName::of_agent(&handoff.from), NamespaceName::of_agent(to));
+        let keys = handoff.keys.iter().filter(|selected| {
+            let there = self.ledger.named(selected.name.as_str(), before);
+            selected.name.namespace() == own.as_str() && there.is_some()
+        });
+        let keys = keys.filter_map(|selected| Key::parse(selected.name.key()).ok());
+        let keys: Vec<Key> = keys.collect();
+        if keys.is_empty() {
+            return Ok(());
+        }
+        if let Some(Event::Namespace(NamespaceEvent::Created { name, .. })) = self.peek()
+            && *name == theirs
+        {
+            self.skip();
+        }
+        for key in keys.iter().filter(|_| !overwrite) {
+            let there = self.ledger.entry(&theirs, key, before);
+            same_entry(there.map(AsRef::as_ref), None)?;
+        }
+        let (from_namespace, to_namespace) = (own, theirs);
+        self.transfer(&Transfer { from_namespace, to_namespace, keys: Some(keys), overwrite })
+    }
+
+    fn complete_handoff(&mut self, complete: &Complete) -> Audit {
+        let before = self.batch.revision.0 - 1;
+        let event = self.take_handoff()?;
+        let HandoffEvent::Completed { handoff, result, changes } = event else {
+            return Err(Breach(format!("it was to be completed, not {}", event.kind())));
+        };
+        let same = *handoff == complete.handoff
+            && *result == complete.result
+            && *changes == complete.changes;
+        demand!(same, "another was completed");
+        let deal = self.ledger.handoffs.at(&complete.handoff, before);
+        if let Some(task) = deal.and_then(|deal| deal.handoff.task.clone()) {
+            self.take_passed("task.completed", &task)?;
+            self.follow_tasks()?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,463 @@
+//! Whether what callers are told about holds and waits is the truth, and whether batches about them
+//! are what was asked for.
+//!
+//! A call that waits is answered twice over: once its wait is durable, others may see it in line;
+//! and when a later batch has ended the wait, the caller is told with what. Both are compared with
+//! the log, and the caller must be told exactly what the log says.
+
+use baton_core::lock::{self, Command as LockCommand, Event as LockEvent, Reply as LockReply};
+use baton_core::waiting::wait::{Left, Step};
+use baton_core::{
+    Answer, Command, Event, LockName, Mutation, Rejection, Reply, WaitId, barrier, handoff, join,
+    limits, message, semaphore, stream, task,
+};
+
+use crate::auditor::answers::DecidedRequest;
+use crate::auditor::explain::{BatchReader, explain};
+use crate::auditor::ledger::Ledger;
+use crate::auditor::{Audit, Breach, demand};
+use crate::coverage::Coverage;
+use crate::models::lock_pool::{Pool, PoolHold, PoolKind};
+use crate::models::wait::WaitEnd;
+
+/// The commands of a wish, in order.
+pub(crate) fn commands(mutation: &Mutation) -> &[Command] {
+    match mutation {
+        Mutation::Command(command) => std::slice::from_ref(command),
+        Mutation::Fenced { command, .. } => std::slice::from_ref(command),
+        Mutation::Transaction { commands, .. } => commands,
+    }
+}
+
+impl Ledger {
+    /// A call waits, and that is durable. True if it had an effect of its own.
+    pub fn queued(
+        &mut self,
+        asked: &DecidedRequest<'_>,
+        wait: u64,
+        coverage: &mut Coverage,
+    ) -> Audit<bool> {
+        let DecidedRequest { agent, request, decided_at, .. } = *asked;
+        demand!(decided_at <= self.head(), "decided at {decided_at}, which is not durable");
+        demand!(decided_at >= self.answered, "decided at {decided_at}, before an earlier answer");
+        self.answered = decided_at;
+        let under = request.idempotency_key.as_ref();
+        if let Some(first) = under.and_then(|key| self.waits.under(agent, key, decided_at)) {
+            coverage.met("wait: repeated under its key");
+            demand!(first == wait, "call {wait} waits under the key of call {first}");
+            return Ok(false);
+        }
+        self.check_fence(&request.mutation, decided_at)?;
+        let revision = decided_at + 1;
+        demand!(wait == revision, "the call of `{agent}` got number {wait} at {revision}");
+        let Some(batch) = self.batch(revision).cloned() else {
+            return Err(Breach(format!("revision {revision} is not in the log")));
+        };
+        explain(self, &batch, agent, request)?;
+        let begins = |event: &Event| event.wait() == Some(Step::Begins(WaitId(wait)));
+        demand!(batch.events.iter().any(begins), "call {wait} does not wait: {:?}", batch.events);
+        self.answered = revision;
+        Ok(true)
+    }
+
+    /// Somebody who waited is told how that ended.
+    pub fn ended(
+        &mut self,
+        asked: &DecidedRequest<'_>,
+        wait: u64,
+        answer: &Result<Answer, Rejection>,
+        coverage: &mut Coverage,
+    ) -> Audit {
+        let DecidedRequest { agent, request, .. } = *asked;
+        let Some((revision, how)) = self.waits.closed(wait) else {
+            return Err(Breach(format!(
+                "call {wait} of `{agent}` is told {answer:?}, but it waits"
+            )));
+        };
+        let words = |breach: Breach| {
+            Breach(format!("call {wait} ended at {revision}, {how:?}: {}", breach.0))
+        };
+        if let Ok(answer) = answer {
+            let shown = answer.revision.0;
+            demand!(shown == revision, "call {wait} ended at {revision}, it is told {shown}");
+        }
+        let [command] = commands(&request.mutation) else {
+            return Err(Breach("a transaction has waited".to_owned()));
+        };
+        match (how, command, answer) {
+            (WaitEnd::Left(Left::Gone), ..) => {
+                return Err(Breach(format!("call {wait} was given up, and yet heard {answer:?}")));
+            }
+            (_, Command::Lock(LockCommand::Acquire(acquire)), answer) => {
+                self.lock_ended(asked, &acquire.name, (revision, how), answer).map_err(words)?;
+            }
+            (_, Command::Semaphore(semaphore::Command::Acquire(acquire)), answer) => {
+                self.permit_ended(asked, &acquire.name, (revision, how), answer).map_err(words)?;
+            }
+            (_, Command::Barrier(barrier::Command::Arrive(arrive)), answer) => {
+                self.arrival_ended(asked, arrive, (revision, how), answer).map_err(words)?;
+            }
+            (_, Command::Join(join::Command::Wait { join, .. }), answer) => {
+                self.join_ended(asked, join, (revision, how), answer).map_err(words)?;
+            }
+            (_, Command::Handoff(handoff::Command::Receive { .. }), answer) => {
+                self.receive_ended(asked, (revision, how), answer).map_err(words)?;
+            }
+            (_, Command::Message(command), answer) => {
+                self.message_wait_ended(asked, command, (revision, how), answer).map_err(words)?;
+            }
+            (_, Command::Stream(stream::Command::Receive(receive)), answer) => {
+                self.stream_wait_ended(receive, (revision, how), answer).map_err(words)?;
+            }
+            (_, Command::Task(task::Command::Claim(_)), answer) => {
+                self.claim_ended(asked, (revision, how), answer).map_err(words)?;
+            }
+            (_, command, answer) => {
+                return Err(Breach(format!("{command:?} waited, and was told {answer:?}")));
+            }
+        }
+        match how {
+            WaitEnd::Granted => coverage.met("answer: granted after a wait"),
+            WaitEnd::Left(Left::Timeout) => coverage.met("answer: waited in vain"),
+            WaitEnd::Left(_) => coverage.met("answer: session ended while it waited"),
+            WaitEnd::Reset => coverage.met("answer: reset while it waited"),
+        }
+        if let (Some(key), Ok(answer), WaitEnd::Granted) = (&request.idempotency_key, answer, how) {
+            let name = (revision, agent.clone(), key.clone());
+            let keyed = self.keyed.entry(name).or_default();
+            keyed.request.get_or_insert(request.clone());
+            let first = keyed.answer.get_or_insert(answer.clone());
+            demand!(first == answer, "`{key}` was first answered with {first:?}, now {answer:?}");
+        }
+        Ok(())
+    }
+
+    fn lock_ended(
+        &self,
+        asked: &DecidedRequest<'_>,
+        name: &LockName,
+        (revision, how): (u64, WaitEnd),
+        answer: &Result<Answer, Rejection>,
+    ) -> Audit {
+        let reply = answer.as_ref().map(|answer| &answer.reply);
+        match (how, reply) {
+            (WaitEnd::Granted, Ok(Reply::Lock(LockReply::Hold(Some(hold))))) => {
+                demand!(hold.holder == *asked.agent, "it is told that `{}` has it", hold.holder);
+                self.hold_shown(name, hold, revision)
+            }
+            (WaitEnd::Left(Left::Timeout), Ok(Reply::Lock(LockReply::Hold(None)))) => Ok(()),
+            (
+                WaitEnd::Left(Left::SessionEnded),
+                Err(Rejection::Lock(lock::Rejection::SessionEnded { name: named, agent })),
+            ) => {
+                demand!(named == name && agent == asked.agent, "it is told of another's session");
+                Ok(())
+            }
+            (_, answer) => Err(Breach(format!("it is told {answer:?}"))),
+        }
+    }
+
+    /// Demands that whoever acts under a token was allowed to.
+    pub(crate) fn check_fence(&self, mutation: &Mutation, at: u64) -> Audit {
+        if let Mutation::Fenced { token, .. } = mutation {
+            let live = self.tokens.is_live(*token, at);
+            demand!(live, "something was done under token {token}, which was stale at {at}");
+        }
+        Ok(())
+    }
+
+    /// A lock command was accepted and nothing happened.
+    pub(crate) fn lock_no_effect(&self, command: &LockCommand, reply: &Reply, at: u64) -> Audit {
+        match (command, reply) {
+            (LockCommand::Acquire(acquire), Reply::Lock(LockReply::Hold(None))) => {
+                let pool = self.lock(&acquire.name, at);
+                demand!(!pool.holds.is_empty(), "lock `{}` was free", acquire.name);
+                demand!(acquire.wait_ms.unwrap_or(0) == 0, "it was asked to wait");
+                Ok(())
+            }
+            (
+                LockCommand::Renew { name, token, ttl_ms },
+                Reply::Lock(LockReply::Hold(Some(hold))),
+            ) => {
+                self.hold_shown(name, hold, at)?;
+                demand!(hold.token == *token, "token {token} was renewed, {} has it", hold.token);
+                demand!(ttl_ms.is_none_or(|ttl| ttl == hold.ttl_ms), "another time was asked for");
+                Ok(())
+            }
+            (command, reply) => Err(Breach(format!("{command:?} was answered with {reply:?}"))),
+        }
+    }
+
+    /// A lock command had an effect, and was answered.
+    pub(crate) fn lock_reply(&self, command: &LockCommand, reply: &LockReply, at: u64) -> Audit {
+        match (command, reply) {
+            (
+                LockCommand::Acquire(lock::Acquire { name, .. }) | LockCommand::Renew { name, .. },
+                LockReply::Hold(Some(hold)),
+            ) => self.hold_shown(name, hold, at),
+            (LockCommand::Release { name, .. }, LockReply::Lock(lock)) => {
+                demand!(lock.name == *name, "another lock is shown");
+                self.lock_shown(lock, at)
+            }
+            (command, reply) => Err(Breach(format!("{command:?} was answered with {reply:?}"))),
+        }
+    }
+
+    /// Demands that a hold is shown as it was.
+    fn hold_shown(&self, name: &LockName, hold: &lock::Hold, at: u64) -> Audit {
+        let pool = self.lock(name, at);
+        let there = pool.holds.first();
+        demand!(
+            hold.name == *name && there.is_some_and(|there| same_hold(there, hold)),
+            "lock `{name}` is shown as {hold:?}, but it is {there:?}"
+        );
+        Ok(())
+    }
+
+    /// Demands that a lock is shown as it was.
+    pub(crate) fn lock_shown(&self, shown: &lock::Lock, at: u64) -> Audit {
+        let pool = self.lock(&shown.name, at);
+        let hold = match (&shown.hold, pool.holds.first()) {
+            (None, None) => shown.status == lock::Status::Free,
+            (Some(shown_hold), Some(there)) => {
+                shown.status == lock::Status::Held && same_hold(there, shown_hold)
+            }
+            (Some(_), None) | (None, Some(_)) => false,
+        };
+        demand!(hold && same_queue(&pool, &shown.waiters), "{shown:?} is shown, it is {pool:?}");
+        Ok(())
+    }
+
+    /// A question about locks was answered.
+    pub(crate) fn locks_shown(&self, query: &lock::Query, reply: &LockReply, at: u64) -> Audit {
+        match (query, reply) {
+            (lock::Query::Get { name }, LockReply::Lock(lock)) => {
+                demand!(lock.name == *name, "another lock is shown");
+                self.lock_shown(lock, at)
+            }
+            (lock::Query::List { .. }, LockReply::Locks { locks, deadlocks, .. }) => {
+                for lock in locks {
+                    demand!(lock.hold.is_some(), "a free lock is listed");
+                    self.lock_shown(lock, at)?;
+                }
+                let held = self.pools.iter().filter(|((kind, _), timeline)| {
+                    let held = timeline.at(at).is_some_and(|pool| !pool.holds.is_empty());
+                    *kind == PoolKind::Lock && held
+                });
+                let held = held.count();
+                demand!(locks.len() == held, "{} of {held} locks are listed", locks.len());
+                self.deadlocks_shown(deadlocks, at)
+            }
+            (query, reply) => Err(Breach(format!("{query:?} was answered with {reply:?}"))),
+        }
+    }
+
+    /// Demands that circles are circles, and that there are none if none are shown.
+    fn deadlocks_shown(&self, shown: &[Vec<lock::Link>], at: u64) -> Audit {
+        let mut edges = Vec::new();
+        for ((kind, name), timeline) in &self.pools {
+            let (PoolKind::Lock, Some(pool)) = (kind, timeline.at(at)) else { continue };
+            for (waiter, held) in
+                pool.queue.iter().flat_map(|one| pool.holds.iter().map(move |held| (one, held)))
+            {
+                edges.push((waiter.agent.clone(), name.clone(), held.holder.clone()));
+            }
+        }
+        for circle in shown {
+            for (index, link) in circle.iter().enumerate() {
+                let edge =
+                    (link.agent.clone(), link.waits_for.as_str().to_owned(), link.held_by.clone());
+                demand!(edges.contains(&edge), "a circle has {link:?}, which is not so");
+                let next = &circle[(index + 1) % circle.len()];
+                demand!(link.held_by == next.agent, "{link:?} is not followed by {next:?}");
+            }
+        }
+        // Whoever waits for nobody who waits is in no circle; take those away until none is left.
+        while let Some(index) =
+            edges.iter().position(|(_, _, holder)| !edges.iter().any(|(agent, ..)| agent == holder))
+        {
+            edges.remove(index);
+        }
+        demand!(shown.is_empty() == edges.is_empty(), "{edges:?} go in circles, shown: {shown:?}");
+        Ok(())
+    }
+
+    /// A lock command was refused.
+    pub(crate) fn refused_lock(
+        &self,
+        rejection: &lock::Rejection,
+        at: u64,
+        coverage: &mut Coverage,
+    ) -> Audit {
+        match rejection {
+            lock::Rejection::StaleToken { name, given, hold } => {
+                coverage.met("answer: stale hold refused");
+                let pool = self.lock(name, at);
+                let there = pool.holds.first();
+                let live = there.is_some_and(|there| there.token == given.0);
+                demand!(!live, "token {given} of lock `{name}` was refused, but it was live");
+                let same = match (there, hold) {
+                    (None, None) => true,
+                    (Some(there), Some(hold)) => same_hold(there, hold),
+                    (Some(_), None) | (None, Some(_)) => false,
+                };
+                demand!(same, "lock `{name}` is shown as {hold:?}, but it is {there:?}");
+                Ok(())
+            }
+            other => {
+                let code = other.code();
+                Err(Breach(format!("nobody asked for anything that is `{code}`")))
+            }
+        }
+    }
+
+    /// Something was refused because it would have to wait.
+    pub(crate) fn refused_wait(&self, mutation: &Mutation, at: u64) -> Audit {
+        let waits = commands(mutation).first().is_some_and(|command| match command {
+            Command::Lock(LockCommand::Acquire(acquire)) => {
+                acquire.wait_ms.is_some() && !self.lock(&acquire.name, at).holds.is_empty()
+            }
+            Command::Semaphore(semaphore::Command::Acquire(acquire)) => {
+                self.must_wait_for(acquire, at)
+            }
+            Command::Task(task::Command::Claim(claim)) => claim.wait_ms.is_some(),
+            Command::Handoff(handoff::Command::Receive { wait_ms }) => wait_ms.is_some(),
+            Command::Barrier(barrier::Command::Arrive(arrive)) => self.must_wait_at(arrive, at),
+            _ => false,
+        });
+        demand!(waits, "{mutation:?} does not have to wait at {at}");
+        Ok(())
+    }
+}
+
+fn same_hold(there: &PoolHold, shown: &lock::Hold) -> bool {
+    there.holder == shown.holder
+        && there.token == shown.token.0
+        && there.since == shown.acquired_at
+        && there.expires_at == shown.expires_at
+        && there.ttl_ms == shown.ttl_ms
+}
+
+pub(crate) fn same_queue(pool: &Pool, shown: &[baton_core::waiting::wait::Wait]) -> bool {
+    let same = |(there, shown): (
+        &crate::models::lock_pool::PoolWaiter,
+        &baton_core::waiting::wait::Wait,
+    )| {
+        there.agent == shown.agent
+            && there.wait == shown.id.0
+            && there.since == shown.since
+            && there.until == shown.until
+    };
+    pool.queue.len() == shown.len() && pool.queue.iter().zip(shown).all(same)
+}
+
+impl BatchReader<'_> {
+    /// What a lock command does.
+    pub(crate) fn lock(&mut self, command: &LockCommand) -> Audit {
+        match command {
+            LockCommand::Acquire(acquire) => self.acquire(acquire),
+            LockCommand::Renew { name, ttl_ms, .. } => {
+                if let Some(Event::Lock(LockEvent::Renewed { name: renewed, ttl_ms: lasts })) =
+                    self.peek()
+                    && renewed == name
+                {
+                    demand!(ttl_ms.is_none_or(|ttl| ttl == *lasts), "it lasts for another time");
+                    self.skip();
+                }
+                Ok(())
+            }
+            LockCommand::Release { name, token } => {
+                match self.take()? {
+                    Event::Lock(LockEvent::Released { name: released, token: stale }) => {
+                        demand!(name == released && token == stale, "another hold was let go");
+                    }
+                    other => demand!(false, "a release was due, not {}", other.kind()),
+                }
+                self.follow_grants();
+                Ok(())
+            }
+            LockCommand::HandOver { .. }
+            | LockCommand::LetGo { .. }
+            | LockCommand::GiveUp { .. }
+            | LockCommand::Expire => Err(Breach("nobody may ask for this".to_owned())),
+        }
+    }
+
+    fn acquire(&mut self, acquire: &lock::Acquire) -> Audit {
+        let ttl = acquire.ttl_ms.unwrap_or(limits::HOLD_TTL_MS_DEFAULT);
+        match self.peek() {
+            Some(Event::Lock(LockEvent::Acquired { name, holder, ttl_ms, wait: None, .. })) => {
+                demand!(name == &acquire.name, "another lock was taken");
+                demand!(*holder == self.batch.agent && ttl == *ttl_ms, "it was taken otherwise");
+                self.skip();
+            }
+            Some(Event::Lock(LockEvent::Queued { name, ttl_ms, until, .. })) => {
+                demand!(name == &acquire.name && ttl == *ttl_ms, "it waits for something else");
+                let longest = acquire.wait_ms.map(|wait| self.batch.time.after(wait));
+                demand!(longest == Some(*until), "it waits until {until}, not {longest:?}");
+                self.skip();
+            }
+            // In a transaction, a lock that is held already is no reason to refuse the rest.
+            _ => demand!(acquire.wait_ms.unwrap_or(0) == 0, "it did not even wait"),
+        }
+        Ok(())
+    }
+
+    /// Whatever a session held and waited for goes with it. What does, and that nothing else does,
+    /// is a law of the ledger.
+    pub(crate) fn follow_let_go(&mut self) {
+        while let Some(event) = self.peek() {
+            let let_go = matches!(
+                event,
+                Event::Lock(
+                    LockEvent::GaveUp { left: Left::SessionEnded, .. } | LockEvent::Dropped { .. }
+                ) | Event::Semaphore(
+                    semaphore::Event::GaveUp { left: Left::SessionEnded, .. }
+                        | semaphore::Event::Dropped { .. }
+                ) | Event::Barrier(barrier::Event::Withdrawn {
+                    left: Some(Left::SessionEnded),
+                    ..
+                }) | Event::Join(join::Event::GaveUp { left: Left::SessionEnded, .. })
+                    | Event::Handoff(
+                        handoff::Event::GaveUp { left: Left::SessionEnded, .. }
+                            | handoff::Event::Undelivered { .. }
+                            | handoff::Event::Failed { .. }
+                    )
+                    | Event::Message(
+                        message::Event::GaveUp { left: Left::SessionEnded, .. }
+                            | message::Event::HandlersGone { .. }
+                            | message::Event::Rerouted { .. }
+                            | message::Event::Lost { .. }
+                    )
+                    | Event::Stream(stream::Event::GaveUp { left: Left::SessionEnded, .. })
+                    | Event::Task(
+                        task::Event::GaveUp { left: Left::SessionEnded, .. }
+                            | task::Event::Failed { cause: task::Cause::AgentGone, .. }
+                    )
+            );
+            if !let_go {
+                return;
+            }
+            self.skip();
+        }
+    }
+
+    /// What became free goes to those who wait. That it does, and to whom, is a law of the ledger.
+    pub(crate) fn follow_grants(&mut self) {
+        while let Some(event) = self.peek() {
+            let settles = matches!(
+                event,
+                Event::Join(join::Event::Settled { .. } | join::Event::Answered { .. })
+                    | Event::Handoff(
+                        handoff::Event::Cancelled { .. }
+                            | handoff::Event::Completed { .. }
+                            | handoff::Event::Failed { .. }
+                    )
+            );
+            if !settles && !matches!(event.wait(), Some(Step::Granted(_))) {
+                return;
+            }
+            self.skip();
+        }
+    }
+}

@@ -1,0 +1,353 @@
+//! What few can have at a time: locks and semaphores, as the log tells it.
+//!
+//! A lock is a pool with one permit. Laws:
+//!
+//! 1. There are never more holders than permits, and each hold has a token of its own.
+//! 2. Whoever comes while others wait goes to the end of the line; the first in line is next.
+//! 3. Nobody waits while a permit is free: it goes to the first in line in the same batch.
+//! 4. A hold ends by its holder's hand, with the holder's session, or when its time is over: never
+//!    earlier than was promised, and not for a silence during which there was no server.
+//! 5. When a session ends, all that it holds and waits for goes in the same batch.
+
+use std::collections::BTreeSet;
+
+use baton_core::waiting::wait::Left;
+use baton_core::{
+    AgentId, Batch, LockName, SemaphoreName, Timestamp, Token, WaitId, lock, semaphore,
+};
+
+use crate::auditor::ledger::Ledger;
+use crate::auditor::{Audit, Breach, demand};
+use crate::coverage::Coverage;
+
+/// Which kind of pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PoolKind {
+    /// One permit.
+    Lock,
+    /// As many permits as whoever came first has said.
+    Semaphore,
+}
+
+/// Which pool.
+pub type PoolName = (PoolKind, String);
+
+/// Somebody has a permit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PoolHold {
+    /// Who.
+    pub holder: AgentId,
+    /// Under which token.
+    pub token: u64,
+    /// Since which revision.
+    pub revision: u64,
+    /// Since when.
+    pub since: Timestamp,
+    /// Until when, as was promised.
+    pub expires_at: Timestamp,
+    /// How long a renewal lasts.
+    pub ttl_ms: u64,
+}
+
+/// Somebody waits for a permit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PoolWaiter {
+    /// Who.
+    pub agent: AgentId,
+    /// Which call.
+    pub wait: u64,
+    /// Since when.
+    pub since: Timestamp,
+    /// Until when at most.
+    pub until: Timestamp,
+    /// How long it shall be held.
+    pub ttl_ms: u64,
+}
+
+/// A pool as it was.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pool {
+    /// How many may have it at a time.
+    pub permits: usize,
+    /// Who has.
+    pub holds: Vec<PoolHold>,
+    /// Who waits, the first in line first.
+    pub queue: Vec<PoolWaiter>,
+}
+
+impl Pool {
+    /// A lock that nobody has.
+    pub fn free_lock() -> Self {
+        Self { permits: 1, holds: Vec::new(), queue: Vec::new() }
+    }
+
+    fn take(&mut self, token: Token) -> Audit<PoolHold> {
+        let index = self.holds.iter().position(|held| held.token == token.0);
+        let Some(index) = index else {
+            return Err(Breach(format!("nobody has it under token {token}")));
+        };
+        Ok(self.holds.remove(index))
+    }
+}
+
+/// What can happen to a pool, in the words of all of them.
+#[derive(Clone, Copy)]
+pub(crate) enum PoolChange<'a> {
+    Acquired { holder: &'a AgentId, token: Token, ttl_ms: u64, wait: Option<WaitId> },
+    Renewed { token: Option<Token>, ttl_ms: u64 },
+    Released { token: Token },
+    Expired { token: Token },
+    Dropped { token: Token },
+    Queued { agent: &'a AgentId, wait: WaitId, ttl_ms: u64, until: Timestamp },
+    GaveUp { agent: &'a AgentId, wait: WaitId, left: Left },
+}
+
+/// An event of locks in those words.
+fn of_lock(event: &lock::Event) -> PoolChange<'_> {
+    match event {
+        lock::Event::Acquired { holder, token, ttl_ms, wait, .. } => {
+            PoolChange::Acquired { holder, token: *token, ttl_ms: *ttl_ms, wait: *wait }
+        }
+        lock::Event::Renewed { ttl_ms, .. } => PoolChange::Renewed { token: None, ttl_ms: *ttl_ms },
+        lock::Event::Released { token, .. } => PoolChange::Released { token: *token },
+        lock::Event::Expired { token, .. } => PoolChange::Expired { token: *token },
+        lock::Event::Dropped { token, .. } => PoolChange::Dropped { token: *token },
+        lock::Event::Queued { waiter: agent, wait, ttl_ms, until, .. } => {
+            PoolChange::Queued { agent, wait: *wait, ttl_ms: *ttl_ms, until: *until }
+        }
+        lock::Event::GaveUp { waiter: agent, wait, left, .. } => {
+            PoolChange::GaveUp { agent, wait: *wait, left: *left }
+        }
+    }
+}
+
+/// An event of semaphores in those words; none if it makes one.
+fn of_semaphore(event: &semaphore::Event) -> Option<PoolChange<'_>> {
+    use semaphore::Event;
+    Some(match event {
+        Event::Created { .. } | Event::Forgotten { .. } => return None,
+        Event::Acquired { holder, token, ttl_ms, wait, .. } => {
+            PoolChange::Acquired { holder, token: *token, ttl_ms: *ttl_ms, wait: *wait }
+        }
+        Event::Renewed { token, ttl_ms, .. } => {
+            PoolChange::Renewed { token: Some(*token), ttl_ms: *ttl_ms }
+        }
+        Event::Released { token, .. } => PoolChange::Released { token: *token },
+        Event::Expired { token, .. } => PoolChange::Expired { token: *token },
+        Event::Dropped { token, .. } => PoolChange::Dropped { token: *token },
+        Event::Queued { waiter: agent, wait, ttl_ms, until, .. } => {
+            PoolChange::Queued { agent, wait: *wait, ttl_ms: *ttl_ms, until: *until }
+        }
+        Event::GaveUp { waiter: agent, wait, left, .. } => {
+            PoolChange::GaveUp { agent, wait: *wait, left: *left }
+        }
+    })
+}
+
+/// The name of a lock among the pools.
+pub fn lock_name(name: &LockName) -> PoolName {
+    (PoolKind::Lock, name.as_str().to_owned())
+}
+
+/// The name of a semaphore among the pools.
+pub fn semaphore_name(name: &SemaphoreName) -> PoolName {
+    (PoolKind::Semaphore, name.as_str().to_owned())
+}
+
+impl Ledger {
+    /// A pool as it was after a revision.
+    pub fn pool(&self, name: &PoolName, at: u64) -> Option<&Pool> {
+        self.pools.get(name)?.at(at)
+    }
+
+    /// A lock as it was after a revision.
+    pub fn lock(&self, name: &LockName, at: u64) -> Pool {
+        self.pool(&lock_name(name), at).cloned().unwrap_or_else(Pool::free_lock)
+    }
+
+    pub(crate) fn add_lock(
+        &mut self,
+        batch: &Batch,
+        event: &lock::Event,
+        ended: &BTreeSet<AgentId>,
+        coverage: &mut Coverage,
+    ) -> Audit {
+        let name = lock_name(event.name());
+        let pool = self.lock(event.name(), u64::MAX);
+        let changed = self.change(pool, batch, &of_lock(event), ended, coverage);
+        let pool =
+            changed.map_err(|breach| Breach(format!("lock `{}`: {}", event.name(), breach.0)))?;
+        self.pools.entry(name.clone()).or_default().set(batch.revision.0, pool);
+        self.touched.insert(name);
+        Ok(())
+    }
+
+    pub(crate) fn add_semaphore(
+        &mut self,
+        batch: &Batch,
+        event: &semaphore::Event,
+        ended: &BTreeSet<AgentId>,
+        coverage: &mut Coverage,
+    ) -> Audit {
+        let name = semaphore_name(event.name());
+        let pool = self.pool(&name, u64::MAX).cloned();
+        let words = |breach: Breach| Breach(format!("semaphore `{}`: {}", event.name(), breach.0));
+        let pool = match (event, of_semaphore(event), pool) {
+            (semaphore::Event::Created { permits, .. }, _, None) => {
+                let permits = usize::try_from(*permits).unwrap_or(usize::MAX);
+                Pool { permits, ..Pool::free_lock() }
+            }
+            (_, Some(change), Some(pool)) => {
+                self.change(pool, batch, &change, ended, coverage).map_err(words)?
+            }
+            (event, ..) => return Err(words(Breach(format!("{event:?} cannot be")))),
+        };
+        self.pools.entry(name.clone()).or_default().set(batch.revision.0, pool);
+        self.touched.insert(name);
+        Ok(())
+    }
+
+    fn change(
+        &mut self,
+        mut pool: Pool,
+        batch: &Batch,
+        change: &PoolChange<'_>,
+        ended: &BTreeSet<AgentId>,
+        coverage: &mut Coverage,
+    ) -> Audit<Pool> {
+        match *change {
+            PoolChange::Acquired { holder, token, ttl_ms, wait } => {
+                self.acquired(&mut pool, batch, (holder, ttl_ms), token, wait)?;
+                if wait.is_some() {
+                    coverage.met("batch: handed over to the first in line");
+                }
+            }
+            PoolChange::Renewed { token, ttl_ms } => {
+                let mut holds = pool.holds.iter_mut();
+                let held = holds.find(|held| token.is_none_or(|token| held.token == token.0));
+                let Some(held) = held else { return Err(Breach("nobody has it".to_owned())) };
+                held.ttl_ms = ttl_ms;
+                held.expires_at = batch.time.after(ttl_ms);
+            }
+            PoolChange::Released { token } => {
+                pool.take(token)?;
+                self.tokens.end(batch, token.0);
+            }
+            PoolChange::Expired { token } => {
+                let held = pool.take(token)?;
+                self.tokens.end(batch, token.0);
+                self.check_expired(batch, held.expires_at, held.ttl_ms)?;
+                coverage.met("batch: hold expired");
+            }
+            PoolChange::Dropped { token } => {
+                let held = pool.take(token)?;
+                self.tokens.end(batch, token.0);
+                demand!(ended.contains(&held.holder), "the session of its holder goes on");
+                coverage.met("batch: hold dropped with its session");
+            }
+            PoolChange::Queued { agent, wait, ttl_ms, until } => {
+                demand!(
+                    pool.holds.len() >= pool.permits,
+                    "`{agent}` waits although {} of {} permits are taken",
+                    pool.holds.len(),
+                    pool.permits
+                );
+                self.waits.begin(batch, agent, wait, until)?;
+                let (agent, wait) = (agent.clone(), wait.0);
+                pool.queue.push(PoolWaiter { agent, wait, since: batch.time, until, ttl_ms });
+            }
+            PoolChange::GaveUp { agent, wait, left } => {
+                let index = pool.queue.iter().position(|there| there.wait == wait.0);
+                let Some(index) = index else {
+                    return Err(Breach(format!("call {wait} does not stand in line")));
+                };
+                pool.queue.remove(index);
+                self.waits.left(batch, wait, agent, left, ended)?;
+                coverage.left(left);
+            }
+        }
+        Ok(pool)
+    }
+
+    fn acquired(
+        &mut self,
+        pool: &mut Pool,
+        batch: &Batch,
+        (holder, ttl_ms): (&AgentId, u64),
+        token: Token,
+        wait: Option<WaitId>,
+    ) -> Audit {
+        demand!(
+            pool.holds.len() < pool.permits,
+            "`{holder}` got it under token {token} while {:?} had it",
+            pool.holds
+        );
+        self.tokens.give(batch, token, holder)?;
+        if let Some(wait) = wait {
+            let first = pool.queue.first().map(|first| first.wait);
+            demand!(first == Some(wait.0), "call {wait} got it when {first:?} was first in line");
+            let first = pool.queue.remove(0);
+            demand!(first.ttl_ms == ttl_ms, "`{holder}` asked for {} ms", first.ttl_ms);
+            self.waits.granted(batch, wait, holder)?;
+        } else {
+            demand!(pool.queue.is_empty(), "`{holder}` has passed {:?}", pool.queue);
+            demand!(batch.agent == *holder, "`{holder}` did not ask for it");
+        }
+        pool.holds.push(PoolHold {
+            holder: holder.clone(),
+            token: token.0,
+            revision: batch.revision.0,
+            since: batch.time,
+            expires_at: batch.time.after(ttl_ms),
+            ttl_ms,
+        });
+        Ok(())
+    }
+
+    /// Demands that what was promised until a moment, and may be renewed for so long, is over.
+    pub(crate) fn check_expired(&self, batch: &Batch, expires_at: Timestamp, ttl_ms: u64) -> Audit {
+        demand!(batch.agent == AgentId::engine(), "its time was over by an agent's hand");
+        let time = batch.time;
+        demand!(time >= expires_at, "its time was over at {time}, it lasts until {expires_at}");
+        let served_for = self.served_for();
+        demand!(
+            served_for >= ttl_ms,
+            "its time was over after {served_for} ms in which it could be renewed, not {ttl_ms}"
+        );
+        Ok(())
+    }
+
+    /// A batch is complete: nobody waits for what is free, and nobody whose session ended has or
+    /// wants anything from before.
+    pub(crate) fn check_pools(&mut self, revision: u64, ended: &BTreeSet<AgentId>) -> Audit {
+        for name in std::mem::take(&mut self.touched) {
+            let Some(pool) = self.pool(&name, revision) else { continue };
+            demand!(
+                pool.queue.is_empty() || pool.holds.len() >= pool.permits,
+                "{name:?} is free, and yet {:?} wait",
+                pool.queue
+            );
+        }
+        if ended.is_empty() {
+            return Ok(());
+        }
+        for (name, timeline) in &self.pools {
+            let Some(pool) = timeline.now() else { continue };
+            let holds = |held: &&PoolHold| held.revision < revision && ended.contains(&held.holder);
+            let waits = |there: &&PoolWaiter| there.wait < revision && ended.contains(&there.agent);
+            let left = (pool.holds.iter().find(holds), pool.queue.iter().find(waits));
+            demand!(left == (None, None), "a session ended, and {name:?} still knows {left:?}");
+        }
+        Ok(())
+    }
+
+    /// Holds whose time is over by this moment.
+    pub(crate) fn overdue_hold(&self, now: Timestamp) -> Option<(&PoolName, &PoolHold)> {
+        let holds = self.pools.iter().flat_map(|(name, timeline)| {
+            let holds = timeline.now().map(|pool| pool.holds.iter()).into_iter().flatten();
+            holds.map(move |held| (name, held))
+        });
+        let end = |held: &PoolHold| held.expires_at.max(self.woken_at.after(held.ttl_ms));
+        holds.into_iter().find(|(_, held)| end(held) <= now)
+    }
+}

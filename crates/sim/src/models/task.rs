@@ -1,0 +1,504 @@
+//! Tasks, as the log tells it: who works on what under which token, and who waits for work.
+//!
+//! Laws:
+//!
+//! 1. At most one has the lease of a task, under a token of its own; only ready tasks are claimed.
+//! 2. A task is ready only if all it depends on is completed and its time has come.
+//! 3. A task ends in one final state and never changes after that.
+//! 4. A lease ends by its holder's hand, with the holder's session, or when its time is over: never
+//!    earlier than was promised, and not for a silence during which there was no server.
+//! 5. Tries are counted: what failed too often is given up as was wished, and not before.
+//! 6. After every batch, no ready task and claim that wants it are both left: whoever has waited
+//!    longest for such a task gets it, and whoever comes later does not pass.
+//! 7. While a task is offered to another, its lease does not end by itself, not even with the
+//!    session of its holder. It changes hands only by a hand-off that did so in the same batch; one
+//!    that was handed to somebody who does not take it up goes back in time, and then to a person.
+//! 8. A task is cancelled only by somebody's hand, with what it is a part of, or because what it
+//!    depends on will never be completed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use baton_core::task::Returns;
+use baton_core::task::{Backoff, Created, Event, Lease, OnExhausted, Status, Verdict};
+use baton_core::{AgentId, Batch, GroupName, HandoffId, Json, TaskId, TaskType, Timestamp};
+
+use crate::auditor::ledger::Ledger;
+use crate::auditor::timeline::Timeline;
+use crate::auditor::{Audit, Breach, demand};
+use crate::coverage::Coverage;
+
+/// How much older a task counts for each point of priority.
+const AGEING_MS: i64 = 60_000;
+/// How often a task is tried again if nobody says otherwise.
+const RETRIES: u64 = 3;
+
+/// A task as it was.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TaskModel {
+    /// What kind of work.
+    pub task_type: TaskType,
+    /// Where it is in its life.
+    pub status: Status,
+    /// Whether it can be claimed.
+    pub ready: bool,
+    /// Order of creation.
+    pub number: u64,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// By whom.
+    pub requested_by: AgentId,
+    /// Higher is sooner.
+    pub priority: i32,
+    /// The only one who may work on it.
+    pub assigned: Option<AgentId>,
+    /// The same before it was handed to somebody who was not there.
+    pub assigned_before: Option<AgentId>,
+    /// What one must be able to do.
+    pub needs: BTreeSet<String>,
+    /// What must be completed before.
+    pub depends_on: Vec<TaskId>,
+    /// What it is a part of.
+    pub parent: Option<TaskId>,
+    /// Which tasks it belongs with.
+    pub group: Option<GroupName>,
+    /// Not before then.
+    pub not_before: Option<Timestamp>,
+    /// Not after then.
+    pub deadline: Option<Timestamp>,
+    pub(crate) max_retries: u64,
+    pub(crate) backoff: Backoff,
+    pub(crate) on_exhausted: OnExhausted,
+    pub(crate) escalated: bool,
+    /// How often it was claimed.
+    pub attempts: u64,
+    /// How many tries have failed.
+    pub retries: u64,
+    /// Who works on it.
+    pub lease: Option<Lease>,
+    /// Since which revision.
+    pub leased_at: u64,
+    /// What came of it so far.
+    pub result: Option<Json>,
+    /// The hand-off by which it was handed to somebody who was not asked.
+    pub handed_by: Option<HandoffId>,
+    /// What becomes of it if that one does not take it up.
+    pub returns: Option<Returns>,
+}
+
+/// A claim that waits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClaimWaiter {
+    /// Which call.
+    pub wait: u64,
+    /// Whose.
+    pub agent: AgentId,
+    /// Only these types.
+    pub types: Option<BTreeSet<TaskType>>,
+    /// What the claimant can do.
+    pub able: BTreeSet<String>,
+    /// Only this task.
+    pub task: Option<TaskId>,
+    /// How long the lease shall be.
+    pub lease_ms: u64,
+}
+
+/// Everything about the tasks of a workspace.
+#[derive(Default)]
+pub struct Tasks {
+    all: BTreeMap<TaskId, Timeline<Arc<TaskModel>>>,
+    claims: Timeline<Vec<ClaimWaiter>>,
+    /// Whether the batch at hand has touched any.
+    is_touched: bool,
+}
+
+/// Whether nothing may happen to it any more.
+pub fn is_over(status: Status) -> bool {
+    matches!(status, Status::Completed | Status::Failed | Status::Cancelled)
+}
+
+impl TaskModel {
+    fn new(created: &Created, number: u64, batch: &Batch) -> Self {
+        Self {
+            task_type: created.task_type.clone(),
+            status: Status::Pending,
+            ready: created.ready,
+            number,
+            created_at: batch.time,
+            requested_by: batch.agent.clone(),
+            priority: created.priority,
+            assigned: created.assigned_agent.clone(),
+            assigned_before: None,
+            needs: created.capabilities.clone(),
+            depends_on: created.depends_on.clone(),
+            parent: created.parent.clone(),
+            group: created.group.clone(),
+            not_before: created.not_before,
+            deadline: created.deadline,
+            max_retries: created.max_retries.unwrap_or(RETRIES),
+            backoff: created.backoff.unwrap_or_default(),
+            on_exhausted: created.on_exhausted.clone().unwrap_or_default(),
+            escalated: false,
+            attempts: 0,
+            retries: 0,
+            lease: None,
+            leased_at: 0,
+            result: None,
+            handed_by: None,
+            returns: None,
+        }
+    }
+
+    /// Whether somebody who can do this may work on it.
+    pub fn suits(
+        &self,
+        agent: &AgentId,
+        types: Option<&BTreeSet<TaskType>>,
+        able: &BTreeSet<String>,
+    ) -> bool {
+        types.is_none_or(|types| types.contains(&self.task_type))
+            && self.assigned.as_ref().is_none_or(|assigned| assigned == agent)
+            && self.needs.is_subset(able)
+    }
+
+    /// Where it stands among those that are ready.
+    pub fn place(&self) -> (i64, u64) {
+        let created = i64::try_from(self.created_at.0).unwrap_or(i64::MAX);
+        (created - i64::from(self.priority) * AGEING_MS, self.number)
+    }
+}
+
+impl ClaimWaiter {
+    /// Whether a task is what it waits for.
+    pub fn wants(&self, id: &TaskId, work: &TaskModel) -> bool {
+        self.task.as_ref().is_none_or(|task| task == id)
+            && work.suits(&self.agent, self.types.as_ref(), &self.able)
+    }
+}
+
+impl Tasks {
+    /// A task as it was after a revision.
+    pub fn at(&self, id: &TaskId, at: u64) -> Option<&Arc<TaskModel>> {
+        self.all.get(id)?.at(at)
+    }
+
+    /// All tasks as they were after a revision.
+    pub fn all_at(&self, at: u64) -> impl Iterator<Item = (&TaskId, &Arc<TaskModel>)> {
+        self.all.iter().filter_map(move |(id, timeline)| Some((id, timeline.at(at)?)))
+    }
+
+    /// Who waited for work after a revision, in order of arrival.
+    pub fn claims_at(&self, at: u64) -> &[ClaimWaiter] {
+        self.claims.at(at).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether the batch at hand has touched any.
+    pub fn is_touched(&self) -> bool {
+        self.is_touched
+    }
+
+    /// A task that may still change.
+    pub fn now(&self, id: &TaskId) -> Audit<TaskModel> {
+        let work = self.all.get(id).and_then(Timeline::now);
+        let Some(work) = work else { return Err(Breach("there is no such task".to_owned())) };
+        demand!(!is_over(work.status), "it is {:?} and changes again", work.status);
+        Ok(TaskModel::clone(work))
+    }
+
+    fn status(&self, id: &TaskId) -> Option<Status> {
+        self.all.get(id)?.now().map(|work| work.status)
+    }
+
+    /// Whether everything that a task depends on is completed.
+    pub fn is_free(&self, work: &TaskModel) -> bool {
+        work.depends_on.iter().all(|task| self.status(task) == Some(Status::Completed))
+    }
+
+    /// Whether a task can never be done any more.
+    pub fn is_doomed(&self, work: &TaskModel) -> bool {
+        let failed =
+            |task: &TaskId| matches!(self.status(task), Some(Status::Failed | Status::Cancelled));
+        let orphaned = work.parent.as_ref().and_then(|parent| self.status(parent));
+        work.depends_on.iter().any(failed) || orphaned == Some(Status::Cancelled)
+    }
+
+    /// Whether a task is a part of something that was cancelled, however far above it.
+    pub fn is_below(&self, work: &TaskModel) -> bool {
+        let above = |id: &TaskId| self.all.get(id).and_then(Timeline::now);
+        let first = work.parent.as_ref().and_then(above);
+        let mut chain = std::iter::successors(first, |work| work.parent.as_ref().and_then(above));
+        chain.any(|work| work.status == Status::Cancelled)
+    }
+
+    /// Who has waited longest for such a task.
+    fn first_for(&self, id: &TaskId, work: &TaskModel) -> Option<&ClaimWaiter> {
+        self.claims_at(u64::MAX).iter().find(|wanting| wanting.wants(id, work))
+    }
+
+    fn set_claims(&mut self, batch: &Batch, change: impl FnOnce(&mut Vec<ClaimWaiter>)) {
+        let mut claims = self.claims.now().cloned().unwrap_or_default();
+        change(&mut claims);
+        self.claims.set(batch.revision.0, claims);
+    }
+
+    fn created(&mut self, batch: &Batch, created: &Created) -> Audit {
+        let known = self.all.contains_key(&created.task);
+        demand!(!known, "it was there already");
+        for dependency in &created.depends_on {
+            let status = self.status(dependency);
+            let dead = matches!(status, None | Some(Status::Failed | Status::Cancelled));
+            demand!(!dead, "it depends on `{dependency}`, which is {status:?}");
+        }
+        let parent = created.parent.as_ref().map(|parent| self.status(parent));
+        demand!(
+            parent.is_none_or(|status| status.is_some_and(|status| !is_over(status))),
+            "it is a part of something that is {parent:?}"
+        );
+        let number = self.all.len() as u64;
+        let work = TaskModel::new(created, number, batch);
+        let ready = created.not_before.is_none() && self.is_free(&work);
+        demand!(created.ready == ready, "it is ready: {}", created.ready);
+        let timeline = self.all.entry(created.task.clone()).or_default();
+        timeline.set(batch.revision.0, Arc::new(work));
+        Ok(())
+    }
+}
+
+impl Ledger {
+    pub(crate) fn add_task(
+        &mut self,
+        batch: &Batch,
+        event: &Event,
+        ended: &BTreeSet<AgentId>,
+        coverage: &mut Coverage,
+    ) -> Audit {
+        (self.tasks.is_touched, self.joins_touched) = (true, true);
+        let added = match event {
+            Event::Created(created) => self.tasks.created(batch, created),
+            Event::Queued { wait, claimant, until, types, capabilities, task, lease_ms } => {
+                let wanting = ClaimWaiter {
+                    wait: wait.0,
+                    agent: claimant.clone(),
+                    types: types.clone(),
+                    able: capabilities.clone(),
+                    task: task.clone(),
+                    lease_ms: *lease_ms,
+                };
+                self.waits.begin(batch, claimant, *wait, *until)?;
+                self.tasks.set_claims(batch, |claims| claims.push(wanting));
+                Ok(())
+            }
+            Event::GaveUp { wait, claimant, left } => {
+                let mut claims = self.tasks.claims_at(u64::MAX).iter();
+                let Some(claim) = claims.find(|there| there.wait == wait.0) else {
+                    return Err(Breach(format!("claim {wait} does not wait")));
+                };
+                // Nobody need wait for a task that will never be there to claim.
+                let task = claim.task.as_ref().and_then(|task| self.tasks.status(task));
+                if task.is_some_and(is_over) {
+                    self.waits.expect_no_grant(wait.0);
+                }
+                self.waits.left(batch, *wait, claimant, *left, ended)?;
+                self.tasks.set_claims(batch, |claims| claims.retain(|there| there.wait != wait.0));
+                coverage.left(*left);
+                Ok(())
+            }
+            event => self.change_task(batch, event, ended, coverage),
+        };
+        let id = event.task().map_or("no task", |task| task.as_str());
+        added.map_err(|breach| Breach(format!("task `{id}`: {}: {}", event.kind(), breach.0)))
+    }
+
+    fn change_task(
+        &mut self,
+        batch: &Batch,
+        event: &Event,
+        ended: &BTreeSet<AgentId>,
+        coverage: &mut Coverage,
+    ) -> Audit {
+        let Some(id) = event.task() else { return Ok(()) };
+        let mut work = self.tasks.now(id)?;
+        match event {
+            Event::Claimed { .. } => self.claimed(batch, id, &mut work, event)?,
+            Event::Renewed { .. } | Event::Progressed { .. } | Event::Updated { .. } => {
+                goes_on(batch, &mut work, event)?;
+            }
+            Event::Released { .. } => {
+                self.end_lease(batch, &mut work)?;
+                (work.status, work.ready) = (Status::Pending, true);
+            }
+            Event::Ready { .. } => {
+                self.check_ready(batch, &work)?;
+                work.ready = true;
+            }
+            Event::Completed { result, .. } => {
+                self.end_lease(batch, &mut work)?;
+                work.result = result.clone().or(work.result.take());
+                (work.status, work.ready) = (Status::Completed, false);
+                coverage.met("task: completed");
+            }
+            Event::Failed { cause, outcome, .. } => {
+                work.check_outcome(batch, *cause, outcome)?;
+                self.failed(batch, &mut work, *cause, ended, coverage)?;
+                work.apply_outcome(outcome, coverage);
+            }
+            Event::Cancelled { task, .. } => {
+                let doomed = self.tasks.is_doomed(&work) || self.pipelines.is_unwanted(task);
+                let by_engine = batch.agent == AgentId::engine();
+                demand!(doomed || !by_engine, "it was cancelled for no reason");
+                if doomed {
+                    coverage.met("task: cancelled with another");
+                }
+                self.end_any_lease(batch, &mut work);
+                (work.status, work.ready) = (Status::Cancelled, false);
+            }
+            Event::Reviewed { verdict, result, .. } => {
+                demand!(work.status == Status::WaitingReview, "it was {:?}", work.status);
+                work.result = result.clone().or(work.result.take());
+                work.status = match verdict {
+                    Verdict::Retry => Status::Pending,
+                    Verdict::Complete => Status::Completed,
+                    Verdict::Fail => Status::Failed,
+                };
+                work.ready = *verdict == Verdict::Retry;
+                work.retries = if work.ready { 0 } else { work.retries };
+                coverage.met("task: reviewed");
+            }
+            Event::Offered { handoff, .. } | Event::TakenBack { handoff, .. } => {
+                self.offered(batch, id, &mut work, handoff, event)?;
+            }
+            Event::HandedOver { .. } => self.handed_over(batch, id, &mut work, event)?,
+            Event::HandedOff { .. } => self.handed_off(batch, id, &mut work, event, coverage)?,
+            Event::Created(_) | Event::Queued { .. } | Event::GaveUp { .. } => {}
+        }
+        let timeline = self.tasks.all.get_mut(id).expect("it was just there");
+        timeline.set(batch.revision.0, Arc::new(work));
+        Ok(())
+    }
+
+    fn check_ready(&self, batch: &Batch, work: &TaskModel) -> Audit {
+        let pending = work.status == Status::Pending && !work.ready;
+        demand!(pending, "it is {:?} already", work.status);
+        let free = self.tasks.is_free(work);
+        demand!(free, "it is ready before {:?}", work.depends_on);
+        let early = work.not_before.is_some_and(|moment| moment > batch.time);
+        demand!(!early, "it is ready before its time");
+        Ok(())
+    }
+
+    fn claimed(
+        &mut self,
+        batch: &Batch,
+        id: &TaskId,
+        work: &mut TaskModel,
+        event: &Event,
+    ) -> Audit {
+        let Event::Claimed { holder, token, lease_ms, wait, .. } = event else { return Ok(()) };
+        demand!(work.lease.is_none(), "it was given away while {:?} had it", work.lease);
+        let open = matches!(work.status, Status::Pending | Status::HandedOff);
+        demand!(work.ready && open, "it is not ready");
+        self.tokens.give(batch, *token, holder)?;
+        let first = self.tasks.first_for(id, work).cloned();
+        match (wait, first) {
+            (Some(wait), Some(first)) => {
+                let number = first.wait;
+                demand!(number == wait.0, "claim {wait} got it, claim {number} waited longer");
+                demand!(first.lease_ms == *lease_ms, "its lease is {lease_ms} ms");
+                self.waits.granted(batch, *wait, holder)?;
+                self.tasks.set_claims(batch, |claims| claims.retain(|there| there.wait != wait.0));
+            }
+            (None, None) => {
+                let suits = work.assigned.as_ref().is_none_or(|assigned| assigned == holder);
+                demand!(suits, "it is assigned to {:?}", work.assigned);
+                demand!(batch.agent == *holder, "`{holder}` did not ask for it");
+            }
+            (wait, first) => {
+                demand!(false, "`{holder}` got it by {wait:?} while {first:?} wanted it");
+            }
+        }
+        work.attempts += 1;
+        if work.returns.is_some() {
+            work.assigned = work.assigned_before.take();
+        }
+        (work.status, work.ready, work.returns) = (Status::InProgress, false, None);
+        work.begin_lease(batch, holder, *token, *lease_ms);
+        Ok(())
+    }
+
+    pub(crate) fn end_any_lease(&mut self, batch: &Batch, work: &mut TaskModel) -> Option<Lease> {
+        let lease = work.lease.take();
+        if let Some(lease) = &lease {
+            self.tokens.end(batch, lease.token.0);
+        }
+        lease
+    }
+
+    pub(crate) fn end_lease(&mut self, batch: &Batch, work: &mut TaskModel) -> Audit<Lease> {
+        let lease = self.end_any_lease(batch, work);
+        lease.ok_or_else(|| Breach("nobody had its lease".to_owned()))
+    }
+
+    /// A batch is complete: nobody waits for what is ready, and no ended session has a lease.
+    pub(crate) fn check_tasks(&mut self, revision: u64, ended: &BTreeSet<AgentId>) -> Audit {
+        if !std::mem::take(&mut self.tasks.is_touched) && ended.is_empty() {
+            return Ok(());
+        }
+        let claims = self.tasks.claims_at(u64::MAX);
+        for (id, work) in self.tasks.all_at(u64::MAX).filter(|_| !claims.is_empty()) {
+            let starves = claims.iter().find(|claim| work.ready && claim.wants(id, work));
+            demand!(starves.is_none(), "task `{id}` is ready, and yet {starves:?} waits");
+        }
+        let waits =
+            claims.iter().find(|there| there.wait < revision && ended.contains(&there.agent));
+        demand!(waits.is_none(), "a session ended, and {waits:?} still waits");
+        for (id, work) in self.tasks.all_at(u64::MAX).filter(|_| !ended.is_empty()) {
+            let Some(lease) = &work.lease else { continue };
+            let gone = work.leased_at < revision
+                && lease.handoff.is_none()
+                && ended.contains(&lease.holder);
+            demand!(!gone, "the session of `{}` ended, and it still has `{id}`", lease.holder);
+        }
+        Ok(())
+    }
+
+    /// Something about a task that should have happened by itself by this moment.
+    pub(crate) fn overdue_task(&self, now: Timestamp) -> Option<(&TaskId, &Arc<TaskModel>)> {
+        self.tasks.all_at(u64::MAX).find(|(_, work)| {
+            if is_over(work.status) {
+                return false;
+            }
+            let end = |lease: &Lease| lease.expires_at.max(self.woken_at.after(lease.lease_ms));
+            let mut leases = work.lease.iter().filter(|lease| lease.handoff.is_none());
+            let over = leases.any(|lease| end(lease) <= now);
+            let handed = work.returns.as_ref().filter(|_| work.status == Status::HandedOff);
+            let back = |returns: &Returns| returns.at.max(self.woken_at.after(returns.within_ms));
+            let over = over || handed.is_some_and(|returns| back(returns) <= now);
+            let late = work.deadline.is_some_and(|deadline| deadline <= now);
+            let idle = work.status == Status::Pending
+                && !work.ready
+                && work.not_before.is_none_or(|moment| moment <= now)
+                && self.tasks.is_free(work);
+            over || late || idle || self.tasks.is_doomed(work)
+        })
+    }
+}
+
+/// The work goes on under the same lease.
+fn goes_on(batch: &Batch, work: &mut TaskModel, event: &Event) -> Audit {
+    let Some(lease) = &mut work.lease else {
+        return Err(Breach("nobody works on it".to_owned()));
+    };
+    match event {
+        Event::Renewed { lease_ms, .. } => {
+            lease.lease_ms = *lease_ms;
+            lease.expires_at = batch.time.after(*lease_ms);
+        }
+        Event::Progressed { .. } => lease.expires_at = batch.time.after(lease.lease_ms),
+        Event::Updated { result, priority, .. } => {
+            work.result = result.clone().or(work.result.take());
+            work.priority = priority.unwrap_or(work.priority);
+        }
+        _ => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,430 @@
+//! Whether what callers are told about tasks is the truth, and whether batches about them are what
+//! was asked for.
+
+use std::collections::BTreeSet;
+
+use baton_core::task::{
+    self, Claim, Command as TaskCommand, Complete, Create, Event as TaskEvent, Rejection,
+    Reply as TaskReply, Status, Task,
+};
+use baton_core::waiting::wait::Left;
+use baton_core::{
+    AgentId, Answer, Event, Rejection as AnyRejection, Reply, TaskId, TaskType, Token,
+};
+
+use crate::auditor::answers::DecidedRequest;
+use crate::auditor::explain::BatchReader;
+use crate::auditor::ledger::Ledger;
+use crate::auditor::{Audit, Breach, demand};
+use crate::coverage::Coverage;
+use crate::models::task::{TaskModel, is_over};
+use crate::models::wait::WaitEnd;
+
+/// How long a lease is if nobody says otherwise.
+const LEASE_MS: u64 = 300_000;
+
+impl Ledger {
+    /// Demands that a task is shown as it was.
+    pub(crate) fn task_shown(&self, shown: &Task, at: u64) -> Audit {
+        let Some(work) = self.tasks.at(&shown.id, at) else {
+            return Err(Breach(format!("task `{}` is shown, it was not there", shown.id)));
+        };
+        let waiting_for = |task: &&TaskId| {
+            self.tasks.at(task, at).is_some_and(|work| work.status != Status::Completed)
+        };
+        let waiting_for: BTreeSet<&TaskId> = work.depends_on.iter().filter(waiting_for).collect();
+        let pending = is_over(shown.status) || waiting_for == shown.waiting_for.iter().collect();
+        let same = shown.status == work.status
+            && shown.task_type == work.task_type
+            && shown.requested_by == work.requested_by
+            && shown.assigned_agent == work.assigned
+            && shown.priority == work.priority
+            && shown.depends_on == work.depends_on
+            && shown.parent == work.parent
+            && shown.not_before == work.not_before
+            && shown.deadline == work.deadline
+            && shown.attempts == work.attempts
+            && shown.retries == work.retries
+            && shown.lease == work.lease
+            && shown.result == work.result
+            && shown.created_at == work.created_at;
+        demand!(same && pending, "{shown:?} is shown, but it is {work:?}");
+        Ok(())
+    }
+
+    /// A task command was accepted and nothing happened.
+    pub(crate) fn task_no_effect(
+        &self,
+        agent: &AgentId,
+        command: &TaskCommand,
+        reply: &Reply,
+        at: u64,
+    ) -> Audit {
+        match (command, reply) {
+            (TaskCommand::Claim(claim), Reply::Task(TaskReply::Claimed(None))) => {
+                demand!(claim.wait_ms.unwrap_or(0) == 0, "it was asked to wait");
+                let first = self.first_ready(agent, claim, at);
+                demand!(first.is_none(), "there was {first:?} to claim");
+                Ok(())
+            }
+            (TaskCommand::Heartbeat(beat), Reply::Task(TaskReply::Task(task))) => {
+                self.check_lease(&beat.task, beat.token, at)?;
+                self.task_shown(task, at)
+            }
+            (command, reply) => Err(Breach(format!("{command:?} was answered with {reply:?}"))),
+        }
+    }
+
+    /// The ready task that comes first for a claim.
+    fn first_ready(&self, agent: &AgentId, claim: &Claim, at: u64) -> Option<&TaskId> {
+        let able = claim.capabilities.clone().unwrap_or_default();
+        let ready = self.tasks.all_at(at).filter(|(id, work)| {
+            work.ready
+                && claim.task.as_ref().is_none_or(|task| task == *id)
+                && work.suits(agent, claim.types.as_ref(), &able)
+        });
+        ready.min_by_key(|(_, work)| work.place()).map(|(id, _)| id)
+    }
+
+    /// Demands that a token was that of a task's lease.
+    fn check_lease(&self, task: &TaskId, token: Token, at: u64) -> Audit {
+        let lease = self.tasks.at(task, at).and_then(|work| work.lease.as_ref());
+        demand!(
+            lease.is_some_and(|lease| lease.token == token),
+            "something was done with `{task}` under token {token}, its lease was {lease:?}"
+        );
+        Ok(())
+    }
+
+    /// A task command had an effect, and was answered.
+    pub(crate) fn task_reply(&self, command: &TaskCommand, reply: &TaskReply, at: u64) -> Audit {
+        match (command, reply) {
+            (TaskCommand::Claim(_), TaskReply::Claimed(Some(task))) => self.task_shown(task, at),
+            (TaskCommand::Complete(complete), TaskReply::Completed { task, next }) => {
+                demand!(task.id == complete.task, "another task is shown");
+                demand!(task.status == Status::Completed, "it is shown as {:?}", task.status);
+                self.task_shown(task, at)?;
+                next.as_ref().map_or(Ok(()), |next| self.task_shown(next, at))
+            }
+            (TaskCommand::Claim(_) | TaskCommand::Complete(_), reply) => {
+                Err(Breach(format!("{command:?} was answered with {reply:?}")))
+            }
+            // Somebody who waits may have got it in the same commit; it is shown after all of it.
+            (_, TaskReply::Task(task)) => self.task_shown(task, at),
+            (command, reply) => Err(Breach(format!("{command:?} was answered with {reply:?}"))),
+        }
+    }
+
+    /// A question about tasks was answered.
+    pub(crate) fn tasks_shown(&self, query: &task::Query, reply: &TaskReply, at: u64) -> Audit {
+        match (query, reply) {
+            (task::Query::Get { task }, TaskReply::Task(shown)) => {
+                demand!(shown.id == *task, "another task is shown");
+                self.task_shown(shown, at)
+            }
+            (task::Query::List(list), TaskReply::Tasks { tasks, cursor }) => {
+                for task in tasks {
+                    self.task_shown(task, at)?;
+                    demand!(list.status.is_none_or(|status| status == task.status), "not asked");
+                }
+                let wanted = self
+                    .tasks
+                    .all_at(at)
+                    .filter(|(_, work)| list.status.is_none_or(|status| status == work.status));
+                let there = wanted.count();
+                let complete = tasks.len() == there || cursor.is_some();
+                demand!(complete, "{} of {there} tasks are listed", tasks.len());
+                Ok(())
+            }
+            (task::Query::Stats { .. }, TaskReply::Stats(shown)) => {
+                let counts = &shown.tasks;
+                for (status, count) in [
+                    (Status::Pending, counts.pending),
+                    (Status::InProgress, counts.in_progress),
+                    (Status::WaitingReview, counts.waiting_review),
+                    (Status::HandedOff, counts.handed_off),
+                    (Status::Completed, counts.completed),
+                    (Status::Failed, counts.failed),
+                    (Status::Cancelled, counts.cancelled),
+                ] {
+                    let there = self.tasks.all_at(at).filter(|(_, work)| work.status == status);
+                    let there = there.count() as u64;
+                    demand!(count == there, "{count} tasks are {status:?}, there are {there}");
+                }
+                let is_ready = |work: &TaskModel| work.ready && work.status == Status::Pending;
+                let ready = self.tasks.all_at(at).filter(|(_, work)| is_ready(work));
+                let ready = ready.count() as u64;
+                demand!(counts.ready == ready, "{} are ready, there are {ready}", counts.ready);
+                Ok(())
+            }
+            (task::Query::Why { task }, TaskReply::Why(why)) => {
+                let status = self.tasks.at(task, at).map(|work| work.status);
+                demand!(Some(why.status) == status, "it is {status:?}, not {:?}", why.status);
+                Ok(())
+            }
+            (query, reply) => Err(Breach(format!("{query:?} was answered with {reply:?}"))),
+        }
+    }
+
+    /// A claim that waited is told how that ended.
+    pub(crate) fn claim_ended(
+        &self,
+        asked: &DecidedRequest<'_>,
+        (revision, how): (u64, WaitEnd),
+        outcome: &Result<Answer, AnyRejection>,
+    ) -> Audit {
+        let reply = outcome.as_ref().map(|answer| &answer.reply);
+        match (how, reply) {
+            (WaitEnd::Granted, Ok(Reply::Task(TaskReply::Claimed(Some(task))))) => {
+                let holder = task.lease.as_ref().map(|lease| &lease.holder);
+                demand!(holder == Some(asked.agent), "it is told that {holder:?} has it");
+                self.task_shown(task, revision)
+            }
+            (WaitEnd::Left(Left::Timeout), Ok(Reply::Task(TaskReply::Claimed(None)))) => Ok(()),
+            (
+                WaitEnd::Left(Left::SessionEnded),
+                Err(AnyRejection::Task(Rejection::SessionEnded { agent })),
+            ) => {
+                demand!(agent == asked.agent, "it is told of another's session");
+                Ok(())
+            }
+            (_, outcome) => Err(Breach(format!("it is told {outcome:?}"))),
+        }
+    }
+
+    /// A task command was refused.
+    pub(crate) fn refused_task(
+        &self,
+        rejection: &Rejection,
+        at: u64,
+        coverage: &mut Coverage,
+    ) -> Audit {
+        let status_of = |task: &TaskId| self.tasks.at(task, at).map(|work| work.status);
+        match rejection {
+            Rejection::NotFound { task }
+            | Rejection::UnknownDependency { dependency: task }
+            | Rejection::UnknownParent { parent: task } => {
+                demand!(status_of(task).is_none(), "`{task}` was there");
+            }
+            Rejection::Exists { task } => self.task_shown(task, at)?,
+            Rejection::Finished { task, status }
+            | Rejection::ParentFinished { parent: task, status } => {
+                demand!(status_of(task) == Some(*status), "`{task}` is {:?}", status_of(task));
+                demand!(is_over(*status), "{status:?} is not the end");
+            }
+            Rejection::DeadDependency { dependency, status } => {
+                let there = status_of(dependency);
+                demand!(there == Some(*status), "`{dependency}` is {there:?}");
+                let dead = matches!(status, Status::Failed | Status::Cancelled);
+                demand!(dead, "{status:?} is not dead");
+            }
+            Rejection::NotInReview { task, status } => {
+                let there = status_of(task);
+                let other = there == Some(*status) && *status != Status::WaitingReview;
+                demand!(other, "`{task}` is {there:?}");
+            }
+            Rejection::StaleToken { task, given, status, lease } => {
+                coverage.met("answer: stale lease refused");
+                let Some(work) = self.tasks.at(task, at) else {
+                    return Err(Breach(format!("`{task}` is not there")));
+                };
+                let live = work.lease.as_ref().is_some_and(|lease| lease.token == *given);
+                demand!(!live, "token {given} of `{task}` was refused, but it was live");
+                let same = work.status == *status && work.lease == *lease;
+                demand!(same, "`{task}` is said to be {status:?} {lease:?}, it is {work:?}");
+            }
+            Rejection::NotClaimable { task, status, lease, .. } => {
+                let Some(work) = self.tasks.at(task, at) else {
+                    return Err(Breach(format!("`{task}` is not there")));
+                };
+                let same = work.status == *status && work.lease == *lease;
+                demand!(same, "`{task}` is said to be {status:?} {lease:?}, it is {work:?}");
+            }
+            other => {
+                let code = other.code();
+                return Err(Breach(format!("nobody asked for anything that is `{code}`")));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl BatchReader<'_> {
+    fn take_task(&mut self) -> Audit<&TaskEvent> {
+        match self.take()? {
+            Event::Task(event) => Ok(event),
+            other => Err(Breach(format!("a change of a task was due, not {}", other.kind()))),
+        }
+    }
+
+    /// What a task command does.
+    pub(crate) fn task(&mut self, command: &TaskCommand) -> Audit {
+        let before = self.batch.revision.0 - 1;
+        if let Some((task, token)) = under(command) {
+            self.ledger.check_lease(task, token, before)?;
+        }
+        match command {
+            TaskCommand::Create(create) => self.create(create)?,
+            TaskCommand::Claim(claim) => self.claim(claim)?,
+            TaskCommand::Heartbeat(beat) => {
+                if let Some(Event::Task(TaskEvent::Renewed { task, lease_ms })) = self.peek() {
+                    let lasts = beat.lease_ms.is_none_or(|asked| asked == *lease_ms);
+                    demand!(*task == beat.task && lasts, "another lease was renewed");
+                    self.skip();
+                }
+            }
+            TaskCommand::Complete(complete) => self.complete(complete)?,
+            command => {
+                let (kind, named) = match command {
+                    TaskCommand::Progress(report) => ("task.progressed", &report.task),
+                    TaskCommand::Update(update) => ("task.updated", &update.task),
+                    TaskCommand::Release(release) => ("task.released", &release.task),
+                    TaskCommand::Fail(fail) => ("task.failed", &fail.task),
+                    TaskCommand::Cancel { task, .. } => ("task.cancelled", task),
+                    TaskCommand::Review(review) => ("task.reviewed", &review.task),
+                    _ => return Err(Breach("nobody may ask for this".to_owned())),
+                };
+                let event = self.take_task()?;
+                let fits = event.kind() == kind && event.task() == Some(named);
+                demand!(fits, "{kind} of `{named}` was due, not {event:?}");
+            }
+        }
+        self.follow_stages()
+    }
+
+    /// What becomes ready, and what will never be done.
+    pub(crate) fn follow_tasks(&mut self) -> Audit {
+        while let Some(Event::Task(event)) = self.peek() {
+            match event {
+                TaskEvent::Ready { .. } => {}
+                TaskEvent::Cancelled { task, .. } => {
+                    let work = self.ledger.tasks.at(task, self.batch.revision.0);
+                    let tasks = &self.ledger.tasks;
+                    let doomed = self.ledger.pipelines.owns(task)
+                        || work.is_some_and(|work| tasks.is_doomed(work) || tasks.is_below(work));
+                    demand!(doomed, "`{task}` was cancelled for no reason");
+                }
+                _ => return Ok(()),
+            }
+            self.skip();
+        }
+        Ok(())
+    }
+
+    fn create(&mut self, create: &Create) -> Audit {
+        let time = self.batch.time;
+        let event = self.take_task()?;
+        let TaskEvent::Created(created) = event else {
+            return Err(Breach("a task was to be created".to_owned()));
+        };
+        let mut depends_on: Vec<TaskId> = Vec::new();
+        for task in &create.depends_on {
+            if !depends_on.contains(task) {
+                depends_on.push(task.clone());
+            }
+        }
+        let fits = create.id.as_ref().is_none_or(|id| *id == created.task)
+            && create.task_type == created.task_type
+            && create.priority.unwrap_or(0) == created.priority
+            && create.assigned_agent == created.assigned_agent
+            && create.capabilities == created.capabilities
+            && create.parent == created.parent
+            && depends_on == created.depends_on
+            && create.max_retries == created.max_retries
+            && create.on_exhausted == created.on_exhausted
+            && create.deadline_ms.map(|after| time.after(after)) == created.deadline
+            && create.delay_ms.filter(|delay| *delay > 0).map(|delay| time.after(delay))
+                == created.not_before;
+        demand!(fits, "{created:?} was created");
+        Ok(())
+    }
+
+    fn claim(&mut self, claim: &Claim) -> Audit {
+        let before = self.batch.revision.0 - 1;
+        let agent = self.batch.agent.clone();
+        let lease = claim.lease_ms.unwrap_or(LEASE_MS);
+        match self.peek() {
+            Some(Event::Task(TaskEvent::Claimed { task, lease_ms, wait: None, .. })) => {
+                let first = self.ledger.first_ready(&agent, claim, before);
+                demand!(first == Some(task), "`{task}` was claimed, {first:?} comes first");
+                demand!(*lease_ms == lease, "the lease lasts for {lease_ms} ms");
+                self.skip();
+            }
+            Some(Event::Task(TaskEvent::Queued { types, task, lease_ms, until, .. })) => {
+                let same = *types == claim.types && *task == claim.task && *lease_ms == lease;
+                demand!(same, "it waits for something else");
+                let longest = claim.wait_ms.map(|wait| self.batch.time.after(wait));
+                demand!(longest == Some(*until), "it waits until {until}, not {longest:?}");
+                let first = self.ledger.first_ready(&agent, claim, before);
+                demand!(first.is_none(), "it waits although {first:?} is ready");
+                self.skip();
+            }
+            _ => demand!(claim.wait_ms.unwrap_or(0) == 0, "it did not even wait"),
+        }
+        Ok(())
+    }
+
+    fn complete(&mut self, complete: &Complete) -> Audit {
+        let event = self.take_task()?;
+        let TaskEvent::Completed { task, result, .. } = event else {
+            return Err(Breach("a task was to be completed".to_owned()));
+        };
+        demand!(*task == complete.task && *result == complete.result, "another was completed");
+        let mut fresh: Vec<TaskId> = Vec::new();
+        while let Some(Event::Task(TaskEvent::Ready { task })) = self.peek() {
+            fresh.push(task.clone());
+            self.skip();
+        }
+        let Some(next) = &complete.then_claim else { return Ok(()) };
+        let able = next.capabilities.clone().unwrap_or_default();
+        let first = self.next_claim(next.types.as_ref(), &able, &fresh).cloned();
+        if let Some(Event::Task(TaskEvent::Claimed { task, wait: None, .. })) = self.peek() {
+            demand!(first.as_ref() == Some(task), "`{task}` was claimed next, due was {first:?}");
+            self.skip();
+        } else {
+            demand!(first.is_none(), "nothing was claimed next, due was {first:?}");
+        }
+        Ok(())
+    }
+
+    /// What comes first for whoever has just completed a task: what was ready, or has become ready
+    /// and nobody waits for.
+    fn next_claim(
+        &self,
+        types: Option<&BTreeSet<TaskType>>,
+        able: &BTreeSet<String>,
+        fresh: &[TaskId],
+    ) -> Option<&TaskId> {
+        let (before, agent) = (self.batch.revision.0 - 1, &self.batch.agent);
+        let claims = self.ledger.tasks.claims_at(before);
+        let is_free = |id: &TaskId, work: &TaskModel| {
+            let awaited = claims.iter().any(|claim| claim.wants(id, work));
+            work.ready || (fresh.contains(id) && !awaited)
+        };
+        let all = self.ledger.tasks.all_at(before);
+        let free = all.filter(|(id, work)| is_free(id, work) && work.suits(agent, types, able));
+        free.min_by_key(|(_, work)| work.place()).map(|(id, _)| id)
+    }
+}
+
+/// The lease under which a command is allowed.
+fn under(command: &TaskCommand) -> Option<(&TaskId, Token)> {
+    Some(match command {
+        TaskCommand::Heartbeat(beat) => (&beat.task, beat.token),
+        TaskCommand::Progress(report) => (&report.task, report.token),
+        TaskCommand::Update(update) => (&update.task, update.token),
+        TaskCommand::Release(release) => (&release.task, release.token),
+        TaskCommand::Complete(complete) => (&complete.task, complete.token),
+        TaskCommand::Fail(fail) => (&fail.task, fail.token),
+        TaskCommand::Create(_)
+        | TaskCommand::Claim(_)
+        | TaskCommand::Cancel { .. }
+        | TaskCommand::Review(_)
+        | TaskCommand::Assign { .. }
+        | TaskCommand::CancelAll { .. }
+        | TaskCommand::Pass(_)
+        | TaskCommand::LetGo { .. }
+        | TaskCommand::GiveUp { .. }
+        | TaskCommand::Expire => return None,
+    })
+}

@@ -1,0 +1,273 @@
+//! Calls that wait, and tokens: who waits for something at every moment, who may still act.
+//!
+//! Laws, for every primitive that lets callers wait:
+//!
+//! 1. A wait begins once, by the hand of whoever waits, and its number is the revision of that.
+//! 2. It ends once: granted, or left because its time was over, its caller gone, or the session of
+//!    its caller ended; each only if that is so.
+//! 3. Nothing is granted to a caller that was gone before.
+//! 4. When a server has lost its memory, all callers are gone: the first thing that happens in a
+//!    workspace is that every wait in it is given up.
+//! 5. Tokens grow over the whole workspace, whoever gets them.
+//! 6. A call that waited under an idempotency key and got something leaves a receipt with it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use baton_core::{AgentId, Batch, IdempotencyKey, Timestamp, Token, WaitId, waiting::wait};
+
+use crate::auditor::timeline::Timeline;
+use crate::auditor::{Audit, demand};
+
+/// Somebody who waits.
+#[derive(Clone, Debug)]
+struct OpenWait {
+    agent: AgentId,
+    until: Timestamp,
+    /// The caller was gone after this revision.
+    gone_after: Option<u64>,
+    key: Option<IdempotencyKey>,
+}
+
+/// How a wait ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitEnd {
+    /// With what was waited for.
+    Granted,
+    /// Without.
+    Left(wait::Left),
+    /// Without: somebody has put an end to it for all.
+    Reset,
+}
+
+/// Every wait there is or was.
+#[derive(Default)]
+pub struct Waits {
+    open: BTreeMap<u64, OpenWait>,
+    /// The revision at which each ended, and how.
+    closed: BTreeMap<u64, (u64, WaitEnd)>,
+    /// Callers that went away before their wait was durable, and after which revision.
+    abandoned: BTreeMap<u64, u64>,
+    /// Waits whose callers went with the memory of a server.
+    forsaken: BTreeSet<u64>,
+    /// Which call waits under which key.
+    keyed: BTreeMap<(AgentId, IdempotencyKey), Timeline<Option<u64>>>,
+    /// Keys whose receipt is due in the batch at hand.
+    receipts_due: Vec<(AgentId, IdempotencyKey)>,
+}
+
+impl Waits {
+    /// A call begins to wait.
+    pub fn begin(
+        &mut self,
+        batch: &Batch,
+        agent: &AgentId,
+        wait: WaitId,
+        until: Timestamp,
+    ) -> Audit {
+        demand!(wait.0 == batch.revision.0, "the call of `{agent}` got number {wait}");
+        demand!(batch.agent == *agent, "`{agent}` waits by the hand of `{}`", batch.agent);
+        demand!(until > batch.time, "`{agent}` waits until {until}, which is over");
+        let gone_after = self.abandoned.remove(&wait.0);
+        let open = OpenWait { agent: agent.clone(), until, gone_after, key: None };
+        let twice = self.open.insert(wait.0, open);
+        demand!(twice.is_none(), "two calls begin to wait at revision {wait}");
+        Ok(())
+    }
+
+    /// It waits under a key.
+    pub fn begin_keyed(&mut self, batch: &Batch, keyed: &wait::Keyed) -> Audit {
+        let revision = batch.revision.0;
+        let Some(open) = self.open.get_mut(&keyed.wait.0).filter(|_| keyed.wait.0 == revision)
+        else {
+            return Err(crate::auditor::Breach(format!("`{}` is the key of no call", keyed.key)));
+        };
+        demand!(open.agent == keyed.agent, "`{}` is the key of somebody else", keyed.key);
+        open.key = Some(keyed.key.clone());
+        let waits = self.keyed.entry((keyed.agent.clone(), keyed.key.clone())).or_default();
+        let twice = waits.now().copied().flatten();
+        demand!(twice.is_none(), "two calls wait under `{}`", keyed.key);
+        waits.set(revision, Some(keyed.wait.0));
+        Ok(())
+    }
+
+    fn end(
+        &mut self,
+        revision: u64,
+        wait: WaitId,
+        agent: &AgentId,
+        how: WaitEnd,
+    ) -> Audit<OpenWait> {
+        let Some(open) = self.open.remove(&wait.0) else {
+            return Err(crate::auditor::Breach(format!(
+                "call {wait} of `{agent}` does not wait: {how:?}"
+            )));
+        };
+        demand!(open.agent == *agent, "call {wait} is of `{}`, not of `{agent}`", open.agent);
+        self.closed.insert(wait.0, (revision, how));
+        self.forsaken.remove(&wait.0);
+        if let Some(key) = &open.key {
+            let name = (open.agent.clone(), key.clone());
+            self.keyed.entry(name).or_default().set(revision, None);
+        }
+        Ok(open)
+    }
+
+    /// A call gets what it waited for.
+    pub fn granted(&mut self, batch: &Batch, wait: WaitId, agent: &AgentId) -> Audit {
+        let revision = batch.revision.0;
+        let open = self.end(revision, wait, agent, WaitEnd::Granted)?;
+        demand!(
+            open.gone_after.is_none_or(|gone| revision <= gone),
+            "call {wait} of `{agent}` was granted something, but its caller was gone after {:?}",
+            open.gone_after
+        );
+        if let Some(key) = open.key {
+            self.receipts_due.push((open.agent, key));
+        }
+        Ok(())
+    }
+
+    /// What a call waits for will never be there: its time is over.
+    pub fn expect_no_grant(&mut self, wait: u64) {
+        if let Some(open) = self.open.get_mut(&wait) {
+            open.until = Timestamp(0);
+        }
+    }
+
+    /// A call is told what it waited for. Nothing is given to it, so nothing is kept.
+    pub fn notified(&mut self, batch: &Batch, wait: WaitId, agent: &AgentId) -> Audit {
+        self.end(batch.revision.0, wait, agent, WaitEnd::Granted).map(drop)
+    }
+
+    /// A call waits no longer, for nothing.
+    pub fn left(
+        &mut self,
+        batch: &Batch,
+        wait: WaitId,
+        agent: &AgentId,
+        left: wait::Left,
+        ended: &BTreeSet<AgentId>,
+    ) -> Audit {
+        let open = self.end(batch.revision.0, wait, agent, WaitEnd::Left(left))?;
+        let by_engine = batch.agent == AgentId::engine();
+        match left {
+            wait::Left::Timeout => {
+                demand!(by_engine, "the time of call {wait} was over by an agent's hand");
+                demand!(
+                    batch.time >= open.until,
+                    "call {wait} of `{agent}` was over at {}, it may wait until {}",
+                    batch.time,
+                    open.until
+                );
+            }
+            wait::Left::Gone => {
+                let gone = open.gone_after.is_some();
+                demand!(by_engine && gone, "call {wait} of `{agent}` was given up by nobody");
+            }
+            wait::Left::SessionEnded => {
+                demand!(ended.contains(agent), "call {wait}: the session of `{agent}` goes on");
+            }
+        }
+        Ok(())
+    }
+
+    /// Somebody has put an end to what a call waits for.
+    pub fn reset(&mut self, batch: &Batch, wait: WaitId, agent: &AgentId) -> Audit {
+        self.end(batch.revision.0, wait, agent, WaitEnd::Reset).map(drop)
+    }
+
+    /// The caller is gone: nothing may be granted after this revision.
+    pub fn abandon(&mut self, wait: u64, revision: u64) {
+        match self.open.get_mut(&wait) {
+            Some(open) => {
+                open.gone_after.get_or_insert(revision);
+            }
+            None => {
+                self.abandoned.insert(wait, revision);
+            }
+        }
+    }
+
+    /// All callers are gone with the memory of the server.
+    pub fn abandon_all(&mut self, revision: u64) {
+        // What was not durable is gone too, and its number may be given again.
+        self.abandoned.clear();
+        for (wait, open) in &mut self.open {
+            open.gone_after.get_or_insert(revision);
+            self.forsaken.insert(*wait);
+        }
+    }
+
+    /// Whether anyone waits.
+    pub fn any(&self) -> bool {
+        !self.open.is_empty()
+    }
+
+    /// Whether anyone waited after a revision.
+    pub fn any_at(&self, at: u64) -> bool {
+        let ended_later = self.closed.iter().any(|(wait, (end, _))| *wait <= at && *end > at);
+        ended_later || self.open.keys().any(|wait| *wait <= at)
+    }
+
+    /// A call that should have ended by this moment.
+    pub fn overdue(&self, now: Timestamp) -> Option<(u64, &AgentId)> {
+        let mut over = self.open.iter().filter(|(_, open)| open.until <= now);
+        over.next().map(|(wait, open)| (*wait, &open.agent))
+    }
+
+    /// The revision at which a call ended, and how.
+    pub fn closed(&self, wait: u64) -> Option<(u64, WaitEnd)> {
+        self.closed.get(&wait).copied()
+    }
+
+    /// The call that waits under a key after a revision.
+    pub fn under(&self, agent: &AgentId, key: &IdempotencyKey, at: u64) -> Option<u64> {
+        self.keyed.get(&(agent.clone(), key.clone()))?.at(at).copied().flatten()
+    }
+
+    /// A batch is complete. Answers with the keys that must have a receipt in it.
+    pub fn complete(&mut self, batch: &Batch) -> Audit<Vec<(AgentId, IdempotencyKey)>> {
+        demand!(
+            self.forsaken.is_empty(),
+            "{:?} happened although nobody has given up the forsaken calls {:?}",
+            batch.events,
+            self.forsaken
+        );
+        Ok(std::mem::take(&mut self.receipts_due))
+    }
+}
+
+/// Every token that was given: since which revision it is live, and since which it is not.
+#[derive(Default)]
+pub struct Tokens {
+    newest: u64,
+    lives: BTreeMap<u64, (u64, Option<u64>)>,
+}
+
+impl Tokens {
+    /// Somebody gets a token.
+    pub fn give(&mut self, batch: &Batch, token: Token, agent: &AgentId) -> Audit {
+        demand!(
+            token.0 > self.newest,
+            "`{agent}` got token {token}, but {} was given before",
+            self.newest
+        );
+        self.newest = token.0;
+        self.lives.insert(token.0, (batch.revision.0, None));
+        Ok(())
+    }
+
+    /// A token is stale from now on.
+    pub fn end(&mut self, batch: &Batch, token: u64) {
+        if let Some((_, end)) = self.lives.get_mut(&token) {
+            end.get_or_insert(batch.revision.0);
+        }
+    }
+
+    /// Whether somebody may act under a token, after a revision.
+    pub fn is_live(&self, token: Token, at: u64) -> bool {
+        self.lives
+            .get(&token.0)
+            .is_some_and(|(since, end)| *since <= at && end.is_none_or(|end| at < end))
+    }
+}

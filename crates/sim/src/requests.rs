@@ -1,0 +1,391 @@
+//! Requests and questions, from asking to the answer.
+//!
+//! The driver does what the engine's own callers do: it loads a workspace on first use, waits for a
+//! group that is full, and opens an answer only when its group is settled. It also asks for the
+//! workspace's revision before each request, so that the auditor knows what it was decided against.
+//!
+//! A call that waits goes through two hands: first it is queued, like any request; then it is
+//! looked at until a later batch has ended it. Its caller may go away at any time in between.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use baton::clock::Clock;
+use baton::error::Error;
+use baton::machine::{Absent, Asked, Held, Taken};
+use baton::waiter::{WaitResult, Waiter};
+use baton_core::{
+    AgentId, Answer, Rejection, Request, Revision, Timestamp, WorkspaceName, workspace,
+};
+
+use crate::actors::agent::Action;
+use crate::auditor::answers::DecidedRequest;
+use crate::auditor::{Audit, demand};
+use crate::models::secret::check_no_secret;
+use crate::story::{render_action, render_answer};
+use crate::world::{World, broken, is_excused};
+
+type HeldAnswer = Held<Result<Answer, Rejection>>;
+/// A revision that was somebody's effect.
+type ClaimedRevision = (WorkspaceName, u64);
+
+/// Something that somebody waits for.
+pub(crate) struct PendingRequest {
+    agent: usize,
+    pub(crate) workspace: WorkspaceName,
+    pub(crate) action: Action,
+    asked_at: Timestamp,
+    /// What was durable when it was asked.
+    asked_head: u64,
+    waiting: RequestState,
+}
+
+enum RequestState {
+    Request {
+        probe: HeldAnswer,
+        answer: HeldAnswer,
+    },
+    /// It waits, but that is not durable yet.
+    Queued {
+        probe: HeldAnswer,
+        call: Arc<Waiter>,
+        group: u64,
+        is_gone: bool,
+    },
+    /// It waits.
+    Call {
+        call: Arc<Waiter>,
+        decided_at: u64,
+    },
+    Present(HeldAnswer),
+    Past(Held<Revision>),
+}
+
+impl RequestState {
+    fn group(&self) -> u64 {
+        match self {
+            Self::Request { answer, .. } | Self::Present(answer) => answer.group(),
+            Self::Past(revision) => revision.group(),
+            Self::Queued { group, .. } => *group,
+            // Whoever looks is told when what they are told is durable.
+            Self::Call { .. } => 0,
+        }
+    }
+
+    /// The call that waits, if its caller is there.
+    fn call(&self) -> Option<&Arc<Waiter>> {
+        match self {
+            Self::Queued { call, is_gone: false, .. } | Self::Call { call, .. } => Some(call),
+            Self::Queued { .. } | Self::Request { .. } | Self::Present(_) | Self::Past(_) => None,
+        }
+    }
+}
+
+impl World {
+    /// An agent does what it does next.
+    pub(crate) fn act(&mut self) -> Audit {
+        let number = self.rng.index(self.agents.len());
+        if self.agents[number].waiting > 0 && self.rng.once_in(12) {
+            self.disconnect(number);
+        }
+        let agent = &mut self.agents[number];
+        match agent.act(&mut self.rng, &self.plan) {
+            Some(action) => self.perform(number, action),
+            None => Ok(()),
+        }
+    }
+
+    /// An agent makes calls for reactions.
+    pub(crate) fn call(&mut self) -> Audit {
+        let number = self.rng.index(self.agents.len());
+        let action = self.agents[number].call(&mut self.rng);
+        self.perform(number, action)
+    }
+
+    /// An agent does this.
+    pub(crate) fn perform(&mut self, number: usize, action: Action) -> Audit {
+        let agent = &self.agents[number];
+        let (id, workspace) = (agent.id.clone(), agent.home.clone());
+        if let Some(stopped) = self.server().shard.watermark().stopped() {
+            self.trace.tell(|| format!("{id} is turned away: {stopped}"));
+            return Ok(());
+        }
+        let gathered = self.server().shard.machine().open_group_size().1;
+        if gathered >= self.plan.options.group_bytes_max && !self.flush()? {
+            return Ok(());
+        }
+        self.trace.tell(|| format!("{id} in {workspace} {}", render_action(&action)));
+        if !self.load(&workspace)? {
+            return Ok(());
+        }
+        let shard = &self.server().shard;
+        let waiting = match &action {
+            Action::Submit(request) => {
+                let probe = match shard.ask(&workspace, &workspace::Query::Get.into()) {
+                    Ok(Asked::Present(held)) => held,
+                    Ok(Asked::Past(_)) | Err(Absent(())) => {
+                        return Err(broken("a loaded workspace does not know its revision"));
+                    }
+                };
+                let Ok(taken) = shard.submit(&workspace, request.clone(), &id) else {
+                    return Err(broken("a loaded workspace is not in memory"));
+                };
+                match taken {
+                    Taken::Decided(answer) => RequestState::Request { probe, answer },
+                    Taken::Waits { waiter: call, group, .. } => {
+                        RequestState::Queued { probe, call, group, is_gone: false }
+                    }
+                }
+            }
+            Action::Ask(query) => match shard.ask(&workspace, query) {
+                Ok(Asked::Present(held)) => RequestState::Present(held),
+                Ok(Asked::Past(held)) => RequestState::Past(held),
+                Err(Absent(())) => return Err(broken("a loaded workspace is not in memory")),
+            },
+        };
+        let (asked_at, asked_head) = (self.clock.now(), self.auditor.ledger(&workspace).head());
+        self.agents[number].waiting += 1;
+        let agent = number;
+        self.pending.push(PendingRequest {
+            agent,
+            workspace,
+            action,
+            asked_at,
+            asked_head,
+            waiting,
+        });
+        Ok(())
+    }
+
+    /// The caller of one of an agent's waiting calls goes away.
+    fn disconnect(&mut self, number: usize) {
+        let of_agent = |pending: &PendingRequest| pending.agent == number;
+        let call = self
+            .pending
+            .iter()
+            .position(|pending| of_agent(pending) && pending.waiting.call().is_some());
+        let Some(index) = call else { return };
+        let workspace = self.pending[index].workspace.clone();
+        let call = Arc::clone(self.pending[index].waiting.call().expect("it was just there"));
+        let (id, wait) = (self.agents[number].id.clone(), call.wait);
+        let server = self.server.as_ref().expect("a server runs between steps");
+        let mut machine = server.shard.machine();
+        let resident = machine.resident(&workspace);
+        // A server that has lost its memory tells its callers so; they are as good as gone.
+        let Some(revision) = resident.map(|there| there.space.revision()) else { return };
+        // Whoever has asked again under the same key waits in its place.
+        let is_replaced = self.pending[index + 1..].iter().any(|pending| {
+            let later = pending.waiting.call();
+            pending.workspace == workspace && later.is_some_and(|later| later.wait == wait)
+        });
+        if !is_replaced {
+            self.auditor.ledger(&workspace).abandoned(wait.0, revision.0);
+        }
+        machine.give_up(&call, self.clock.now());
+        drop(machine);
+        self.trace.tell(|| format!("{id} waits no longer for call {wait}"));
+        self.coverage.met("wait: caller went away");
+        match &mut self.pending[index].waiting {
+            // That it waited must still be explained once it is durable.
+            RequestState::Queued { is_gone, .. } => *is_gone = true,
+            _ => {
+                self.pending.remove(index);
+                self.agents[number].waiting -= 1;
+            }
+        }
+    }
+
+    /// Opens every answer whose fate is known. Answers with the revisions that were claimed.
+    pub(crate) fn resolve(&mut self) -> Audit<BTreeSet<(WorkspaceName, u64)>> {
+        let mut claimed = BTreeSet::new();
+        let mut index = 0;
+        while index < self.pending.len() {
+            if let RequestState::Call { call, .. } = &self.pending[index].waiting {
+                match call.result() {
+                    None => index += 1,
+                    Some(told) => {
+                        let pending = self.pending.remove(index);
+                        self.agents[pending.agent].waiting -= 1;
+                        self.end_call(&pending, told)?;
+                    }
+                }
+                continue;
+            }
+            let group = self.pending[index].waiting.group();
+            match self.server().shard.watermark().group_status(group) {
+                None => index += 1,
+                Some(fate) => {
+                    let pending = self.pending.remove(index);
+                    self.agents[pending.agent].waiting -= 1;
+                    let (claims, waiting) = self.open(pending, fate)?;
+                    claimed.extend(claims);
+                    if let Some(pending) = waiting {
+                        self.agents[pending.agent].waiting += 1;
+                        self.pending.insert(index, pending);
+                    }
+                }
+            }
+        }
+        Ok(claimed)
+    }
+
+    fn open(
+        &mut self,
+        pending: PendingRequest,
+        fate: Result<u64, Error>,
+    ) -> Audit<(Option<ClaimedRevision>, Option<PendingRequest>)> {
+        let id = self.agents[pending.agent].id.clone();
+        let durable = match fate {
+            Ok(durable) => durable,
+            Err(error) => {
+                demand!(
+                    matches!(error, Error::Full | Error::Unknown { .. }),
+                    "a group was lost for a reason that there is not: {error}"
+                );
+                self.trace.tell(|| format!("   {id} hears: {error}"));
+                return Ok((None, None));
+            }
+        };
+        let PendingRequest { agent, workspace, action, asked_at, asked_head, waiting } = pending;
+        match waiting {
+            RequestState::Queued { probe, call, is_gone, .. } => {
+                let Action::Submit(request) = &action else {
+                    return Err(broken("only requests are submitted"));
+                };
+                let decided_at = self.probed(&id, probe, durable)?;
+                let asked = DecidedRequest { agent: &id, request, asked_at, decided_at };
+                let wait = call.wait;
+                self.trace.tell(|| format!("   {id} waits as call {wait}"));
+                let ledger = self.auditor.ledger(&workspace);
+                let effect = ledger.queued(&asked, wait.0, &mut self.coverage)?;
+                let claimed = effect.then(|| (workspace.clone(), decided_at + 1));
+                let waiting = RequestState::Call { call, decided_at };
+                let pending =
+                    PendingRequest { agent, workspace, action, asked_at, asked_head, waiting };
+                Ok((claimed, Some(pending).filter(|_| !is_gone)))
+            }
+            RequestState::Call { .. } => Err(broken("who waits is looked at elsewhere")),
+            RequestState::Request { probe, answer } => {
+                let Action::Submit(request) = &action else {
+                    return Err(broken("only requests are submitted"));
+                };
+                let decided_at = self.probed(&id, probe, durable)?;
+                let answer = answer.open(durable);
+                let asked = DecidedRequest { agent: &id, request, asked_at, decided_at };
+                let effect = self.answered(&workspace, &asked, &answer)?;
+                self.agents[agent].learn(&action, &answer);
+                Ok((effect.map(|revision| (workspace, revision)), None))
+            }
+            RequestState::Present(held) => {
+                let Action::Ask(query) = &action else {
+                    return Err(broken("only questions are asked"));
+                };
+                let answer = held.open(durable);
+                self.trace.tell(|| format!("   {id} reads: {}", render_answer(&answer)));
+                self.sum_answer(&answer)?;
+                self.auditor.ledger(&workspace).present(query, &answer, asked_head)?;
+                self.agents[agent].learn(&action, &answer);
+                Ok((None, None))
+            }
+            RequestState::Past(held) => {
+                let Action::Ask(query) = &action else {
+                    return Err(broken("only questions have a past"));
+                };
+                let present = held.open(durable);
+                self.query_past(&workspace, &id, query, present)?;
+                let agent = &mut self.agents[agent];
+                agent.revision = agent.revision.max(present.0);
+                Ok((None, None))
+            }
+        }
+    }
+
+    /// The revision against which a request was decided.
+    fn probed(&mut self, id: &AgentId, probe: HeldAnswer, durable: u64) -> Audit<u64> {
+        let fate = self.server().shard.watermark().group_status(probe.group());
+        demand!(
+            matches!(fate, Some(Ok(_))),
+            "`{id}` was answered before what the answer rests on was durable"
+        );
+        let probe = probe.open(durable).map_err(|_| broken("a revision was refused"))?;
+        Ok(probe.revision.0)
+    }
+
+    /// Somebody who waited is told something.
+    fn end_call(&mut self, pending: &PendingRequest, told: WaitResult) -> Audit {
+        let (RequestState::Call { call, decided_at }, Action::Submit(request)) =
+            (&pending.waiting, &pending.action)
+        else {
+            return Err(broken("only requests wait"));
+        };
+        let id = self.agents[pending.agent].id.clone();
+        let answer = match told {
+            Ok(answer) => answer,
+            Err(error) => {
+                let excused = match &error {
+                    Error::Unknown { reason } => {
+                        reason.contains("came again") || is_excused(&error)
+                    }
+                    Error::Full | Error::Closed => true,
+                    _ => false,
+                };
+                demand!(excused, "`{id}` waited and heard: {error}");
+                self.trace.tell(|| format!("   {id} waited and hears: {error}"));
+                return Ok(());
+            }
+        };
+        self.trace.tell(|| format!("   {id} waited and hears: {}", render_answer(&answer)));
+        self.sum_answer(&answer)?;
+        let (asked_at, decided_at) = (pending.asked_at, *decided_at);
+        let asked = DecidedRequest { agent: &id, request, asked_at, decided_at };
+        let ledger = self.auditor.ledger(&pending.workspace);
+        ledger.ended(&asked, call.wait.0, &answer, &mut self.coverage)?;
+        self.agents[pending.agent].learn(&pending.action, &answer);
+        Ok(())
+    }
+
+    fn answered(
+        &mut self,
+        workspace: &WorkspaceName,
+        asked: &DecidedRequest<'_>,
+        answer: &Result<Answer, Rejection>,
+    ) -> Audit<Option<u64>> {
+        let id = asked.agent;
+        self.trace.tell(|| format!("   {id} is answered: {}", render_answer(answer)));
+        self.sum_answer(answer)?;
+        let ledger = self.auditor.ledger(workspace);
+        let effect = ledger.answer(asked, answer, &mut self.coverage)?;
+        if answer.is_ok() {
+            self.keep_secret(asked.request)?;
+        }
+        Ok(effect.then_some(asked.decided_at + 1))
+    }
+
+    /// Every answer goes into the digest, and none has in it what shall not be told.
+    pub(crate) fn sum_answer(&mut self, answer: &Result<Answer, Rejection>) -> Audit {
+        if !self.hidden.is_empty() {
+            check_no_secret("an answer", format!("{answer:?}").as_bytes())?;
+        }
+        match answer {
+            Ok(answer) => self.trace.sum_numbers(&[1, answer.revision.0]),
+            Err(rejection) => self.trace.sum(rejection.code().as_bytes()),
+        }
+        Ok(())
+    }
+
+    /// How many revisions of a workspace may be decided but not durable; none if retention itself
+    /// is on its way.
+    pub(crate) fn slack(&self, workspace: &WorkspaceName) -> Option<u64> {
+        const EXPIRIES: u64 = 40;
+        let mut slack = EXPIRIES;
+        for pending in self.pending.iter().filter(|pending| pending.workspace == *workspace) {
+            if let Action::Submit(Request { mutation, .. }) = &pending.action {
+                if format!("{mutation:?}").contains("history_count") {
+                    return None;
+                }
+                slack += 1;
+            }
+        }
+        Some(slack)
+    }
+}
