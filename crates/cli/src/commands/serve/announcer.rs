@@ -2,7 +2,7 @@
 
 use std::io;
 
-use baton_server::journal::{Fields, Form, Journal, Level, Said, spoken};
+use baton_server::server_log::{FieldValue, Fields, Form, Level, ServerLog, format_line};
 
 use super::{banner, program};
 use crate::output::{self, Output};
@@ -11,25 +11,25 @@ use crate::settings::ServerSettings;
 /// Prints the banner, the first token, and start and stop messages.
 pub(super) struct Announcer {
     /// The log of the running server.
-    pub(super) journal: Journal,
+    pub(super) server_log: ServerLog,
     is_json: bool,
     is_quiet: bool,
 }
 
 impl Announcer {
     pub(super) fn of(serving: &ServerSettings, output: &Output) -> io::Result<Self> {
-        let journal = Journal::new(serving.log_level, serving.log_form, io::stderr())?;
+        let server_log = ServerLog::new(serving.log_level, serving.log_form, io::stderr())?;
         let (is_json, is_quiet) = (serving.log_form == Form::Json, output.is_quiet());
-        Ok(Self { journal, is_json, is_quiet })
+        Ok(Self { server_log, is_json, is_quiet })
     }
 
     fn line(what: &str, fields: &Fields<'_>) {
-        output::say(&spoken(Form::Json, Level::Info, what, fields));
+        output::say(&format_line(Form::Json, Level::Info, what, fields));
     }
 
     /// Prints text for people, or the equivalent JSON line.
     fn either(&self, sentence: &str, what: &str, fields: &Fields<'_>) {
-        if self.is_json && self.journal.wants(Level::Info) {
+        if self.is_json && self.server_log.wants(Level::Info) {
             Self::line(what, fields);
         } else if !self.is_json && !self.is_quiet {
             output::say(sentence);
@@ -39,7 +39,7 @@ impl Announcer {
     /// Prints the first token, even with --quiet: without it nobody has access.
     pub(super) fn first_token(&self, token: &str) {
         if self.is_json {
-            return Self::line("token.first", &[("token", Said::Text(token))]);
+            return Self::line("token.first", &[("token", FieldValue::Text(token))]);
         }
         output::say(&format!("Admin token (shown only once):\n\n  export BATON_TOKEN={token}\n"));
     }
@@ -48,20 +48,20 @@ impl Announcer {
         let shown = "-H \"Authorization: Bearer $BATON_TOKEN\" ";
         let shown = if has_tokens { shown } else { "" };
         let fields = [
-            ("version", Said::Text(env!("CARGO_PKG_VERSION"))),
-            ("address", Said::Text(url)),
-            ("data", Said::Text(data)),
+            ("version", FieldValue::Text(env!("CARGO_PKG_VERSION"))),
+            ("address", FieldValue::Text(url)),
+            ("data", FieldValue::Text(data)),
         ];
         self.either(&banner(data, url, &program(), shown), "server.began", &fields);
     }
 
     /// A file was reloaded, or could not be.
     pub(super) fn reloaded(&self, what: &str, outcome: &str) {
-        self.either(outcome, what, &[("became", Said::Text(outcome))]);
+        self.either(outcome, what, &[("became", FieldValue::Text(outcome))]);
     }
 
     pub(super) fn ended(&self) {
-        self.journal.finish();
+        self.server_log.finish();
         let sentence = "baton has stopped; all acknowledged writes are durable";
         self.either(sentence, "server.ended", &[]);
     }
