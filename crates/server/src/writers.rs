@@ -228,7 +228,9 @@ impl Writers {
             let took = began.elapsed();
             let slow = (took >= shared.settings.slow).then_some(took);
             self.make_ready(&shared.baton, |queue| {
-                slow.iter().for_each(|took| queue.was_slow(*took))
+                if let Some(took) = slow {
+                    queue.was_slow(took);
+                }
             });
             if self.drain_once() {
                 self.tick.notify_one();

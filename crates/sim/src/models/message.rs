@@ -149,7 +149,7 @@ impl Ledger {
                 match message {
                     Some(_) => drop(self.messages.asking.remove(&wait.0)),
                     None => {
-                        self.messages.set_queue(batch, |queue| queue.retain(|it| it.0 != wait.0))
+                        self.messages.set_queue(batch, |queue| queue.retain(|it| it.0 != wait.0));
                     }
                 }
                 Ok(())

@@ -49,7 +49,6 @@
 //! Deliberately absent: merging two checkpoints, which only their author can; comparing them, which
 //! any client can; and waiting for one, for which there is watching `checkpoints/<task>`.
 
-mod checkpoint;
 mod chunking;
 mod containment;
 mod content;
@@ -64,9 +63,9 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod thread;
+mod view;
 mod vocabulary;
 
-pub use checkpoint::{Checkpoint, Checksum};
 pub use chunking::cut;
 pub use containment::contains;
 pub use content::{Content, Freed, Pages, Piece, Recipe};
@@ -78,4 +77,5 @@ pub use refusals::Rejection;
 pub use retention::{Rule, Rules};
 pub use table::{Table, Undo};
 pub use thread::{Thread, ranges};
+pub use view::{Checkpoint, Checksum};
 pub use vocabulary::{Command, Event, List, Prune, Query, Reply, Retain, Save, Saved, Why};

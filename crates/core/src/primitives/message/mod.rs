@@ -27,7 +27,7 @@
 //!
 //! | part | is |
 //! |---|---|
-//! | `message` | one message as it is kept and shown |
+//! | `record` | one message as it is kept and shown |
 //! | `address` | the target of a request: an agent, a handler, a capability |
 //! | `store` | every known message, with its indexes |
 //! | `handlers` | which agents handle what, and which of them is next |
@@ -47,9 +47,9 @@ mod decide;
 mod facts;
 mod handlers;
 pub(crate) mod mail;
-mod message;
 pub(crate) mod operations;
 mod payloads;
+mod record;
 mod refusals;
 pub(crate) mod requests;
 mod store;
@@ -62,8 +62,8 @@ pub use address::Address;
 pub use decide::{Decided, ReplyPlan, View, decide, ending, query};
 pub use facts::Facts;
 pub use handlers::{Handler, HandlerRegistry, Listener, Replaced};
-pub use message::{Asked, Given, Message, Status};
 pub use payloads::{Ack, List, Receive, Request, Respond, Send};
+pub use record::{Asked, Given, Message, Status};
 pub use refusals::Rejection;
 pub use store::{Amount, MessageStore};
 pub use table::{Table, Undo};

@@ -103,7 +103,7 @@ impl Pipeline {
             }
             Event::StageRetried { .. } => lifecycle.go_on(seen),
             Event::Completed { pipeline } => {
-                lifecycle.end(seen, pipeline, "completed", None, spans)
+                lifecycle.end(seen, pipeline, "completed", None, spans);
             }
             Event::Failed { pipeline } => {
                 lifecycle.end(seen, pipeline, "failed", Some("stage_failed".to_owned()), spans);
