@@ -73,7 +73,7 @@ pub(crate) struct Globals {
     /// Agent to act as [default: cli]
     #[arg(long, global = true, value_name = "ID")]
     pub(crate) agent: Option<String>,
-    /// Access token. Prefer BATON_TOKEN: arguments are visible in the process list
+    /// Access token. Prefer `BATON_TOKEN`: arguments are visible in the process list
     #[arg(long, global = true, value_name = "TOKEN")]
     pub(crate) access_token: Option<String>,
     /// CA certificates (PEM) used to verify HTTPS servers and webhook endpoints [default: the

@@ -72,7 +72,7 @@ impl Progress {
     /// Adds to the progress.
     pub(crate) fn advance(&self, by: u64) {
         let Some(line) = &self.0 else { return };
-        let mut state = line.state.lock().expect("nobody panics while drawing");
+        let mut state = line.state.lock().expect("drawing does not panic");
         state.done += by;
         let at = now();
         let is_due = state.drawn_at.is_none_or(|drawn_at| at >= drawn_at + PAUSE);

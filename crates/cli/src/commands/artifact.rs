@@ -69,7 +69,7 @@ struct Put {
 /// Fetch the content of an artifact
 #[derive(Args)]
 struct Get {
-    /// Artifact
+    /// Artifact ID
     artifact: String,
     /// Write to this file [default: stdout]
     #[arg(long, value_name = "FILE")]
@@ -79,7 +79,7 @@ struct Get {
 /// Show the metadata and references of an artifact
 #[derive(Args)]
 struct Show {
-    /// Artifact
+    /// Artifact ID
     artifact: String,
 }
 
@@ -94,7 +94,7 @@ struct Ls {
 /// Delete an artifact that nothing refers to
 #[derive(Args)]
 struct Rm {
-    /// Artifact
+    /// Artifact ID
     artifact: String,
 }
 

@@ -28,12 +28,12 @@ enum Verb {
     Arrive(Arrive),
     /// Discard all arrivals and start a new generation
     Reset {
-        /// Barrier
+        /// Barrier name
         name: String,
     },
     /// Show a barrier
     Get {
-        /// Barrier
+        /// Barrier name
         name: String,
     },
 }
@@ -41,7 +41,7 @@ enum Verb {
 /// Arrive, and optionally wait for the others
 #[derive(Args)]
 struct Arrive {
-    /// Barrier
+    /// Barrier name
     name: String,
     /// Number of agents that must arrive
     #[arg(long)]

@@ -75,7 +75,7 @@ struct Save {
     /// Additional metadata: a JSON object, @FILE, or - for stdin
     #[arg(long, value_name = "JSON")]
     metadata: Option<Source>,
-    /// Token of the lease, for a claimed task [env: BATON_TASK_TOKEN]
+    /// Token of the lease, for a claimed task [default: `BATON_TASK_TOKEN`]
     #[arg(long, env = "BATON_TASK_TOKEN", hide_env = true)]
     token: Option<u64>,
 }
@@ -83,7 +83,7 @@ struct Save {
 /// Show the checkpoint that a task resumes from
 #[derive(Args)]
 struct Latest {
-    /// Task
+    /// Task ID
     task: String,
     /// Print only the state, byte for byte as saved
     #[arg(long)]
@@ -93,7 +93,7 @@ struct Latest {
 /// Show a checkpoint
 #[derive(Args)]
 struct Get {
-    /// Checkpoint
+    /// Checkpoint ID
     checkpoint: String,
     /// Print only the state, byte for byte as saved
     #[arg(long)]
@@ -122,12 +122,12 @@ struct Ls {
 /// Restore a checkpoint: its task resumes from there
 #[derive(Args)]
 struct Restore {
-    /// Checkpoint
+    /// Checkpoint ID
     checkpoint: String,
     /// Print only the state, byte for byte as saved
     #[arg(long)]
     state: bool,
-    /// Token of the lease, if the task is claimed [env: BATON_TASK_TOKEN]
+    /// Token of the lease, if the task is claimed [default: `BATON_TASK_TOKEN`]
     #[arg(long, env = "BATON_TASK_TOKEN", hide_env = true)]
     token: Option<u64>,
 }
@@ -135,11 +135,11 @@ struct Restore {
 /// Start another task or thread from a checkpoint
 #[derive(Args)]
 struct Fork {
-    /// Checkpoint
+    /// Checkpoint ID
     checkpoint: String,
     /// Task, or the name of another thread of work, to start
     task: String,
-    /// Token of the lease, if that task is claimed [env: BATON_TASK_TOKEN]
+    /// Token of the lease, if that task is claimed [default: `BATON_TASK_TOKEN`]
     #[arg(long, env = "BATON_TASK_TOKEN", hide_env = true)]
     token: Option<u64>,
 }
@@ -147,7 +147,7 @@ struct Fork {
 /// Set or remove the label of a checkpoint
 #[derive(Args)]
 struct Label {
-    /// Checkpoint
+    /// Checkpoint ID
     checkpoint: String,
     /// New label [default: remove the label]
     label: Option<String>,
@@ -156,7 +156,7 @@ struct Label {
 /// Delete checkpoints that exceed all given limits
 #[derive(Args)]
 struct PruneCheckpoints {
-    /// Task
+    /// Task ID
     task: String,
     /// Keep this many of the newest
     #[arg(long, value_name = "COUNT")]

@@ -20,7 +20,7 @@ that do not fit are listed on stderr.";
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Context {
-    /// Task
+    /// Task ID
     task: Option<String>,
     /// Maximum number of tokens
     #[arg(long, value_name = "COUNT")]

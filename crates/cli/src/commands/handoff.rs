@@ -66,7 +66,7 @@ enum Verb {
     },
     /// Accept an offer
     Accept {
-        /// Hand-off
+        /// Hand-off ID
         handoff: String,
         /// Duration of the new lease [default: that of the giver]
         #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
@@ -81,7 +81,7 @@ enum Verb {
     Cancel(Answer),
     /// Approve an offer
     Approve {
-        /// Hand-off
+        /// Hand-off ID
         handoff: String,
         /// Approve only if the offer still has this digest
         #[arg(long, value_name = "HEX")]
@@ -89,7 +89,7 @@ enum Verb {
     },
     /// Complete a hand-off and its task
     Complete {
-        /// Hand-off
+        /// Hand-off ID
         handoff: String,
         /// Result: JSON, @FILE, or - for stdin
         #[arg(long, value_name = "JSON")]
@@ -97,19 +97,19 @@ enum Verb {
     },
     /// Show a hand-off
     Get {
-        /// Hand-off
+        /// Hand-off ID
         handoff: String,
     },
     Ls(Ls),
     /// Show the hand-offs of a task
     #[command(visible_alias = "history")]
     Story {
-        /// Task
+        /// Task ID
         task: String,
     },
     /// Export a hand-off as a `transfer_context` document
     Export {
-        /// Hand-off
+        /// Hand-off ID
         handoff: String,
     },
     /// Show counts by outcome, and durations
@@ -118,7 +118,7 @@ enum Verb {
 
 #[derive(Args)]
 struct Answer {
-    /// Hand-off
+    /// Hand-off ID
     handoff: String,
     /// Reason
     #[arg(long, value_name = "TEXT")]
@@ -136,7 +136,7 @@ struct Offer {
     /// Task to hand over
     #[arg(long, value_name = "TASK", requires = "token")]
     task: Option<String>,
-    /// Token of the lease of that task [env: BATON_TASK_TOKEN]
+    /// Token of the lease of that task [default: `BATON_TASK_TOKEN`]
     #[arg(long, env = "BATON_TASK_TOKEN", hide_env = true)]
     token: Option<u64>,
     /// Reason

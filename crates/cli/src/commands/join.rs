@@ -35,7 +35,7 @@ enum Verb {
     Wait(Wait),
     /// Show a join
     Get {
-        /// Join
+        /// Join ID
         join: String,
     },
 }
@@ -63,7 +63,7 @@ struct Create {
 /// Wait until enough tasks have finished
 #[derive(Args)]
 struct Wait {
-    /// Join
+    /// Join ID
     join: String,
     /// How long to wait, such as 30s [default: forever]
     #[arg(long, value_name = "DURATION", value_parser = milliseconds)]

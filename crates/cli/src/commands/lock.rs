@@ -49,7 +49,7 @@ enum Verb {
     Release(Release),
     /// Show a lock
     Get {
-        /// Lock
+        /// Lock name
         name: String,
     },
     /// List held locks, their waiters, and deadlocks
@@ -58,7 +58,7 @@ enum Verb {
 
 #[derive(Args)]
 struct Wanted {
-    /// Lock
+    /// Lock name
     name: String,
     /// How long to wait for the lock, such as 30s [default: do not wait]
     #[arg(long, value_name = "DURATION", value_parser = milliseconds)]
@@ -87,7 +87,7 @@ struct Acquire {
 
 #[derive(Args)]
 struct Renew {
-    /// Lock
+    /// Lock name
     name: String,
     /// Token of the lock
     #[arg(long)]
@@ -99,7 +99,7 @@ struct Renew {
 
 #[derive(Args)]
 struct Release {
-    /// Lock
+    /// Lock name
     name: String,
     /// Token of the lock
     #[arg(long)]

@@ -1,4 +1,4 @@
-//! `baton openapi`: print the OpenAPI document.
+//! `baton openapi`: print the description of the HTTP API.
 
 use clap::Args;
 use serde_json::Value;

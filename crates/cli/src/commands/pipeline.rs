@@ -80,7 +80,7 @@ enum Verb {
     },
     /// Abort a pipeline and everything that runs in it
     Abort {
-        /// Pipeline
+        /// Pipeline name
         pipeline: String,
         /// Reason
         #[arg(long, value_name = "TEXT")]
@@ -94,22 +94,22 @@ enum Verb {
     /// Show a pipeline and its stages
     #[command(visible_alias = "get")]
     Show {
-        /// Pipeline
+        /// Pipeline name
         pipeline: String,
     },
     Ls(Ls),
     /// Delete a finished pipeline
     Rm {
-        /// Pipeline
+        /// Pipeline name
         pipeline: String,
     },
 }
 
 #[derive(Args)]
 struct StageRef {
-    /// Pipeline
+    /// Pipeline name
     pipeline: String,
-    /// Stage
+    /// Stage name
     stage: String,
 }
 

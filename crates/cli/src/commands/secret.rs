@@ -34,19 +34,19 @@ enum Verb {
     Put(Put),
     /// Print the value of a secret; this is logged
     Reveal {
-        /// Secret
+        /// Secret reference
         secret: String,
     },
     /// Show the metadata of a secret
     Show {
-        /// Secret
+        /// Secret reference
         secret: String,
     },
     /// List secrets without their values
     Ls,
     /// Delete a secret permanently
     Rm {
-        /// Secret
+        /// Secret reference
         secret: String,
     },
 }

@@ -43,7 +43,7 @@ enum Verb {
     Release(Release),
     /// Show a semaphore
     Get {
-        /// Semaphore
+        /// Semaphore name
         name: String,
     },
     /// List semaphores, their holders and waiters
@@ -52,7 +52,7 @@ enum Verb {
 
 #[derive(Args)]
 struct Wanted {
-    /// Semaphore
+    /// Semaphore name
     name: String,
     /// Number of permits; required on first use
     #[arg(long, value_name = "COUNT")]
@@ -84,7 +84,7 @@ struct Acquire {
 
 #[derive(Args)]
 struct Renew {
-    /// Semaphore
+    /// Semaphore name
     name: String,
     /// Token of the permit
     #[arg(long)]
@@ -96,7 +96,7 @@ struct Renew {
 
 #[derive(Args)]
 struct Release {
-    /// Semaphore
+    /// Semaphore name
     name: String,
     /// Token of the permit
     #[arg(long)]

@@ -43,7 +43,7 @@ enum Verb {
     Read(Read),
     /// Follow a stream until it is closed
     Tail {
-        /// Stream
+        /// Stream name
         stream: String,
         /// Start at this offset [default: the oldest frame]
         #[arg(long, value_name = "OFFSET")]
@@ -51,7 +51,7 @@ enum Verb {
     },
     /// Close a stream
     Close {
-        /// Stream
+        /// Stream name
         stream: String,
         /// Reason
         #[arg(long)]
@@ -59,12 +59,12 @@ enum Verb {
     },
     /// Delete a stream and its frames
     Delete {
-        /// Stream
+        /// Stream name
         stream: String,
     },
     /// Show a stream
     Get {
-        /// Stream
+        /// Stream name
         stream: String,
     },
     /// List streams
@@ -90,7 +90,7 @@ struct Create {
 /// Send frames
 #[derive(Args)]
 struct Send {
-    /// Stream
+    /// Stream name
     stream: String,
     /// Frames: JSON, @FILE, or - for stdin
     #[arg(required_unless_present = "lines")]
@@ -103,7 +103,7 @@ struct Send {
 /// Read frames
 #[derive(Args)]
 struct Read {
-    /// Stream
+    /// Stream name
     stream: String,
     /// Start at this offset [default: the oldest frame]
     #[arg(long, value_name = "OFFSET")]

@@ -38,7 +38,7 @@ pub(super) enum Scope {
     EveryToken,
 }
 
-/// What the file says of quotas.
+/// The quotas in the configuration file.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct QuotaSettings(BTreeMap<Scope, BTreeMap<&'static str, u64>>);
 

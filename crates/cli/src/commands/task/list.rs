@@ -15,7 +15,7 @@ const SHOWN: usize = 100;
 
 #[derive(Args)]
 pub(super) struct Which {
-    /// Task
+    /// Task ID
     pub(super) task: String,
 }
 

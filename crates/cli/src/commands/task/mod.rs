@@ -91,7 +91,7 @@ struct Wanted {
 /// A claimed task and the token of its lease.
 #[derive(Args)]
 struct Held {
-    /// Task
+    /// Task ID
     task: String,
     /// Token of the lease
     #[arg(long)]
@@ -164,7 +164,7 @@ struct Release {
 /// Cancel a task and its subtasks
 #[derive(Args)]
 struct Cancel {
-    /// Task
+    /// Task ID
     task: String,
     /// Reason
     #[arg(long)]
@@ -174,7 +174,7 @@ struct Cancel {
 /// Decide what to do with a task that is waiting for review
 #[derive(Args)]
 struct Review {
-    /// Task
+    /// Task ID
     task: String,
     /// Verdict: retry, complete or fail
     #[arg(value_parser = word::<Verdict>)]

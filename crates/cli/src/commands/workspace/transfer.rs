@@ -20,7 +20,7 @@ const MODE: u32 = 0o666;
 /// Export a workspace to a file, without its history and the values of secrets
 #[derive(Args)]
 pub(super) struct Export {
-    /// Workspace
+    /// Workspace name
     name: String,
     /// File to write, such as research.baton
     file: PathBuf,
