@@ -118,7 +118,8 @@ fn command() -> clap::Command {
         commands.push('\n');
     }
     Arguments::command().help_template(format!(
-        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{commands}Options:\n{{options}}{{after-help}}"
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{commands}\
+         Options:\n{{options}}{{after-help}}"
     ))
 }
 

@@ -5,8 +5,8 @@
 //!   backing up  3.1 GiB  112.0 MiB/s             if the total is unknown
 //! ```
 //!
-//! 1. It is drawn on stderr, only if stderr is a terminal, the output format is a table, and --quiet
-//!    is not given: it never reaches a pipe, a file or a program.
+//! 1. It is drawn on stderr, only if stderr is a terminal, the output format is a table, and
+//!    --quiet is not given: it never reaches a pipe, a file or a program.
 //! 2. Short operations show no progress bar.
 //! 3. When the operation ends, successfully or not, the line is erased.
 //! 4. Readers and writers are only counted; drawing never delays them.

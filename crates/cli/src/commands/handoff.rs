@@ -20,7 +20,7 @@ use crate::trace::Trace;
 
 const AFTER_HELP: &str = "\
 Examples:
-  baton handoff offer bob --task t-7 --token 12 --reason 'the sources are collected' --key agent:ada/plan
+  baton handoff offer bob --task t-7 --token 12 --reason 'sources are done' --key agent:ada/plan
   baton handoff offer --capability edit --state tone='\"dry\"' --approval
   baton handoff receive --wait 1m && baton handoff accept h-9
   baton handoff approve h-9          or: baton handoff reject h-9 --reason 'not like this'

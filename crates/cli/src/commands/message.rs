@@ -220,7 +220,7 @@ impl Serve {
             () = async {
                 signals.next().await;
                 let _ = stopping.send(());
-                output.note("finishing messages in progress; press ctrl-c again to exit immediately");
+                output.note("finishing messages in progress; press ctrl-c again to exit now");
                 signals.next().await;
             } => return Err(Failure::Interrupted),
         };

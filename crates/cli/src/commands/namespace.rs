@@ -15,8 +15,8 @@ Examples:
   baton namespace configure notes --rules @rules.json
   baton namespace ls
 
-Rules are a JSON object with the fields append_only, schema, schema_version, merge, ttl_ms, value_bytes_max, flat
-and keys.";
+Rules are a JSON object with the fields append_only, schema, schema_version, merge, ttl_ms,
+value_bytes_max, flat and keys.";
 
 /// Manage namespaces and their rules
 #[derive(Args)]

@@ -236,7 +236,7 @@ impl<W: Write> Output<W> {
 
     /// Truncates a line to the width of the terminal.
     fn fitted(&self, line: &str) -> String {
-        // Escape sequences take no space, so the width of a coloured line is unknown. It is not cut.
+        // Escape sequences take no space, so a coloured line is not cut: its width is unknown.
         match self.columns_max {
             Some(columns_max) if !line.contains('\u{1b}') => table::cut(line, columns_max),
             _ => line.to_owned(),

@@ -6,8 +6,8 @@
 //!   [quota.token]             every token without its own quotas
 //! ```
 //!
-//! 0 means no limit, so that one workspace can be exempt. Quotas can only be set in the file: tables
-//! fit neither into an option nor into a variable.
+//! 0 means no limit, so that one workspace can be exempt. Quotas can only be set in the file:
+//! tables fit neither into an option nor into a variable.
 
 use std::collections::BTreeMap;
 

@@ -221,7 +221,7 @@ fn issuer(
     };
     if name.is_empty() || audience.is_empty() {
         return usage(
-            "JWTs require jwt_issuer and jwt_audience, so that tokens for other services are rejected",
+            "JWTs require jwt_issuer and jwt_audience, to reject tokens for other services",
         );
     }
     Ok(Some((file, name, audience)))

@@ -196,7 +196,7 @@ impl Running {
                         return Err(Failure::Interrupted);
                     }
                     self.enough.send_replace(true);
-                    output.bytes(b"\nFinishing work in progress; press ctrl-c again to exit now.\n\n")?;
+                    output.bytes(b"\nFinishing work in progress; ctrl-c again exits now.\n\n")?;
                 }
             }
         }

@@ -72,7 +72,7 @@ impl Work {
             () = async {
                 signals.next().await;
                 let _ = stopping.send(());
-                output.note("finishing tasks in progress; press ctrl-c again to exit immediately");
+                output.note("finishing tasks in progress; press ctrl-c again to exit now");
                 signals.next().await;
             } => return Err(Failure::Interrupted),
         };
