@@ -11,9 +11,9 @@
 //! same `evolve`, so replaying the log gives the space that wrote it.
 //!
 //! One folder per primitive, each with the same seven files: `mod.rs` tells the story,
-//! `vocabulary.rs` has the words, `operations.rs` the calls that clients can make, `refusals.rs` the
-//! reasons to refuse one, `decide.rs` the rules, `table.rs` the facts, `tests.rs` the scenarios.
-//! Effects of one primitive on another are in [`policy`].
+//! `vocabulary.rs` has the words, `operations.rs` the calls that clients can make, `refusals.rs`
+//! the reasons to refuse one, `decide.rs` the rules, `table.rs` the facts, `tests.rs` the
+//! scenarios. Effects of one primitive on another are in [`policy`].
 //!
 //! What this crate does not know: files, sockets, threads, the time of day, the log.
 

@@ -1,7 +1,7 @@
 //! From a schema as a tree to its parts and their keywords.
 //!
-//! Each part is compiled once, however many references name it, and none is compiled inside another:
-//! what is still to do is a list.
+//! Each part is compiled once, however many references name it, and none is compiled inside
+//! another: what is still to do is a list.
 //!
 //! A reference may lead to a place that no draft calls a schema, and that the meta-schema therefore
 //! says nothing about. There an operand of the wrong type is as if it were absent: schemas of that

@@ -18,11 +18,11 @@
 //!
 //! Invariants:
 //!
-//! 1. Nothing is read but the arguments: no file, no network. A reference is `#`, or `#/` and a path
-//!    that exists in the same schema.
+//! 1. Nothing is read but the arguments: no file, no network. A reference is `#`, or `#/` and a
+//!    path that exists in the same schema.
 //! 2. Regular expressions match in linear time. Their number and the size of each are bounded.
-//! 3. After [`Validator::check_effort`] agreed, [`Validator::check`] meets no more pairs of a schema
-//!    part and a value part than were counted, and recurses no deeper.
+//! 3. After [`Validator::check_effort`] agreed, [`Validator::check`] meets no more pairs of a
+//!    schema part and a value part than were counted, and recurses no deeper.
 //! 4. The same schema and value give the same violation: keywords are tried in the order of
 //!    [`keyword::Keyword`], fields in the order of the map, elements by position.
 //!
@@ -30,7 +30,8 @@
 //! library did that was used before, and comments in the later ones.
 //!
 //! Deliberately absent: `$dynamicRef`, `$recursiveRef`, anchors and embedded `$id`, which make the
-//! target of a reference depend on more than its text; output formats; and a list of all violations.
+//! target of a reference depend on more than its text; output formats; and a list of all
+//! violations.
 
 use serde::Serialize;
 use serde_json::Value;

@@ -1,7 +1,7 @@
 //! What the drafts demand of a schema: which operand each keyword takes.
 //!
-//! The rules are those of the meta-schemas, without their formats of URIs, which nothing here reads.
-//! A schema is walked in the order of its keywords, and the first that is wrong is named.
+//! The rules are those of the meta-schemas, without their formats of URIs, which nothing here
+//! reads. A schema is walked in the order of its keywords, and the first that is wrong is named.
 
 use serde_json::{Map, Number, Value};
 

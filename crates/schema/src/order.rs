@@ -1,7 +1,7 @@
 //! Comparing JSON values by meaning: `1` and `1.0` are the same, and so are objects in any order.
 //!
-//! Two objects or arrays of different length never reach their contents, so that sorting many values
-//! costs little more than reading them.
+//! Two objects or arrays of different length never reach their contents, so that sorting many
+//! values costs little more than reading them.
 
 use std::cmp::Ordering;
 

@@ -14,8 +14,8 @@
 //! | `[[a&&b]`             | plain characters: classes know no nesting and no operators       |
 //! | `{`                   | itself, where it starts no number of repetitions                 |
 //!
-//! Accepted on top of that is what the engine knows and ECMA-262 does not: `\A`, `\z`, `(?i)` and the
-//! other flags, `(?P<name>`. Schemas with them may be in logs.
+//! Accepted on top of that is what the engine knows and ECMA-262 does not: `\A`, `\z`, `(?i)` and
+//! the other flags, `(?P<name>`. Schemas with them may be in logs.
 //!
 //! `.` excludes the line feed alone, where ECMA-262 excludes four characters.
 
@@ -29,7 +29,10 @@ use crate::REGEX_BYTES_MAX;
 
 const DIGIT: &str = "0-9";
 const WORD: &str = "A-Za-z0-9_";
-const SPACE: &str = r"\x{9}-\x{d}\x{20}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}";
+const SPACE: &str = concat!(
+    r"\x{9}-\x{d}\x{20}\x{a0}\x{1680}\x{2000}-\x{200a}",
+    r"\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}"
+);
 
 /// A compiled regular expression and how it was written.
 pub(crate) struct Pattern {

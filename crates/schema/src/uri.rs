@@ -79,7 +79,10 @@ fn consists_of(text: &str, others: &str, unicode: bool) -> bool {
 }
 
 fn consists_of_query(text: &str, unicode: bool) -> bool {
-    let is_private = |character: char| matches!(u32::from(character), 0xe000..=0xf8ff | 0xf_0000..=0xf_fffd | 0x10_0000..=0x10_fffd);
+    let is_private = |character: char| {
+        let code = u32::from(character);
+        matches!(code, 0xe000..=0xf8ff | 0xf_0000..=0xf_fffd | 0x10_0000..=0x10_fffd)
+    };
     let public: String = text.chars().filter(|c| !(unicode && is_private(*c))).collect();
     consists_of(&public, ":@/?", unicode)
 }

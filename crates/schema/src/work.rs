@@ -1,7 +1,8 @@
 //! How much work a check is, counted before it begins.
 //!
-//! The count is an upper bound: a real check stops early, at the first branch that fits or the first
-//! that does not. The walks keep their own stack, so that no schema can exhaust the thread's.
+//! The count is an upper bound: a real check stops early, at the first branch that fits or the
+//! first that does not. The walks keep their own stack, so that no schema can exhaust the
+//! thread's.
 
 use serde_json::Value;
 

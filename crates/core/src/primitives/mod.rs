@@ -4,7 +4,8 @@
 //! |---|---|
 //! | `mod.rs` | the story, a drawing of the states, numbered invariants, what is absent |
 //! | `vocabulary.rs` | `Command`, `Query`, `Reply`, `Event`, `Rejection`, as on the wire |
-//! | `operations.rs` | what can be called from outside: one row per operation |
+//! | `operations.rs` | the calls that clients can make, one row each |
+//! | `refusals.rs` | the reasons to refuse a command |
 //! | `decide.rs` | the rules, one function per command |
 //! | `table.rs` | the facts: `evolve`, `undo`, queries, next deadline, `check` |
 //! | `tests.rs` | scenarios as tables of steps |

@@ -190,10 +190,7 @@ impl Space {
                 let rule = self.rule.get(&name).expect("it was just added");
                 Reply::Rule(rule::Reply::Rule(rule.clone()))
             }
-            ReplyPlan::Reaction(name) => {
-                let reaction = self.reaction.shown(&name).expect("it is there");
-                Reply::Reaction(reaction::Reply::Reaction(Box::new(reaction)))
-            }
+            ReplyPlan::Reaction(name) => self.reaction_reply(&name),
             ReplyPlan::Hold(name) => Reply::Lock(lock::Reply::Hold(self.lock.hold(&name).cloned())),
             ReplyPlan::Lock(name) => Reply::Lock(lock::Reply::Lock(self.lock.lock(&name))),
             ReplyPlan::Permit(token) => {
@@ -227,5 +224,10 @@ impl Space {
             ReplyPlan::Workspace => self.workspace_reply(),
             ReplyPlan::Reply(reply) => reply,
         }
+    }
+
+    fn reaction_reply(&self, name: &ReactionName) -> Reply {
+        let reaction = self.reaction.shown(name).expect("it is there");
+        Reply::Reaction(reaction::Reply::Reaction(Box::new(reaction)))
     }
 }

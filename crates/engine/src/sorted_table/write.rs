@@ -50,7 +50,8 @@ pub struct SortedTableWriter {
 
 impl SortedTableWriter {
     /// Begins a map wherever the output stands, be it at its start or behind other bytes. The
-    /// `kind` says what the map is for and comes back as [`SortedTable::kind`](super::SortedTable::kind).
+    /// `kind` says what the map is for and comes back as
+    /// [`SortedTable::kind`](super::SortedTable::kind).
     pub fn new(output: Box<dyn BlobWriter>, kind: u8) -> Self {
         let buffer = header(MAGIC, FORMAT_VERSION, kind).to_vec();
         Self {

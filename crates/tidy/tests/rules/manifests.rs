@@ -17,7 +17,8 @@ fn descriptions(file: &File) -> Vec<Finding> {
         return Vec::new();
     }
     let object = |(number, line): (usize, &str)| {
-        let is_enabled = line.contains("\"schema\"") || line.contains("/schema\"");
+        let names_feature = line.contains("/schema\"") && !line.contains("crates/schema\"");
+        let is_enabled = line.contains("\"schema\"") || names_feature;
         let is_demanded = line.starts_with("schemars")
             && !line.contains("optional = true")
             && file.path != WORKSPACE;

@@ -1,4 +1,4 @@
-//! Every primitive folder of the core has the same six files, and primitives stay apart.
+//! Every primitive folder of the core has the same files, and primitives stay apart.
 //!
 //! Further files are parts of the primitive that owns the folder. What follows from one primitive
 //! in another is a policy; a primitive that reads another's types is listed in [`IMPORTS`].

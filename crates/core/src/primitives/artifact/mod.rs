@@ -18,9 +18,10 @@
 //! its `keep_ms`. Whoever names one that is not there is refused, so that no record points into
 //! nothing.
 //!
-//! A string that is the id of an artifact, anywhere in a value, keeps the artifact while the value is
-//! there ([`References`]). The search for such strings is one pass over the text without parsing,
-//! because an id needs no escapes in JSON; an id that was written with escapes is not found.
+//! A string that is the id of an artifact, anywhere in a value, keeps the artifact while the value
+//! is there ([`References`]). The search for such strings is one pass over the text without
+//! parsing, because an id needs no escapes in JSON; an id that was written with escapes is not
+//! found.
 //!
 //! Counting is generous, refusing is strict: a command is refused for a missing artifact only if it
 //! names one on purpose, by the field `artifact` or in a list called `artifacts`. Digests of other

@@ -31,7 +31,8 @@
 //! | `address` | the target of a request: an agent, a handler, a capability |
 //! | `store` | every known message, with its indexes |
 //! | `handlers` | which agents handle what, and which of them is next |
-//! | `mail`, `requests` | the rules of sending, receiving and acknowledging; of requests and replies |
+//! | `mail` | the rules of sending, receiving and acknowledging |
+//! | `requests` | the rules of requests and their replies |
 //!
 //! Invariants, checked by [`Table::check`]:
 //!

@@ -83,7 +83,10 @@ fn what_is_no_schema_is_refused() {
         (json!(1), r#"invalid schema at ``: 1 is not of types "boolean", "object""#),
         (
             json!({"properties": {"a": {"type": "text"}}}),
-            r#"invalid schema at `/properties/a/type`: "text" is not valid under any of the schemas"#,
+            concat!(
+                "invalid schema at `/properties/a/type`: ",
+                "\"text\" is not valid under any of the schemas"
+            ),
         ),
         (json!({"minimum": "1"}), r#"invalid schema at `/minimum`: "1" is not of type "number""#),
         (
