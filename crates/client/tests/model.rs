@@ -211,5 +211,5 @@ async fn shaking_hands_has_the_deadline_of_the_answer() {
     let (lab, task) = claimed().await;
     let (id, token) = (task.id.as_str(), task.lease.as_ref().unwrap().token);
     let error = run_with_context(&lab, id, token, &endpoint, None, None).await.unwrap_err();
-    assert!(error.to_string().contains("no answer within 50ms"), "{error}");
+    assert!(error.to_string().contains("no response within 50ms"), "{error}");
 }

@@ -152,7 +152,7 @@ fn values() -> Vec<Row> {
         row(
             "larger than the namespace allows",
             ("state.value_too_large", Kind::TooLarge),
-            "at most 10",
+            "the limit is 10",
             |_, ada| async move { ada.state("small").set("k", "far too much").await },
         ),
         row(

@@ -16,7 +16,7 @@ use baton_handle::{Caller, Carrier};
 use super::{BEGINNING, WORKSPACE};
 
 /// Where the entry is that tells the end of a passing.
-const CLOCK_WORKSPACE: &str = "clock";
+const CLOCK_WORKSPACE: &str = "timer";
 
 /// A caller of the scenario's workspace.
 pub(super) fn caller(agent: &AgentId) -> Caller {
