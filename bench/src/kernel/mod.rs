@@ -7,7 +7,7 @@
 //! ```
 //!
 //! "Raw" is the segment file that the engine itself writes to, with group commit and nothing else:
-//! no values checked, nothing decided, nothing remembered. See [`raw`].
+//! no values checked, nothing decided, nothing remembered. See [`segment_file`].
 //!
 //! Deliberately absent: other databases. They come with their own protocols and clients, which this
 //! would measure instead: see [`crate::peers`].

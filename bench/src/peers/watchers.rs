@@ -1,7 +1,7 @@
 //! One write to a thousand watchers, each on a connection of its own.
 //!
 //! The peer is Redis: `SET` and `PUBLISH` in one write, to as many subscribers. Both sides take
-//! turns write by write: see [`rounds`](super::rounds).
+//! turns write by write: see [`fanout`](super::fanout).
 
 use serde_json::{Value, json};
 

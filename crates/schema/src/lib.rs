@@ -24,7 +24,7 @@
 //! 3. After [`Validator::check_effort`] agreed, [`Validator::check`] meets no more pairs of a
 //!    schema part and a value part than were counted, and recurses no deeper.
 //! 4. The same schema and value give the same violation: keywords are tried in the order of
-//!    [`keyword::Keyword`], fields in the order of the map, elements by position.
+//!    `keyword::Keyword`, fields in the order of the map, elements by position.
 //!
 //! `format`, `contentEncoding` and `contentMediaType` are assertions in drafts 6 and 7, as the
 //! library did that was used before, and comments in the later ones.
